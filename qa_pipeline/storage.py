@@ -133,6 +133,15 @@ def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
         return None
 
 
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a frame that is no table of the pipeline as Parquet; equal frames give equal bytes.
+
+    Raises:
+        StorageError: the file could not be written; the old one is untouched.
+    """
+    write_bytes(path, _parquet(frame, {}))
+
+
 def frame_hash(frame: pl.DataFrame) -> str:
     """Hash column names, types, values and row order: the data version of a table.
 

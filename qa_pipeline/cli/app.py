@@ -31,7 +31,7 @@ from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.refusals import refusals
-from qa_pipeline.cli.releases import release, verify
+from qa_pipeline.cli.releases import diff, release, verify
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.show import show
@@ -243,6 +243,7 @@ app.command()(train_verifier)
 app.command()(refusals)
 app.command()(release)
 app.command()(verify)
+app.command()(diff)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))
 app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

@@ -1,4 +1,4 @@
-"""`qa-pipeline release` and `qa-pipeline verify`: publishing rows for training, and checking a release."""
+"""`qa-pipeline release`, `verify` and `diff`: rows for training, checked and compared."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,3 +86,32 @@ def verify(
                     print_line(f"{one.name}: {problem}")
         if not all(check.holds for check in checks):
             raise typer.Exit(FAILED)
+
+
+def diff(
+    before: Annotated[Path, typer.Argument(help="A release.")],
+    after: Annotated[Path, typer.Argument(help="A later one, or the folder of releases: its latest.")],
+    table: Annotated[Path | None, typer.Option(help="Parquet file to write the rows to.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show which rows a later release added, retired and why, or moved to another split (none should be)."""
+    import polars as pl
+
+    from qa_pipeline.cli.console import print_document, print_line, show_frame
+    from qa_pipeline.publishing.differences import compare_releases
+    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.storage import write_frame
+
+    with errors_as_exit_codes():
+        rows = compare_releases(release_folder(before), release_folder(after))
+        counts = (
+            rows.group_by("change", "batch", "reason").agg(rows=pl.len()).sort("change", "batch", "reason")
+        )
+        if table is not None:
+            write_frame(table, rows)
+        if as_json:
+            print_document({"counts": counts.to_dicts(), "rows": rows.to_dicts()})
+        elif rows.is_empty():
+            print_line("The two releases hold the same rows in the same splits.")
+        else:
+            show_frame("Differences", counts)

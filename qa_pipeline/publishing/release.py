@@ -41,7 +41,7 @@ from qa_pipeline.quality.release import release_floor
 from qa_pipeline.reporting.report import read_tables
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.storage import Layout, prepare_folder, read_table, write_bytes
+from qa_pipeline.storage import Layout, prepare_folder, read_table, write_bytes, write_frame
 from qa_pipeline.tables import DOCUMENTS, SCHEMA_VERSION, TRAINING_EXAMPLES, VERDICTS
 
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
@@ -139,9 +139,9 @@ def _publish(layout: Layout, settings: Settings, found: _Batches) -> Release:
         own.mkdir()
         counts, counted = _write_rows(own, layout, released, settings.release)
         sources = found.documents.select(SOURCE_COLUMNS)
-        _write_frame(own / SOURCES, sources)
-        _write_frame(own / PLACES, placed_keys(keys, splits, earlier))
-        _write_frame(own / LEFT_OUT, left_out)
+        write_frame(own / SOURCES, sources)
+        write_frame(own / PLACES, placed_keys(keys, splits, earlier))
+        write_frame(own / LEFT_OUT, left_out)
         reasons = dict(left_out.group_by("reason").len().sort("reason").iter_rows())
         parted = {"batches": found.left_out, "rows": reasons}
         write_bytes(own / CARD, data_card(counted, counts, parted, sources).encode())
@@ -330,11 +330,6 @@ def _write_rows(
 def _below(path: Path) -> Path:
     path.parent.mkdir(exist_ok=True)
     return path
-
-
-def _write_frame(path: Path, frame: pl.DataFrame) -> None:
-    frame.rechunk().write_parquet(path, compression="zstd", statistics=True)
-    _sync(path)
 
 
 def _sync(path: Path) -> None:

@@ -1,0 +1,72 @@
+"""What tells two releases apart, row by row: added, retired with the reason, moved between splits."""
+
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.publishing.manifest import Manifest, read_manifest
+from qa_pipeline.publishing.release import DATA, LEFT_OUT
+
+DIFFERENCES = pl.Schema(
+    {
+        **dict.fromkeys(("pair_id", "batch", "change", "split_before", "split_after", "reason"), pl.String()),
+        "question": pl.String(),
+    }
+)
+GONE, BATCH_LEFT_OUT = "no_longer_accepted", "batch_left_out"
+
+
+def compare_releases(before: Path, after: Path) -> pl.DataFrame:
+    """The rows of which two releases say different things: DIFFERENCES, by change, batch and id.
+
+    A row is its id, which hashes question, passages and answer: an answer that changed is one row retired and
+    another added. A row is retired for what the later release says of it in `left_out`, since its batch was
+    left out, or since it is not accepted any more.
+
+    Raises:
+        ReleaseError: one of them is no whole release.
+    """
+    first, second = read_manifest(before), read_manifest(after)
+    old, new = _rows(before, first), _rows(after, second)
+    left_out = pl.read_parquet(after / LEFT_OUT).select("pair_id", told="reason")
+    both = old.join(new, on="pair_id", how="full", suffix="_after", coalesce=True)
+    both = both.join(left_out, on="pair_id", how="left")
+    added, retired = pl.col("split").is_null(), pl.col("split_after").is_null()
+    batch = pl.coalesce("batch_after", "batch")
+    gone = (
+        pl.when(batch.is_in(list(second.batches_left_out)))
+        .then(pl.lit(BATCH_LEFT_OUT))
+        .otherwise(pl.coalesce("told", pl.lit(GONE)))
+    )
+    change = (
+        pl.when(added)
+        .then(pl.lit("added"))
+        .when(retired)
+        .then(pl.lit("retired"))
+        .when(pl.col("split") != pl.col("split_after"))
+        .then(pl.lit("moved"))
+    )
+    return (
+        both.select(
+            "pair_id",
+            batch=batch,
+            change=change,
+            split_before="split",
+            split_after="split_after",
+            reason=pl.when(retired).then(gone),
+            question=pl.coalesce("question_after", "question"),
+        )
+        .filter(pl.col("change").is_not_null())
+        .sort("change", "batch", "pair_id")
+        .cast(DIFFERENCES)
+    )
+
+
+def _rows(folder: Path, manifest: Manifest) -> pl.DataFrame:
+    parts = [
+        pl.scan_parquet(folder / DATA / f"{name}.parquet").select(
+            "pair_id", "batch", "question", split=pl.lit(name)
+        )
+        for name in manifest.splits
+    ]
+    return pl.concat(parts).collect()

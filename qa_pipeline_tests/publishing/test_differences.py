@@ -1,0 +1,61 @@
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.publishing.differences import compare_releases
+from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.publishing.test_release import NAMES, SUBJECTS, guide, release
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Releases of which the second lacks one document and a batch, and has another batch."""
+    folder = tmp_path_factory.mktemp("two")
+    made = Workspace(folder / "corpus", folder / "out")
+    made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES[:12])})
+    assert made.run().code == OK
+    assert release(made).code == OK
+    (made.corpus / "b0" / f"{NAMES[0]}.md").unlink()
+    made.write({f"b2/{name}.md": guide(name) for name in NAMES[12:]})
+    assert made.run().code == OK
+    (made.out / "tables" / "claims" / "b1.parquet").write_bytes(b"damaged")
+    assert release(made).code == OK
+    return made.out / "releases"
+
+
+def test_rows_are_added_or_retired_with_the_reason_and_none_is_moved(two: Path) -> None:
+    found = compare_releases(two / "1", two / "2")
+    drafted_anew = (pl.col("change") == "added") & (pl.col("batch") == "b0")  # other passages are found now
+    counts = set(found.filter(~drafted_anew).select("change", "batch", "reason").unique().rows())
+    assert counts == {
+        ("added", "b2", None),
+        ("retired", "b0", "no_longer_accepted"),
+        ("retired", "b1", "batch_left_out"),
+    }
+    back = compare_releases(two / "2", two / "1")
+    assert set(back["change"]) == {"added", "retired"}
+    assert (
+        found.filter(pl.col("change") == "added").height == back.filter(pl.col("change") == "retired").height
+    )
+
+
+def test_a_release_does_not_differ_from_itself(two: Path) -> None:
+    assert compare_releases(two / "1", two / "1").is_empty()
+    ran = invoke("diff", two / "1", two / "1")
+    assert (ran.code, "the same rows in the same splits" in ran.stdout) == (OK, True)
+
+
+def test_the_command_counts_and_writes_the_rows(two: Path, tmp_path: Path) -> None:
+    ran = invoke("diff", two / "1", two, "--table", tmp_path / "rows.parquet", "--json")
+    said = json.loads(ran.stdout)
+    rows = pl.read_parquet(tmp_path / "rows.parquet")
+    assert rows.height == len(said["rows"]) == sum(one["rows"] for one in said["counts"])
+    assert "retired" in invoke("diff", two / "1", two).stdout
+
+
+def test_what_is_no_release_is_named(two: Path, tmp_path: Path) -> None:
+    ran = invoke("diff", two / "1", tmp_path)
+    assert (ran.code, "is no whole release" in ran.stderr) == (BAD_INPUT, True)
