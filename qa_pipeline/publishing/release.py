@@ -126,10 +126,7 @@ def _publish(layout: Layout, settings: Settings, found: _Batches) -> Release:
     left_out = (
         pl.concat([repeated, joining], how="diagonal")
         .join(found.rows.select("pair_id", "batch"), on="pair_id")
-        .select(
-            pl.col(name) if name in (*repeated.columns, "batch") else pl.lit(None) for name in LEFT_OUT_SCHEMA
-        )
-        .cast(LEFT_OUT_SCHEMA)
+        .select(*LEFT_OUT_SCHEMA)
         .sort("pair_id")
     )
     released = kept.select("pair_id", "batch").join(splits.drop_nulls("split"), on="pair_id")
@@ -152,13 +149,7 @@ def _publish(layout: Layout, settings: Settings, found: _Batches) -> Release:
             schema_version=SCHEMA_VERSION,
             splits=counts,
             files=_files(own),
-            batches=dict(
-                kept.join(splits.drop_nulls("split"), on="pair_id")
-                .group_by("batch")
-                .len()
-                .sort("batch")
-                .iter_rows()
-            ),
+            batches=dict(released.group_by("batch").len().sort("batch").iter_rows()),
             batches_left_out=found.left_out,
             rows_left_out=reasons,
             settings=_deciding(settings),
@@ -195,7 +186,7 @@ def _gather(layout: Layout, settings: Settings) -> _Batches:
             left_out[batch] = reason
             continue
         accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted").select("pair_id", "composite")
-        own = frames[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", maintain_order="left")
+        own = frames[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
         rests_on = _documents_of(own, frames)
         rows.append(
             own.select(
