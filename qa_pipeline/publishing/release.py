@@ -23,6 +23,7 @@ from qa_pipeline.errors import CorpusError, ReleaseError, StorageError, TableErr
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.pipeline import earlier_figures
 from qa_pipeline.publishing.card import CARD_COLUMNS, data_card
+from qa_pipeline.publishing.contamination import IN_EVALUATION, contaminated, read_evaluation
 from qa_pipeline.publishing.formats import format_rows
 from qa_pipeline.publishing.manifest import (
     CARD,
@@ -69,12 +70,14 @@ class _Batches:
         rows: pair_id, batch, question and answer (as compared), coverage, composite.
         keys: KEYS frame.
         documents: the documents the rows rest on, each text once.
+        given_away: pair_id of rows that an evaluation asks or says.
         left_out: why a batch is not in it.
     """
 
     rows: pl.DataFrame
     keys: pl.DataFrame
     documents: pl.DataFrame
+    given_away: pl.DataFrame
     left_out: dict[str, str]
 
 
@@ -82,10 +85,13 @@ def publish_release(layout: Layout, settings: Settings) -> Release:
     """Publish the accepted rows of all batches; where nothing has changed, the last release stays the latest.
 
     Raises:
-        ReleaseError: there is nothing to release, or an earlier release is damaged.
+        ReleaseError: there is nothing to release, an earlier release is damaged, or an evaluation file has
+            rows that cannot be read.
+        PairsFileError: an evaluation file cannot be read.
         StorageError: it cannot be written; the releases there are stay as they are.
     """
-    found = _gather(layout, settings)
+    evaluation = read_evaluation(settings.release.evaluation, settings.pairs_file)
+    found = _gather(layout, settings, evaluation)
     if found.rows.is_empty():
         why = "; ".join(f"{name}: {reason}" for name, reason in found.left_out.items())
         raise ReleaseError(f"{layout.out} has no accepted row to release{f' ({why})' if why else ''}")
@@ -118,13 +124,15 @@ def _publish(layout: Layout, settings: Settings, found: _Batches) -> Release:
     before = None if last is None else read_manifest(last)
     earlier = PLACED.to_frame() if last is None else pl.read_parquet(last / PLACES)
     known = frozenset[str]() if last is None or before is None else _pair_ids(last, before)
-    kept, repeated = _without_repeats(found.rows, known)
+    apart = found.rows.join(found.given_away, on="pair_id", how="anti")
+    kept, repeated = _without_repeats(apart, known)
     keys = found.keys.join(kept.select("pair_id"), on="pair_id", how="semi")
     joins = _joins(found.documents, settings.documents.near_duplicate_similarity)
     splits = assign_splits(keys, joins, settings.release.splits, earlier)
+    given_away = found.given_away.with_columns(reason=pl.lit(IN_EVALUATION))
     joining = splits.filter(pl.col("split").is_null()).select("pair_id", reason=pl.lit(JOINS_SPLITS))
     left_out = (
-        pl.concat([repeated, joining], how="diagonal")
+        pl.concat([repeated, joining, given_away], how="diagonal")
         .join(found.rows.select("pair_id", "batch"), on="pair_id")
         .select(*LEFT_OUT_SCHEMA)
         .sort("pair_id")
@@ -168,9 +176,10 @@ def _publish(layout: Layout, settings: Settings, found: _Batches) -> Release:
     return Release(releases / str(version), manifest, made=True)
 
 
-def _gather(layout: Layout, settings: Settings) -> _Batches:
+def _gather(layout: Layout, settings: Settings, evaluation: pl.DataFrame) -> _Batches:
     """Hold each batch to its gates and the floor, and note what its rows must not be apart from."""
     rows, keys, documents, left_out = [], [], [], dict[str, str]()
+    given_away = [KEYS.to_frame().select("pair_id")]
     withdrawn = withdrawn_batches(layout)
     for path in layout.tables(VERDICTS.name):
         batch = path.stem
@@ -188,6 +197,8 @@ def _gather(layout: Layout, settings: Settings) -> _Batches:
         accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted").select("pair_id", "composite")
         own = frames[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
         rests_on = _documents_of(own, frames)
+        if evaluation.height:
+            given_away.append(contaminated(own.select("pair_id", *_SAID), evaluation))
         rows.append(
             own.select(
                 "pair_id", "batch", "composite", "coverage", *(normalised(pl.col(n)).alias(n) for n in _SAID)
@@ -209,6 +220,7 @@ def _gather(layout: Layout, settings: Settings) -> _Batches:
         pl.concat([DOCUMENTS.empty(), *documents]).unique(
             "content_sha256", keep="first", maintain_order=True
         ),
+        pl.concat(given_away),
         left_out,
     )
 
@@ -341,7 +353,8 @@ def _files(folder: Path) -> dict[str, File]:
 def _deciding(settings: Settings) -> dict[str, Any]:
     """What decided of rows and splits."""
     return {
-        "release": settings.release.model_dump(mode="json"),
+        "release": settings.release.model_dump(mode="json", exclude={"evaluation"}),
+        "evaluation": {path.name: hash_file(path) for path in settings.release.evaluation},
         "thresholds": f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}",
         "near_duplicate_similarity": settings.documents.near_duplicate_similarity,
     }

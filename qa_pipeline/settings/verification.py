@@ -291,6 +291,11 @@ class ReleaseSettings(Group):
         description="Splits and their shares, relative to each other; rows that share a document, a question "
         "or an answer stay together.",
     )
+    evaluation: list[Path] = Field(
+        [],
+        description="Files of questions and answers that the trained model will be evaluated on, in any "
+        "layout of pairs: rows that ask or say the same are left out.",
+    )
     formats: list[Literal["chat", "sharegpt", "gemini", "alpaca"]] = Field(
         ["chat"], description="JSONL files beside the Parquet ones, in the forms that trainers read."
     )

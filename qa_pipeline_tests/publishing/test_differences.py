@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.publishing.differences import compare_releases
 from qa_pipeline_tests.end_to_end import Workspace, invoke
-from qa_pipeline_tests.publishing.test_release import NAMES, SUBJECTS, guide, release
+from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 
 
 @pytest.fixture(scope="module")

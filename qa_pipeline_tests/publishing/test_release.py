@@ -12,35 +12,8 @@ from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest
-from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke
-
-SUBJECTS = ("boiler", "valve", "pump", "filter", "meter", "panel", "sensor", "switch", "drain", "cable")
-
-
-def guide(name: str, subjects: tuple[str, ...] = SUBJECTS) -> str:
-    parts = [
-        f"## The {name} {one}\n\nA {name} {one} is a part that takes {n + 2} bar in the {name} plant.\n"
-        for n, one in enumerate(subjects)
-    ]
-    return f"# Guide to the {name} plant\n\n" + "\n".join(parts)
-
-
-NAMES = [f"p{letter}rt" for letter in "abcdefghijklmnop"]
-
-
-@pytest.fixture(scope="module")
-def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Two batches of eight documents each, run and released."""
-    folder = tmp_path_factory.mktemp("release")
-    made = Workspace(folder / "corpus", folder / "out")
-    made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES)})
-    assert made.run().code == OK
-    assert release(made).code == OK
-    return made
-
-
-def release(workspace: Workspace, *options: str) -> Ran:
-    return invoke("release", "--out", workspace.out, *options)
+from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
 
 def rows(folder: Path) -> pl.DataFrame:

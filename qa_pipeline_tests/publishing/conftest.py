@@ -1,0 +1,16 @@
+import pytest
+
+from qa_pipeline.cli.common import OK
+from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
+
+
+@pytest.fixture(scope="package")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Two batches of eight documents each, run and released."""
+    folder = tmp_path_factory.mktemp("release")
+    made = Workspace(folder / "corpus", folder / "out")
+    made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES)})
+    assert made.run().code == OK
+    assert release(made).code == OK
+    return made
