@@ -24,6 +24,7 @@ from qa_pipeline.cli.arguments import (
     overrides,
 )
 from qa_pipeline.cli.audit_references import audit_references
+from qa_pipeline.cli.audits import audit
 from qa_pipeline.cli.batch_jobs import jobs
 from qa_pipeline.cli.calibrate import calibrate, what_if
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
@@ -244,6 +245,7 @@ app.command()(refusals)
 app.command()(release)
 app.command()(verify)
 app.command()(diff)
+app.add_typer(audit)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))
 app.command("serve-fake")(errors_as_exit_codes()(serve_fake))
