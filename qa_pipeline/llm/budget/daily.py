@@ -179,12 +179,15 @@ class DayLedger:
             ReplyStoreError: it cannot be written; the room stays held until it expires, and then counts as
                 spent.
         """
-        with self._lock:
-            worker, self._worker = self._worker, None
-        if worker is not None:
+        while (worker := self._taken_worker()) is not None:  # what a cancelled call gives back begins another
             worker.shutdown()
         if self._settled:
             self._write([])
+
+    def _taken_worker(self) -> ThreadPoolExecutor | None:
+        with self._lock:
+            worker, self._worker = self._worker, None
+        return worker
 
     def _submit(self, wants: Sequence[Amount]) -> "Future[DayReservation | NoRoom]":
         if self._worker is None:

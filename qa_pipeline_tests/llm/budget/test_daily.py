@@ -1,5 +1,6 @@
 import asyncio
 import threading
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -171,6 +172,26 @@ def test_a_call_that_is_cancelled_while_it_asks_for_room_leaves_none_held(file: 
     process.budget.end()
     assert process.held() == 0
     assert process.budget.spent == Amount()
+
+
+def test_the_end_waits_for_what_a_cancelled_call_gives_back(file: Path) -> None:
+    class Slow(Clock):
+        def __call__(self) -> float:
+            time.sleep(0.05)  # in the thread of the ledger, while the end of the budget is waited for
+            return super().__call__()
+
+    ledger = DayLedger(Database(file), Caps.of_day(BudgetSettings(max_calls_a_day=10)), clock=Slow())
+
+    async def run() -> None:
+        asking = asyncio.ensure_future(ledger.take([Amount(1, 1)]))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(run())
+    ledger.close()
+    assert Process(file, Clock(), max_calls_a_day=10).held() == 0
 
 
 CALLS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 100)), max_size=12)
