@@ -169,6 +169,7 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
     sentences = _sentences(chunk.written, chunk.language)
     first = bisect_right(sentences, span[0], key=itemgetter(1))
     touched = [one for one in sentences[first : first + span[1] - span[0] + 1] if one[0] < span[1]]
+    touched = touched or [span]  # the mark of a list item alone is in no sentence
     start, end = min(touched[0][0], span[0]), max(touched[-1][1], span[1])
     return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), len(touched))
 

@@ -8,6 +8,8 @@ from qa_pipeline.quality.gates import proof_gate
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.tables import VERDICTS
 from qa_pipeline.verification.claims import ENOUGH_ALONE, find_claims
+from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.verification.evidence import whole_sentences
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
@@ -98,3 +100,9 @@ def test_a_second_piece_that_is_not_in_its_place_breaks_the_law_of_proof() -> No
     gate = proof_gate(claims=moved, **parts)
     assert not gate.passed
     assert gate.counts["misplaced_quote"] == 1
+
+
+def test_a_quote_of_the_mark_of_a_list_item_alone_is_evidence_of_its_own() -> None:
+    chunk = read("- 6. How are masked arrays implemented?", "en")
+    found = whole_sentences("c", chunk, (0, 4))
+    assert (found.start, found.end) == (0, 4)
