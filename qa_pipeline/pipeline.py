@@ -209,6 +209,16 @@ def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
     )
 
 
+def figures_of(tables: Mapping[str, pl.DataFrame]) -> EarlierFigures:
+    """The figures of one batch, for those after it."""
+    found = batch_yield(tables[VERDICTS.name], tables[CHUNKS.name])
+    return EarlierFigures(
+        yields=() if found is None else (found,),
+        canaries=(swap_counts(tables[CANARIES.name]),),
+        pairs=(pair_counts(tables[VERDICTS.name]),),
+    )
+
+
 def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[tuple[str, pl.DataFrame]]:
     before = [path.stem for path in layout.tables(table.name) if path.stem < batch]
     for other in before[-LOOK_BACK:]:

@@ -26,6 +26,7 @@ from qa_pipeline.curation.exports import (
     ledger_files,
     ledger_rows,
 )
+from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.ledger import build_verdicts, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
@@ -153,7 +154,9 @@ def read_batch(
 ) -> pl.DataFrame:
     """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
     files = batch_files(resources, batch)
-    return read_documents(batch, files, resources.settings.documents, resources.parse, previous, notify)
+    forgotten = forgotten_documents(resources.layout)
+    settings = resources.settings.documents
+    return read_documents(batch, files, settings, resources.parse, previous, notify, forgotten)
 
 
 def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:

@@ -6,6 +6,8 @@ import io
 import os
 import unicodedata
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -140,6 +142,38 @@ def write_frame(path: Path, frame: pl.DataFrame) -> None:
         StorageError: the file could not be written; the old one is untouched.
     """
     write_bytes(path, _parquet(frame, {}))
+
+
+ROW_GROUP = 2000
+"""Rows of a row group but for the last: a reader that filters leaves whole ones out by their statistics."""
+
+
+@contextmanager
+def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """A new Parquet file that frames are appended to; what is held are the rows of one row group.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import pyarrow.parquet as pq
+
+    arrow = schema.to_frame().to_arrow().schema
+    waiting: list[pl.DataFrame] = []
+
+    def flush() -> None:
+        if waiting:
+            writer.write_table(pl.concat(waiting).to_arrow().cast(arrow))
+            waiting.clear()
+
+    def append(frame: pl.DataFrame) -> None:
+        if frame.height:
+            waiting.append(frame.select(schema.names()).cast(schema))
+        if sum(one.height for one in waiting) >= ROW_GROUP:
+            flush()
+
+    with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
+        yield append
+        flush()
 
 
 def frame_hash(frame: pl.DataFrame) -> str:
@@ -296,6 +330,16 @@ class Layout:
     def decisions(self, batch: str) -> Path:
         """What people decided about a batch: apart from the tables, which may be deleted and made anew."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
+
+    @property
+    def forgotten(self) -> Path:
+        """Hashes of the documents that must not come back, one JSON line each."""
+        return self.out / "forgotten.jsonl"
+
+    @property
+    def forgetting(self) -> Path:
+        """What is being forgotten, while it is: ids alone, so that a killed command can be finished."""
+        return self.out / "forgetting.json"
 
     @property
     def releases(self) -> Path:

@@ -40,7 +40,9 @@ ASSETS = {
     "twins",
     "round_trips",
     "links",
+    "release",
 }
+OVER_ALL_BATCHES = {"release"}
 
 BLOCKING = {
     "llm_calls:schema",
@@ -71,6 +73,7 @@ BLOCKING = {
     "verdicts:pass_rate",
     "training_examples:schema",
     "training_examples:training_rows",
+    "release:release_verifies",
 }
 
 WARNING = {
@@ -81,6 +84,7 @@ WARNING = {
     "verdicts:needs_review_share",
     "verdicts:failed_share",
     "verdicts:yield",
+    "release:batches_left_out",
 }
 
 HEAVY = {
@@ -115,9 +119,12 @@ def test_the_assets_are_the_listed_ones(specs: dict[str, dg.AssetSpec]) -> None:
     assert set(specs) == ASSETS
 
 
-def test_every_asset_is_partitioned_described_and_owned(specs: dict[str, dg.AssetSpec]) -> None:
+def test_every_asset_is_partitioned_by_batch_or_over_all_of_them_described_and_owned(
+    specs: dict[str, dg.AssetSpec],
+) -> None:
     for name, spec in specs.items():
-        assert spec.partitions_def == dg.DynamicPartitionsDefinition(name="document_batches"), name
+        batches = dg.DynamicPartitionsDefinition(name="document_batches")
+        assert spec.partitions_def == (None if name in OVER_ALL_BATCHES else batches), name
         assert str(spec.description).startswith("One "), name
         assert spec.group_name not in (None, "default"), name
         assert spec.kinds, name
@@ -140,7 +147,7 @@ def test_the_checks_are_the_listed_ones_and_only_warnings_do_not_block(definitio
 def test_jobs_sensors_and_schedules_are_the_listed_ones(definitions: dg.Definitions) -> None:
     repository = definitions.get_repository_def()
     jobs = {job for job in repository.job_names if not job.startswith("__")}
-    assert jobs == {"build_batch"}
+    assert jobs == {"build_batch", "publish_release"}
     sensors = {sensor.name: sensor.default_status for sensor in repository.sensor_defs}
     assert sensors == {
         "corpus_sensor": dg.DefaultSensorStatus.RUNNING,
@@ -148,13 +155,13 @@ def test_jobs_sensors_and_schedules_are_the_listed_ones(definitions: dg.Definiti
         "provider_jobs": dg.DefaultSensorStatus.STOPPED,
     }
     schedules = {schedule.name: schedule.default_status for schedule in repository.schedule_defs}
-    assert schedules == {"nightly": dg.DefaultScheduleStatus.STOPPED}
+    assert schedules == dict.fromkeys(("nightly", "nightly_release"), dg.DefaultScheduleStatus.STOPPED)
 
 
 def test_one_job_builds_everything_of_a_batch(definitions: dg.Definitions) -> None:
     job = definitions.resolve_job_def("build_batch")
     keys = {key.to_user_string() for key in job.asset_layer.selected_asset_keys}
-    assert keys == ASSETS - {"corpus"}
+    assert keys == ASSETS - {"corpus"} - OVER_ALL_BATCHES
 
 
 def test_loading_imports_nothing_heavy_and_no_key() -> None:

@@ -31,8 +31,9 @@ from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
 from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
+from qa_pipeline.cli.forget import forget
 from qa_pipeline.cli.refusals import refusals
-from qa_pipeline.cli.releases import diff, release, verify
+from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.show import show
@@ -245,6 +246,9 @@ app.command()(refusals)
 app.command()(release)
 app.command()(verify)
 app.command()(diff)
+app.command()(push)
+app.command()(yank)
+app.command()(forget)
 app.add_typer(audit)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))

@@ -1,7 +1,6 @@
 """`qa-pipeline audit`: rows of a release for people to look at, and what their labels allow to be said."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -21,64 +20,61 @@ Release = Annotated[Path, typer.Argument(help="A release, or the folder of relea
 @audit.command()
 def sample(
     release: Release,
-    count: Annotated[int, typer.Argument(min=1, help="Rows to draw.")],
+    count: Annotated[int, typer.Argument(min=1, help="Rows of the sample.")],
     to: Annotated[Path, typer.Option(help="JSONL file to write them to.")] = Path("audit.jsonl"),
-    seed: Annotated[str, typer.Option(help="Another one draws other rows; a second look needs one.")] = "0",
+    seed: Annotated[
+        str | None, typer.Option(help="Another one draws other rows; none takes the thresholds of the rows.")
+    ] = None,
+    labelled: Annotated[
+        list[Path] | None, typer.Option(help="Audit file: rows it labels are not drawn again; repeatable.")
+    ] = None,
 ) -> None:
     """Draw rows at random and write them with their quotes; people fill in label: right, wrong or unsure."""
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.errors import InputError
-    from qa_pipeline.publishing.audits import draw_sample
+    from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.loading import release_folder
     from qa_pipeline.storage import write_bytes
 
     with errors_as_exit_codes():
         if to.exists():
             raise InputError(f"{to} exists, and may hold labels; name another file with --to")
-        rows = draw_sample(release_folder(release), count, seed)
+        rows = draw_sample(release_folder(release), count, seed, labelled or ())
         lines = (json.dumps(row, ensure_ascii=False) for row in rows.iter_rows(named=True))
         write_bytes(to, "".join(f"{line}\n" for line in lines).encode())
         print_line(f"{rows.height} rows of {release_folder(release)}: {to}")
 
 
-@audit.command()
-def certify(
+@audit.command("certify")
+def certify_release(
     release: Release,
-    labels: Annotated[Path, typer.Argument(help="The JSONL file with its labels filled in.")],
+    files: Annotated[list[Path], typer.Argument(help="All audit files there are, with labels filled in.")],
     max_error: Annotated[
         float | None, typer.Option(min=0.0001, max=1, help="Fail if the bound over all rows is above this.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what share of wrong rows the labels rule out, with 95 % confidence; unsure counts as wrong."""
+    """Say what share of wrong rows the labels rule out, with 95 % confidence; unsure counts as wrong.
+
+    A sample counts only if each of its rows has a label. Every sample is a look, and with more looks each
+    bound is wider.
+    """
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.publishing.audits import bounds, read_labels, still_needed, upper_bound
+    from qa_pipeline.publishing.certificate import certificate_document, certify
     from qa_pipeline.publishing.loading import release_folder
 
     with errors_as_exit_codes():
-        found = bounds(read_labels(labels, release_folder(release)))
-        whole = found[0]
-        doubtful = whole.wrong + whole.unsure
-        reached = max_error is None or upper_bound(doubtful, whole.audited) <= max_error
-        needed = 0 if reached or max_error is None else still_needed(doubtful, whole.audited, max_error)
+        found = certify(release_folder(release), files)
+        said = certificate_document(found, max_error)
         if as_json:
-            print_document(
-                {"release": str(release_folder(release)), "reached": reached, "still_needed": needed,
-                    "bounds": [asdict(one) for one in found]}
-            )  # fmt: skip
+            print_document({"release": str(release_folder(release)), **said})
         else:
-            rows = [
-                (
-                    one.part,
-                    one.audited,
-                    one.wrong,
-                    one.unsure,
-                    "–" if one.at_most is None else f"{one.at_most:.4f}",
-                )
-                for one in found
-            ]
-            show_table("Share of wrong rows", ["part", "audited", "wrong", "unsure", "at most"], rows)
-            if not reached:
-                print_line(f"Above {max_error}: {needed} more rows, all of them right, would settle it.")
-        if not reached:
+            bounds = [list(one.model_dump().values()) for one in found.parts]
+            if bounds:
+                show_table("Share of wrong rows", ["part", "audited", "wrong", "unsure", "at most"], bounds)
+            for line in said["words"]:
+                print_line(line)
+            if said["missing"]:
+                print_line(f"Not at most {max_error}: {said['missing']}.")
+        if found.best is None or not said["reached"]:
             raise typer.Exit(FAILED)

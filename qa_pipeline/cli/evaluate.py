@@ -74,7 +74,6 @@ def grounding(
     from qa_pipeline.cli.evaluation_tables import show_grounding
     from qa_pipeline.evaluation.datasets import draw, read_labelled
     from qa_pipeline.evaluation.grounding import Options, measure_grounding
-    from qa_pipeline.evaluation.plots import check_plots
     from qa_pipeline.evaluation.scorers import chosen_scorers
     from qa_pipeline.evaluation.scoring import evaluation_settings, score_items
     from qa_pipeline.evaluation.statistics import rounded
@@ -86,8 +85,6 @@ def grounding(
         labelled = read_labelled(data, settings.pairs_file)
         items = draw(labelled.items, limit)
         options = Options(by.value, target, resamples, tuple(without or ()))
-        if plots is not None:
-            check_plots()
         with watching(quiet=False) as watch:
             scored = score_items(items, Resources(settings), scorers, watch("evaluation", "claims"))
             found = measure_grounding(

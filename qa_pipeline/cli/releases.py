@@ -1,5 +1,6 @@
-"""`qa-pipeline release`, `verify` and `diff`: rows for training, checked and compared."""
+"""`qa-pipeline release`, `verify`, `diff` and `push`: rows for training, checked, compared and sent."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,21 +16,42 @@ MOST_SHOWN = 20
 """Problems of a check that are shown; all of them are counted."""
 
 
-def release(out: Out = Path("data"), change: Change = None, as_json: Json = False) -> None:
+def release(
+    out: Out = Path("data"),
+    without_sources: Annotated[
+        bool, typer.Option("--without-sources", help="Leave the texts of the documents out.")
+    ] = False,
+    audit: Annotated[
+        list[Path] | None, typer.Option(help="Audit file with people's labels; repeatable: name all.")
+    ] = None,
+    max_error: Annotated[
+        float | None,
+        typer.Option(help="Publish only if these audits rule out a larger share of wrong rows than this."),
+    ] = None,
+    change: Change = None,
+    as_json: Json = False,
+) -> None:
     """Publish the accepted rows of all batches whose gates hold, split into train, validation and test.
 
     A release is a folder that is never changed: OUT/releases/N. Batches and rows that are left out are named
     with the reason. Where nothing has changed since the last release, that one stays the latest.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.publishing.certificate import in_words
     from qa_pipeline.publishing.release import publish_release
+    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
-        settings = load_settings(out=out, **read_assignments(change or [], {}))
-        made = publish_release(Layout(out), settings)
+        named = {
+            "release.with_sources": False if without_sources else None,
+            "release.audits": audit or None,
+            "release.max_error": max_error,
+        }
+        chosen = {name: value for name, value in named.items() if value is not None}
+        settings = load_settings(out=out, **read_assignments(change or [], chosen))
+        made = publish_release(Resources(settings))
         manifest = made.manifest
         if as_json:
             print_document(
@@ -45,8 +67,12 @@ def release(out: Out = Path("data"), change: Change = None, as_json: Json = Fals
         for title, left_out in _left_out(manifest).items():
             if left_out:
                 show_table(title, ["what", "reason"], left_out.items())
+        for problem in manifest.unsatisfied:
+            print_line(f"Not satisfied: {problem}")
         said = "Published" if made.made else "Nothing has changed since"
         print_line(f"{said}: {made.folder}")
+        for line in ["Not audited."] if manifest.certificate is None else in_words(manifest.certificate):
+            print_line(line)
 
 
 def _left_out(manifest: "Manifest") -> dict[str, dict[str, Any]]:
@@ -73,13 +99,21 @@ def verify(
                     "folder": str(release_folder(folder)),
                     "holds": all(check.holds for check in checks),
                     "checks": [
-                        {"name": one.name, "checked": one.checked, "problems": list(one.problems)}
+                        {
+                            "name": one.name,
+                            "checked": one.checked,
+                            "problems": list(one.problems),
+                            "why": one.why,
+                        }
                         for one in checks
                     ],
                 }
             )
         else:
-            rows = [(one.name, one.checked, len(one.problems) or "holds") for one in checks]
+            rows = [
+                (one.name, one.checked or "nothing", len(one.problems) or one.why or "holds")
+                for one in checks
+            ]
             show_table(f"Release {release_folder(folder)}", ["check", "looked at", "problems"], rows)
             for one in checks:
                 for problem in one.problems[:MOST_SHOWN]:
@@ -92,26 +126,94 @@ def diff(
     before: Annotated[Path, typer.Argument(help="A release.")],
     after: Annotated[Path, typer.Argument(help="A later one, or the folder of releases: its latest.")],
     table: Annotated[Path | None, typer.Option(help="Parquet file to write the rows to.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Markdown file to write them to.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show which rows a later release added, retired and why, or moved to another split (none should be)."""
     import polars as pl
 
     from qa_pipeline.cli.console import print_document, print_line, show_frame
-    from qa_pipeline.publishing.differences import compare_releases
+    from qa_pipeline.publishing.differences import compare_releases, differences_page
     from qa_pipeline.publishing.loading import release_folder
-    from qa_pipeline.storage import write_frame
+    from qa_pipeline.storage import write_bytes, write_frame
 
     with errors_as_exit_codes():
-        rows = compare_releases(release_folder(before), release_folder(after))
+        old, new = release_folder(before), release_folder(after)
+        rows = compare_releases(old, new)
         counts = (
             rows.group_by("change", "batch", "reason").agg(rows=pl.len()).sort("change", "batch", "reason")
         )
         if table is not None:
             write_frame(table, rows)
+        if page is not None:
+            write_bytes(page, differences_page(rows, old.name, new.name).encode())
         if as_json:
             print_document({"counts": counts.to_dicts(), "rows": rows.to_dicts()})
         elif rows.is_empty():
             print_line("The two releases hold the same rows in the same splits.")
         else:
             show_frame("Differences", counts)
+
+
+def push(
+    folder: Annotated[Path, typer.Argument(help="A release, or the folder of releases: its latest.")],
+    target: Annotated[
+        str, typer.Argument(help="hf://datasets/OWNER/NAME, s3://bucket/folder, or a folder of releases.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List files and bytes; the target is not asked.")
+    ] = False,
+    public: Annotated[
+        bool, typer.Option("--public", help="Make a public repository on the hub, not a private one.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Send a release to a folder, an object store or the Hugging Face hub, after verifying it.
+
+    What is there is not sent again, and never overwritten. Readers get the old release or the new one.
+    """
+    from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.push import push_release
+
+    with errors_as_exit_codes(resumable=True):
+        made = push_release(release_folder(folder), target, dry_run=dry_run, public=public)
+        if as_json:
+            print_document(asdict(made))
+            return
+        if dry_run:
+            show_table("Would be sent where it is not there yet", ["file", "bytes"], made.files.items())
+        sent = sum(made.files[name] for name in made.sent)
+        said = (
+            f"{sum(made.files.values())} bytes in {len(made.files)} files"
+            if dry_run
+            else (f"{len(made.sent)} of {len(made.files)} files sent, {sent} bytes")
+        )
+        print_line(f"{made.place}: {said}{'; it is the latest' if made.latest else ''}")
+
+
+def yank(
+    folder: Annotated[Path, typer.Argument(help="The release: OUT/releases/N.")],
+    reason: Annotated[str, typer.Option(help="Why, in a line; it stays in the tombstone.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")] = False,
+) -> None:
+    """Withdraw a release: its data are deleted, and tombstone.json says why.
+
+    Its number is never given again, its keys go on deciding splits, and latest.json names the newest release
+    that is not yanked. Who has loaded it keeps what they have.
+    """
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.publishing.manifest import manifest_of
+    from qa_pipeline.publishing.yank import check_reason, check_release, newest_instead, yank_release
+
+    with errors_as_exit_codes(resumable=True):
+        check_reason(reason)
+        check_release(folder)
+        newest = newest_instead(folder)
+        if yes:
+            stone = yank_release(folder, reason)
+            print_line(f"Yanked: {folder}, {stone.rows} rows ({stone.reason})")
+        else:
+            rows = sum(manifest_of(folder).splits.values())
+            print_line(f"{folder} would lose its {rows} rows; add --yes to do it")
+        print_line("No release is left" if newest is None else f"The newest that is left: {newest}")

@@ -16,12 +16,11 @@ from qa_pipeline.errors import InputError
 if TYPE_CHECKING:  # heavy: imported where a command needs them, so that --help answers at once
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.llm.store.maintenance import Share
-    from qa_pipeline.storage import Layout
 
 replies = typer.Typer(
     name="replies",
     no_args_is_help=True,
-    help="Manage the stored model replies: size, pruning, erasure.",
+    help="Manage the stored model replies: size and pruning.",
 )
 
 Out = Annotated[Path, typer.Option(help="Folder of the run; a store at llm.store.url goes before it.")]
@@ -78,31 +77,6 @@ def retry_failures(out: Out = Path("data"), yes: Yes = False) -> None:
     prune(out, None, None, failures=True, yes=yes)
 
 
-@replies.command()
-def erase(
-    document: Annotated[
-        str, typer.Argument(help="Its id, the beginning of it, or its path; BATCH/PATH if need be.")
-    ],
-    out: Out = Path("data"),
-) -> None:
-    """Delete every reply that saw a document or an earlier version of it, and the prompts that show it."""
-    from qa_pipeline.llm.store.maintenance import erase as delete
-    from qa_pipeline.storage import Layout
-
-    with _opened(out) as database:
-        versions = find_versions(Layout(out), database, document)
-        gone = delete(database, sorted(versions))
-        _say(
-            f"{document} (known versions: {len(versions)}): {gone.replies:,} replies and {gone.prompts:,} "
-            "prompts are deleted. Tables of runs hold its text until its batch is run without it"
-        )
-        if kept := [path.stem for path in sorted((out / "decisions").glob("*.jsonl"))]:
-            _say(
-                f"People's decisions about {', '.join(kept)} stay in {out / 'decisions'}: "
-                "answers edited there may repeat its text"
-            )
-
-
 @contextmanager
 def _opened(out: Path) -> "Iterator[Database]":
     from qa_pipeline.llm.store.database import Database
@@ -152,47 +126,3 @@ def _bytes(number: int) -> str:
 
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
-
-
-_SHORTEST_ID = 6
-
-
-def find_versions(layout: "Layout", database: "Database", name: str) -> set[str]:
-    """Ids of the document and of the earlier versions that were read under its path.
-
-    Args:
-        layout: the output folder, whose tables hold what was read last.
-        database: the store, which knows what was read before.
-        name: an id, the beginning of one, a path, or batch and path.
-
-    Raises:
-        InputError: no document is called so, or several are.
-        ReplyStoreError: the store cannot be used.
-    """
-    from qa_pipeline.llm.store.maintenance import versions_of
-    from qa_pipeline.review.document_view import find_document
-
-    try:
-        row = find_document(layout, name, [path.stem for path in layout.tables("documents")]).document
-    except InputError as error:
-        gone = _gone(database, name)
-        if not gone:
-            raise InputError(f"{error}; no stored reply saw one of that name either") from error
-        return gone
-    earlier = versions_of(database, f"{row['batch']}/{row['path']}")
-    return {row["document_id"], *(document for document, _, _ in earlier)}
-
-
-def _gone(database: "Database", name: str) -> set[str]:
-    """Documents that no table has any more: by their path then, or by the beginning of an id."""
-    from qa_pipeline.llm.store.maintenance import known_documents, versions_of
-
-    found = versions_of(database, name)
-    places = {(batch, path) for _, batch, path in found}
-    if len(places) > 1:
-        message = ", ".join(sorted(f"{batch}/{path}" for batch, path in places)[:5])
-        raise InputError(f"{len(places)} documents were called {name!r}: {message}; give batch and path")
-    by_id = known_documents(database, name) if len(name) >= _SHORTEST_ID else []
-    if len(by_id) > 1:
-        raise InputError(f"{len(by_id)} documents have an id that begins with {name!r}; give more of it")
-    return {document for document, _, _ in found} | set(by_id)

@@ -123,7 +123,7 @@ def _opened(files: Any, path: str) -> Iterator[_Reader]:
         with file:
             yield _Reader(file)
     except OSError as error:
-        raise DocumentFailure("unreadable", _cause(error)) from error
+        raise DocumentFailure("unreadable", cause_of(error)) from error
 
 
 @contextmanager
@@ -144,10 +144,10 @@ def _faults_named(address: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise CorpusError(f"{address} does not exist or is not a folder; name a folder of batches") from error
     except Exception as error:
-        raise CorpusError(f"{address} cannot be read: {_cause(error)}; {_ADVICE}") from error
+        raise CorpusError(f"{address} cannot be read: {cause_of(error)}; {_ADVICE}") from error
 
 
-def _cause(error: Exception) -> str:
+def cause_of(error: Exception) -> str:
     """What happened, without the library's own message."""
     if isinstance(error, PermissionError):
         return "permission denied"

@@ -55,7 +55,9 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
     """
     with _alone(path.parent):
         recorded = read_decisions(path)
-        numbered = [{**row, "sequence": recorded.height + place} for place, row in enumerate(rows)]
+        last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
+        first = last + 1 if isinstance(last, int) else 0
+        numbered = [{**row, "sequence": first + place} for place, row in enumerate(rows)]
         write_bytes(path, pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode())
 
 

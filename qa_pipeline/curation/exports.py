@@ -10,6 +10,7 @@ beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows
 """
 
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from typing import Any, cast
 
 import polars as pl
@@ -45,7 +46,7 @@ _SPANS = pl.List(
 )
 
 # Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
-_LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_LINE_ENDS = {one.encode(): f"\\u{ord(one):04x}".encode() for one in "\u0085\u2028\u2029"}
 
 _DTYPES: Mapping[type[pl.DataType] | pl.DataType, str] = {
     pl.String(): "string", pl.Int32(): "int32", pl.Int64(): "int64", pl.UInt32(): "uint32",
@@ -109,10 +110,12 @@ def chat_rows(training_examples: pl.DataFrame, layout: str) -> pl.DataFrame:
 def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
     """Yield UTF-8 blocks of whole lines, one JSON object a row, fields in column order."""
     for part in rows.iter_slices(_ROWS_AT_ONCE):
-        lines = part.write_ndjson()
-        for sign, escape in _LINE_ENDS.items():
+        written = BytesIO()
+        part.write_ndjson(written)
+        lines = written.getvalue()
+        for sign, escape in _LINE_ENDS.items():  # in bytes: faster than in text
             lines = lines.replace(sign, escape)
-        yield lines.encode()
+        yield lines
 
 
 def exports_card() -> bytes:

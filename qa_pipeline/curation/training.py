@@ -156,21 +156,26 @@ def _with_passages(
         pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
     distractors = _distractors(chosen, proofs, chunks, settings)
-    # "(?i)": the compiled pattern keeps its flag apart from its text
-    numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
-    marks = rf"(?i)[ \t]*{SOURCE_MARK.pattern}"
     return (
         chosen.join(proved, on="pair_id", how="left", maintain_order="left")
         .join(distractors, on="pair_id", how="left", maintain_order="left")
         .with_columns(
             pl.col("evidence_chunk_id", "distractor_ids").fill_null([]),
-            pl.when(numbered)
-            .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
-            .otherwise("answer")
-            .str.replace_all(marks, "")
-            .str.strip_chars()
-            .alias("answer"),
+            unmarked_answer().alias("answer"),
         )
+    )
+
+
+def unmarked_answer() -> pl.Expr:
+    """The answer of a row of `pairs` without source marks, nor numbers that stand for sources."""
+    # "(?i)": the compiled pattern keeps its flag apart from its text
+    numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
+    return (
+        pl.when(numbered)
+        .then(pl.col("answer").str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", ""))
+        .otherwise("answer")
+        .str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
+        .str.strip_chars()
     )
 
 
@@ -261,7 +266,7 @@ class _Draft:
         passages = [*self.kept, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
             passages.sort(key=lambda one: _seeded_hash(settings.seed, self.row["pair_id"], one.chunk_id))
-        marked = (_marked(n, one) for n, one in enumerate(passages, 1))
+        marked = (marked_passage(n, one) for n, one in enumerate(passages, 1))
         return [
             {"role": "system", "content": settings.system_prompt or system_prompt(self.row["language"])},
             {"role": "user", "content": "\n\n".join([*marked, self.row["question"]])},
@@ -330,7 +335,7 @@ def _fit(
     return fitted
 
 
-def _marked(number: int, passage: Passage) -> str:
+def marked_passage(number: int, passage: Passage) -> str:
     """A passage as an application shows it: number, title and headings on one line, then its text."""
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)

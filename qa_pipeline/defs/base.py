@@ -119,8 +119,8 @@ def as_input(version: str | None) -> str | None:
     return None if version is None else hashlib.sha256(version.encode()).hexdigest()
 
 
-def running_batches(instance: dg.DagsterInstance) -> set[str]:
-    """Batches with a run that is queued, starting or in progress."""
+def running_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
+    """Runs that are queued, starting or in progress."""
     unended = dg.RunsFilter(
         statuses=[
             dg.DagsterRunStatus.QUEUED,
@@ -130,7 +130,12 @@ def running_batches(instance: dg.DagsterInstance) -> set[str]:
             dg.DagsterRunStatus.CANCELING,
         ]
     )
-    return {run.tags[PARTITION] for run in instance.get_runs(unended) if PARTITION in run.tags}
+    return list(instance.get_runs(unended))
+
+
+def running_batches(instance: dg.DagsterInstance) -> set[str]:
+    """Batches with a run that is queued, starting or in progress."""
+    return {run.tags[PARTITION] for run in running_runs(instance) if PARTITION in run.tags}
 
 
 def fail_orphaned_runs(instance: dg.DagsterInstance) -> None:

@@ -8,6 +8,7 @@ from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.checks import build_checks
 from qa_pipeline.defs.corpus import corpus, corpus_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
+from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.resources import Resources
@@ -28,10 +29,10 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     tables = ParquetTables(out / "tables")
     steps = steps_of(assets)
     return dg.Definitions(
-        assets=[corpus, *assets],
-        asset_checks=build_checks(settings),
-        jobs=[build_batch],
-        schedules=[nightly_schedule(steps)],
+        assets=[corpus, *assets, build_release(settings)],
+        asset_checks=[*build_checks(settings), *release_checks],
+        jobs=[build_batch, publish_job],
+        schedules=[nightly_schedule(steps), nightly_release],
         sensors=[corpus_sensor, automation_sensor(steps), provider_jobs_sensor(settings)],
         resources={
             "resources": resources,

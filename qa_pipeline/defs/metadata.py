@@ -243,6 +243,26 @@ def cell(value: object, length: int = CELL_LENGTH) -> str:
     return f"`{cut}`" if cut else ""
 
 
+CARD_LENGTH = 20_000
+"""Characters of a data card that the UI shows."""
+_LIVE = {"<": "‹", "](": "] (", "://": ":∕∕", "www.": "www․"}
+
+
+def card_text(card: str) -> str:
+    """A data card for the UI: without front matter and pictures, and with nothing in it that acts.
+
+    Look-alikes break HTML, links and bare addresses; invisible characters are dropped.
+    """
+    body = card.split("\n---\n", 1)[-1] if card.startswith("---\n") else card
+    lines = [line for line in body.splitlines() if not line.lstrip().startswith("![")]
+    text = "\n".join("".join(_visible(letter) for letter in line) for line in lines).replace("\\<", "<")
+    for live, dead in _LIVE.items():
+        text = text.replace(live, dead)
+    if len(text) <= CARD_LENGTH:
+        return text.strip()
+    return text[: text.rindex("\n", 0, CARD_LENGTH)].strip() + "\n\n…"
+
+
 def _visible(letter: str) -> str:
     if letter.isspace():
         return " "

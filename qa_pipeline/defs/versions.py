@@ -21,12 +21,14 @@ _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
     "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "requests_per_minute", "budget", "store"},
 }
+_OTHERS = {"release": ("quality", "release")}
+"""The groups of settings that decide assets which are no stage."""
 
 
 def code_version(step: str, settings: Settings) -> str:
     """Package version and a hash of the settings and prompts the step depends on."""
     stage = STAGES.get(step)  # the files of training jobs are no stage: nothing but their input decides them
-    groups, prompts = (stage.settings, stage.prompts) if stage else ((), ())
+    groups, prompts = (stage.settings, stage.prompts) if stage else (_OTHERS.get(step, ()), ())
     resources = {
         "settings": {group: _group(settings, group) for group in groups},
         "prompts": {f"{of}/{name}": _wording(of, name) for name in prompts for of in LANGUAGES},

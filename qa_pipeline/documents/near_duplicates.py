@@ -5,22 +5,27 @@ containment of documents, 1997). MinHash with locality-sensitive hashing propose
 is not compared pair by pair; the similarity stored is the exact one.
 """
 
+import hashlib
 import re
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+if TYPE_CHECKING:
+    from datasketch import MinHash
 
 _WORD = re.compile(r"\w+")
 _SHINGLE = 5
 _FEWEST_WORDS = 40
 """Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
 _PERMUTATIONS = 128
-_MARGIN = 0.1
-"""Candidates are looked for this far below the threshold, since MinHash only estimates."""
+_MISSES = 1e-4
+"""Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
 
 Shingles = npt.NDArray[np.uint32]
 
@@ -66,16 +71,14 @@ def _near_duplicates(
     sets: Sequence[tuple[str, Shingles]], threshold: float
 ) -> Iterator[tuple[str, str, float]]:
     """Each document that is nearly the same as an earlier one which is itself no near duplicate."""
-    from datasketch import MinHash, MinHashLSH
+    from datasketch import MinHashLSH
 
-    own = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(max(threshold - _MARGIN, 0.05)))
+    own = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
     by_name = dict(sets)
-    blank = MinHash(num_perm=_PERMUTATIONS, seed=1, hashfunc=int)
     for name, shingled in sets:
         if not len(shingled):
             continue
-        sketch = blank.copy()
-        sketch.update_batch(shingled.tolist())
+        sketch = _sketch(shingled)
         candidates = ((jaccard(shingled, by_name[other]), other) for other in own.query(sketch))
         similarity, nearest = max(candidates, key=lambda one: (one[0], one[1]), default=(0.0, ""))
         if similarity >= threshold:
@@ -84,13 +87,45 @@ def _near_duplicates(
             own.insert(name, sketch)
 
 
+def band_codes(shingled: Shingles, threshold: float) -> list[int]:
+    """Codes of 64 bits: texts as similar as the threshold have one in common, but for rare misses.
+
+    For who compares more texts than fit into memory; a text that is too short has none.
+    """
+    if not len(shingled):
+        return []
+    bands, values = _bands(threshold)
+    parts = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
+    return [_band_code(place, part.tobytes()) for place, part in enumerate(parts)]
+
+
+def _band_code(place: int, part: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(part, digest_size=8, salt=place.to_bytes(4)).digest())
+
+
+def _sketch(shingled: Shingles) -> "MinHash":
+    sketch = _blank().copy()
+    sketch.update_batch(shingled.tolist())
+    return sketch
+
+
+@cache
+def _blank() -> "MinHash":
+    from datasketch import MinHash
+
+    return MinHash(num_perm=_PERMUTATIONS, seed=1, hashfunc=int)
+
+
 @cache
 def _bands(threshold: float) -> tuple[int, int]:
-    """How many bands of how many values find candidates at a threshold; slow to work out."""
-    from datasketch import MinHashLSH
-
-    best = MinHashLSH(threshold=threshold, num_perm=_PERMUTATIONS)
-    return best.b, best.r
+    """How many bands of how many values find candidates: as many values as keep misses at `_MISSES`."""
+    found = (_PERMUTATIONS, 1)
+    for values in range(2, _PERMUTATIONS + 1):
+        bands = _PERMUTATIONS // values
+        if (1 - threshold**values) ** bands > _MISSES:
+            break
+        found = bands, values
+    return found
 
 
 def jaccard(one: Shingles, other: Shingles) -> float:

@@ -1,7 +1,7 @@
 """A batch folder to the documents table: one row per file, whatever becomes of it."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -28,6 +28,8 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.tables import DOCUMENTS
 
 _ID_LENGTH = 32
+FORGOTTEN = "forgotten"
+"""Why a row has no text: a person had the document forgotten."""
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 
@@ -38,6 +40,7 @@ def read_documents(
     parse: ParseFiles = parse_in_process,
     previous: pl.DataFrame | None = None,
     notify: ProgressCallback = no_progress,
+    forgotten: Set[str] = frozenset(),
 ) -> pl.DataFrame:
     """Read every file of a batch into a row of the documents table, ordered by path.
 
@@ -48,6 +51,7 @@ def read_documents(
         parse: how files are parsed.
         previous: the table of an earlier run; what it holds of unchanged bytes is taken over, not parsed.
         notify: called with the number of files that are done.
+        forgotten: hashes of contents that are not read: their rows say so and hold no text.
 
     Raises:
         CorpusError: the batch is missing, or its description cannot be used.
@@ -57,7 +61,7 @@ def read_documents(
     found = documents_among(files.list())
     description, masking = description_and_masking(batch, files, settings.masking)
     settings = settings.model_copy(update={"masking": masking})
-    work = _Work(settings, description, found, previous)
+    work = _Work(settings, description, found, previous, forgotten)
     for number, outcome in enumerate(parse(work.requests(), settings)):
         work.outcomes[work.asked[number]] = outcome
         notify(len(work.outcomes), len(found))
@@ -74,8 +78,10 @@ class _Work:
         description: BatchDescription,
         found: list[FoundFile],
         previous: pl.DataFrame | None,
+        forgotten: Set[str],
     ) -> None:
         self.settings = settings
+        self.forgotten = forgotten
         self.description = description
         self.found = found
         self.version = parser_version(settings)
@@ -107,6 +113,8 @@ class _Work:
         self.read[number] = {"size": len(content), "content_sha256": digest, "format": name}
         if self.first_of.setdefault((digest, name), number) != number:
             return None
+        if digest in self.forgotten:
+            raise DocumentFailure(FORGOTTEN, "it was forgotten; take the file out of the corpus")
         if (row := self.known.get((digest, name))) is not None:
             self.outcomes[number] = row
             return None

@@ -1,4 +1,4 @@
-"""Pictures of an evaluation: risk against coverage, and reliability, by matplotlib (extra `plots`).
+"""Pictures of an evaluation: risk against coverage, and reliability.
 
 The same scores give the same bytes. Names of sets are data: they are drawn as plain letters and reach no
 path.
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics import Flags, Floats, reliability_bins, steps_of
 from qa_pipeline.storage import write_bytes
 
@@ -26,18 +25,6 @@ _LONGEST_NAME = 32
 _DOTS = 150
 _PANELS = 4
 _TITLE_WIDTH = 6.5
-
-
-def check_plots() -> None:
-    """Say that pictures cannot be drawn before anything is scored.
-
-    Raises:
-        InputError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib as _  # noqa: F401
-    except ImportError as error:
-        raise InputError("--plots needs matplotlib; install qa-pipeline[plots], or leave it out") from error
 
 
 def draw_plots(
@@ -118,7 +105,7 @@ def _largest(items: pl.DataFrame, by: str, column: str) -> list[_Set]:
 
 
 def _risk_picture(name: str, sets: Sequence[_Set], wanted: float) -> "Figure":
-    figure = _figure(9, 5.2)
+    figure = new_figure(9, 5.2)
     axes = figure.add_subplot()
     for place, one in enumerate(sets):
         known, risk = risk_coverage(one.scores, one.supported)
@@ -140,7 +127,7 @@ def _risk_picture(name: str, sets: Sequence[_Set], wanted: float) -> "Figure":
 def _reliability_picture(name: str, sets: Sequence[_Set]) -> "Figure":
     columns = min(_PANELS, len(sets))
     rows = -(-len(sets) // columns)
-    figure = _figure(max(_TITLE_WIDTH, 2.6 * columns + 0.6), 2.5 * rows + 0.7)
+    figure = new_figure(max(_TITLE_WIDTH, 2.6 * columns + 0.6), 2.5 * rows + 0.7)
     figure.suptitle(
         f"Reliability of {name}: share supported by score (diagonal: as it should be)", fontsize=11
     )
@@ -155,15 +142,21 @@ def _reliability_picture(name: str, sets: Sequence[_Set]) -> "Figure":
     return figure
 
 
-def _figure(width: float, height: float) -> "Figure":
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure, in inches, that needs no display."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def _save(figure: "Figure", path: Path) -> Path:
+    write_bytes(path, png_of(figure))
+    return path
+
+
+def png_of(figure: "Figure") -> bytes:
+    """The figure as PNG: equal figures give equal bytes under one version of matplotlib."""
     buffer = BytesIO()
     without_version: dict[str, Any] = {"Software": None}
     figure.savefig(buffer, format="png", dpi=_DOTS, metadata=without_version)
-    write_bytes(path, buffer.getvalue())
-    return path
+    return buffer.getvalue()

@@ -1,125 +1,504 @@
-"""The data card of a release: `README.md`, from counts of its rows and manifest alone.
+"""The data card of a release: `README.md`, from its facts and its manifest alone, so that it can be checked.
 
 Its front matter is the metadata that `datasets.load_dataset` and the Hugging Face hub read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import yaml
 
+from qa_pipeline.publishing.candidates import RELEASED
+from qa_pipeline.publishing.certificate import bound_problems, in_words
+from qa_pipeline.publishing.facts import (
+    CLAIM_SCORES,
+    FACTS,
+    FORM,
+    LENGTHS,
+    PAIR_SCORES,
+    SHOWN_SOURCES,
+    row_facts,
+    source_facts,
+)
+from qa_pipeline.publishing.manifest import CARD, Bound, File, Manifest, hash_file
+from qa_pipeline.publishing.pictures import SCORES, YIELD, draw_scores, draw_yield, waterfall
+from qa_pipeline.storage import write_bytes
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 _PROMISE = (
-    "Every claim of every answer has a quote that stands in its document at the place given in `evidence`. "
-    "Nothing here says how many rows are wrong all the same: no person has audited this release."
+    "Every supported claim of an answer has a quote that stands in its document, at the place in `evidence`. "
+    "That a quote is there does not yet make a row right."
+)
+_NOT_AUDITED = (
+    "**Not audited.** No person has looked at a sample of this release, so nothing is known of the share of "
+    "its rows that are wrong all the same. The figures below come from the pipeline that made it."
 )
 _LIMITS = (
-    "Rows that share a document, a question or a long answer are in one split, and so are rows of documents "
-    "that are nearly the same; splits are no random samples of rows. Questions were made from the documents, "
-    "and are no sample of what people ask."
+    "Questions were made from the documents, and are no sample of what people ask.",
+    "Splits are no random samples of rows: what shares a document, question or long answer is together.",
+    "A row is as right as its document; what is out of date or wrong there is so here.",
+    "Canaries say whether verification works, and not how many rows are wrong: rules made their errors.",
+    "Scores of judges and of entailment are those of models, and no probabilities unless calibrated.",
 )
-CARD_COLUMNS = ("language", "question_type", "coverage", "difficulty", "tokens", "provenance")
-"""Columns of the rows that are counted."""
-_LAYOUTS = ("closed_book", "with_context", "with_distractors")
+_NO_TEXTS = (
+    "The texts of these documents are not part of the release: nobody can check its quotes from it alone.\n"
+)
+_COLUMNS = tuple((one.name, one.description) for one in RELEASED.columns)
+_MOST_VALUES, _LONGEST, _SHORT = 20, 100, 40
+_FIGURE = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")
+_LICENCES = frozenset(
+    (
+        "agpl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-3.0", "cc-by-4.0", "cc-by-nc-4.0",
+        "cc-by-nc-nd-4.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0",
+        "gfdl", "gpl-2.0", "gpl-3.0", "isc", "lgpl-3.0", "mit", "mpl-2.0", "odbl", "odc-by", "pddl",
+        "unlicense",
+    )
+)  # fmt: skip
+"""Licences that the hub knows by these names."""
 
 
-def data_card(
-    rows: pl.DataFrame,
-    splits: Mapping[str, int],
-    left_out: Mapping[str, Mapping[str, Any]],
-    sources: pl.DataFrame,
-) -> str:
-    """The card as Markdown.
+def write_facts(folder: Path, facts: Mapping[str, Any], left_out: Mapping[str, int]) -> None:
+    """Write facts and pictures of a release.
 
     Args:
-        rows: split and `CARD_COLUMNS` of every row.
-        splits: rows of each.
-        left_out: `batches` with the reason of each, and `rows` with the count of each reason.
-        sources: batch and licence of the documents.
+        folder: of the release.
+        facts: of `CardFacts.document`.
+        left_out: accepted rows that are not in it, by reason.
+
+    Raises:
+        StorageError: a file cannot be written.
     """
-    languages = sorted(set(rows["language"]))
-    licences = sorted(set(sources["licence"].drop_nulls()))
-    unlicensed = sources["licence"].null_count()
-    head = {
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [
-                    {"split": one, "path": f"data/{one}.parquet"} for one, n in splits.items() if n
-                ],
-            }
-        ],
-        "language": languages,
-        "size_categories": [_size(rows.height)],
-        "task_categories": ["question-answering", "text-generation"],
-    }
-    provenance = rows["provenance"].struct
+    said = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
+    pictures = {YIELD: draw_yield(waterfall(facts, left_out)), SCORES: draw_scores(facts["scores"])}
+    write_bytes(folder / FACTS, f"{said}\n".encode())
+    for name, content in pictures.items():
+        if content is not None:
+            write_bytes(folder / name, content)
+
+
+def write_card(folder: Path, manifest: Manifest) -> Manifest:
+    """Write the card beside the facts; the manifest, which then names it too.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    content = data_card(json.loads((folder / FACTS).read_bytes()), manifest).encode()
+    write_bytes(folder / CARD, content)
+    card = File(sha256=hash_file(folder / CARD), size=len(content))
+    files = dict(sorted({**manifest.files, CARD: card}.items()))
+    return manifest.model_copy(update={"files": files})
+
+
+def card_problems(folder: Path, manifest: Manifest, rows: pl.LazyFrame) -> Iterator[str]:
+    """Where the card is not what facts and manifest make of it, or the facts not what the files hold.
+
+    Args:
+        folder: of the release.
+        manifest: of the release.
+        rows: the rows of all splits.
+    """
+    try:
+        facts = json.loads((folder / FACTS).read_bytes())
+        if facts["form"] != FORM:
+            yield f"{FACTS} has form {facts['form']}, this version checks {FORM}; see {CARD} for its own"
+            return
+        card = data_card(facts, manifest)
+        told, told_sources = facts["rows"], facts["sources"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+        yield f"{FACTS} cannot be read"
+        return
+    if (folder / CARD).read_bytes() != card.encode():
+        yield f"{CARD} is not what {FACTS} and the manifest say"
+    sources = pl.scan_parquet(folder / "sources.parquet")
+    yield from _differences("rows", told, row_facts(rows))
+    yield from _differences("sources", told_sources, source_facts(sources))
+    yield from bound_problems(manifest.certificate)
+
+
+def _differences(what: str, told: Mapping[str, Any], held: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*told, *held}):
+        if told.get(name) != held.get(name):
+            yield f"{FACTS} says of {what} another {name} than the files hold"
+
+
+def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
+    """The card as Markdown, the same for the same facts and manifest; its entry there is not looked at."""
+    rows, sources = facts["rows"], facts["sources"]
     parts = [
-        f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n",
-        "# Question-answer pairs, proved from their sources\n",
-        f"{rows.height} pairs from {sources.height} documents. {_PROMISE}\n",
-        _table(("split", "rows", "share"), ((one, n, _share(n, rows.height)) for one, n in splits.items())),
-        *(_counted(title, rows[name]) for title, name in _COUNTED.items()),
-        _tokens(rows),
-        _counted("Thresholds that decided", provenance.field("thresholds_id")),
-        _counted("Written by", provenance.field("generator")),
-        _counted("Judged by", provenance.field("judge").fill_null("nobody")),
-        _counted("Prompt", provenance.field("prompt_hash").fill_null("none")),
-        "## Sources\n",
-        _table(("batch", "documents"), sources.group_by("batch").len().sort("batch").iter_rows()),
-        f"Licences: {', '.join(licences) or 'none is known'}; {unlicensed} documents give none.\n",
-        "## Left out\n",
-        _table(("batch", "reason"), left_out["batches"].items()) if left_out["batches"] else "No batch.\n",
-        _table(("rows left out because", "rows"), left_out["rows"].items())
-        if left_out["rows"]
-        else "No row.\n",
-        "## Limits\n",
-        f"{_LIMITS}\n",
-        f"{SIMILARITY_ONLY}\n",
+        _front_matter(facts, manifest),
+        f"# Question-answer pairs, proved from their sources (release {manifest.version})\n",
+        f"{_n(rows['rows'])} pairs from {_n(sources['documents'])} documents. {_PROMISE}\n",
+        *_audit(manifest),
+        "## Splits\n",
+        _splits(manifest),
+        *_unsatisfied(manifest),
+        "## Rows\n",
+        *_values(rows),
+        _folded("Columns", markdown_table(("column", "holds"), _COLUMNS, 300)),
+        "## Lengths\n",
+        _lengths(rows["lengths"]),
+        *_yield(facts, manifest),
+        *_scores(facts["scores"]),
+        *_verification(facts),
+        "## Models and prompts\n",
+        markdown_table(("what", "model", "prompt", "count"), _made_by(facts["made_by"]), _SHORT),
+        "## Cost\n",
+        _cost(facts["cost"]),
+        "## Personal data\n",
+        _masked(facts),
+        *_sources(sources),
+        *([] if manifest.settings["release"]["with_sources"] else [_NO_TEXTS]),
+        *_left_out(manifest),
+        "## Known limits\n",
+        "\n".join(f"- {one}" for one in (*_LIMITS, *_policy(facts))) + "\n",
+        *_cite(facts, manifest),
+        *_reproduce(facts),
     ]
     return "\n".join(parts)
 
 
-_COUNTED = {
-    "Types of question": "question_type",
-    "Languages": "language",
-    "Answered": "coverage",
-    "Difficulty": "difficulty",
-}
+def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
+    files = [{"split": one, "path": f"data/{one}.parquet"} for one, n in _ranked(manifest.splits) if n]
+    licences = [one.lower() for one in facts["sources"]["licences"]]
+    one_licence = len(licences) == 1 and licences[0] in _LICENCES
+    head = {
+        "configs": [{"config_name": "default", "data_files": files}],
+        "language": [one for one in facts["rows"]["language"] if one != "unknown"],
+        **({"license": licences[0]} if one_licence else {}),
+        "size_categories": [_size(facts["rows"]["rows"])],
+        "task_categories": ["question-answering", "text-generation"],
+    }
+    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n"
 
 
-def _counted(title: str, values: pl.Series) -> str:
-    known = values.fill_null("unknown").alias("value")
-    counts = known.value_counts().sort(["count", "value"], descending=[True, False])
-    shares = ((value, count, _share(count, len(values))) for value, count in counts.iter_rows())
-    return f"## {title}\n\n{_table(('value', 'rows', 'share'), shares)}"
+def _audit(manifest: Manifest) -> list[str]:
+    certificate = manifest.certificate
+    if certificate is None:
+        return ["## Audit\n", f"{_NOT_AUDITED}\n"]
+    text = ["## Audit\n", *(f"{_cell(one, 2000)}\n" for one in in_words(certificate))]
+    if certificate.parts:
+        rows = ((one.part, one.audited, one.wrong, one.unsure, _bound(one)) for one in certificate.parts)
+        text += [
+            markdown_table(("part", "audited", "wrong", "unsure", "at most wrong"), rows),
+            "The bounds of parts hold each by itself, and not all at once.\n",
+        ]
+    return text
 
 
-def _tokens(rows: pl.DataFrame) -> str:
-    """Tokens of an example in each layout, as the embedding model counts them."""
+def _bound(part: Bound) -> str:
+    return "too few" if part.at_most is None else f"{part.at_most:.2%}"
+
+
+def _splits(manifest: Manifest) -> str:
+    every = sum(manifest.splits.values())
     lines = []
-    for layout in _LAYOUTS:
-        known = rows["tokens"].struct.field(layout).drop_nulls()
-        quantiles = [known.quantile(part, "nearest") for part in (0.0, 0.5, 0.95, 1.0)]
-        lines.append((layout, known.len(), *("–" if one is None else int(one) for one in quantiles)))
-    return f"## Tokens\n\n{_table(('layout', 'rows', 'least', 'median', '95 %', 'most'), lines)}"
+    for name, count in _ranked(manifest.splits):
+        file = manifest.files.get(f"data/{name}.parquet")
+        lines.append(
+            (name, count, _share(count, every), "–" if file is None else f"{file.size / 1e6:.2f} MB")
+        )
+    return markdown_table(("split", "rows", "share", "size of the Parquet file"), lines)
 
 
-def _table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(_cell(one) for one in line)} |" for line in lines) + "\n"
+def _unsatisfied(manifest: Manifest) -> Iterator[str]:
+    if manifest.unsatisfied:
+        yield "What the splits could not satisfy, since rows that share anything stay together:\n"
+        yield "".join(f"- {_cell(one, 300)}\n" for one in manifest.unsatisfied)
 
 
-def _cell(value: object) -> str:
+_VALUES = {
+    "language": "language",
+    "question_type": "type of question",
+    "coverage": "how far the documents answer it",
+    "difficulty": "difficulty for the search",
+    "memorised": "answered by a model without documents",
+    "origin": "origin",
+}
+_ANSWERED = {"none": "none (a proved refusal)"}
+
+
+def _values(rows: Mapping[str, Any]) -> Iterator[str]:
+    lines = []
+    for name, title in _VALUES.items():
+        counts = rows[name]
+        if set(counts) == {"unknown"}:
+            lines.append((title, "unknown", rows["rows"], _share(rows["rows"], rows["rows"])))
+            continue
+        ranked = _ranked(counts)
+        shown = [(_ANSWERED.get(value, value), count) for value, count in ranked[:_MOST_VALUES]]
+        if more := ranked[_MOST_VALUES:]:
+            shown.append((f"{len(more)} more", sum(count for _, count in more)))
+        lines += [
+            (title if place == 0 else "", value, count, _share(count, rows["rows"]))
+            for place, (value, count) in enumerate(shown)
+        ]
+    yield markdown_table(("", "value", "rows", "share"), lines)
+
+
+def _lengths(lengths: Mapping[str, Mapping[str, int | None]]) -> str:
+    names = ("rows", "least", "median", "95 %", "most")
+    lines = ([title, *(lengths[title][name] for name in names)] for title in LENGTHS)
+    note = "Tokens are those of the embedding model, not of the model to be trained.\n"
+    return f"{markdown_table(('', *names), lines)}\n{note}"
+
+
+def _yield(facts: Mapping[str, Any], manifest: Manifest) -> Iterator[str]:
+    steps = waterfall(facts, manifest.rows_left_out)
+    said = ", ".join(f"{name} {'' if before < 0 else 'lost '}{count}" for name, count, before in steps)
+    yield "## Yield\n"
+    if YIELD in manifest.files:
+        yield f"![What became of questions and pairs: {_cell(said, 2000)}]({YIELD})\n"
+    sections: dict[str, int] = {}
+    uncovered: dict[str, int] = {}
+    for one in facts["sections"]:
+        sections[one["status"]] = sections.get(one["status"], 0) + one["count"]
+        if one["status"] == "uncovered":
+            uncovered[one["reason"] or "unknown"] = one["count"]
+    every = sum(sections.values())
+    reasons = _ranked(uncovered)
+    yield "How much of the documents is asked about, by section:\n"
+    yield markdown_table(
+        ("sections", "count", "share"), ((*one, _share(one[1], every)) for one in sections.items())
+    )
+    if reasons:
+        why = ", ".join(f"{_cell(name)} {_n(count)}" for name, count in reasons[:_MOST_VALUES])
+        yield f"Why sections are uncovered (the most frequent reason of each): {why}.\n"
+    names = ("stage", "what", "reason", "count")
+    yield _folded("Every step", markdown_table(names, ([one[n] for n in names] for one in facts["funnel"])))
+
+
+def _scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[str]:
+    yield "## Scores\n"
+    if not scores:
+        yield "No pair has a score.\n"
+        return
+    lines = []
+    given = [name for name in (*PAIR_SCORES, *CLAIM_SCORES) if name in scores]
+    for name in given:
+        counts = scores[name]
+        for part in ("released", "all"):
+            known, bins = sum(counts[part]), len(counts[part])
+            high = sum(counts[part][-bins // 10 :])
+            middle = sum(counts[part][bins // 2 :])
+            lines.append((name, part, known, _share(middle, known), _share(high, known)))
+    picture = ", ".join(f"{name} of {sum(scores[name]['released'])} released" for name in given)
+    yield f"![Histograms of scores: {_cell(picture, 2000)}; the table below has the figures]({SCORES})\n"
+    yield "Grey are all, blue the released ones; above each picture stands how many of how many.\n"
+    yield markdown_table(("score", "of", "known", "at least 0.5", "at least 0.9"), lines)
+    if "composite" not in scores:
+        yield "No model judged the pairs: relevance, correctness and completeness are not known.\n"
+    yield f"{' and '.join(CLAIM_SCORES).capitalize()} are of claims, the others of pairs.\n"
+
+
+def _verification(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Verification\n"
+    claims: dict[tuple[str, str], list[int]] = {}
+    for one in facts["claims"]:
+        counts = claims.setdefault((one["verdict"], one["decided_by"]), [0, 0])
+        counts[0] += one["count"] if one["released"] else 0
+        counts[1] += one["count"]
+    yield "Claims of the answers, by verdict and by the step that decided:\n"
+    lines = ((*key, *counts) for key, counts in sorted(claims.items(), key=lambda one: -one[1][1]))
+    yield markdown_table(("verdict", "decided by", "in released rows", "in all pairs"), lines)
+    yield from _canaries(facts["canaries"])
+    yield from _thresholds(facts)
+
+
+def _canaries(canaries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield "Canaries are claims made from the documents whose right verdict is known:\n"
+    names = ("expected", "canaries", "rejected", "rejected_share", "accepted", "accepted_share")
+    titles = ("right verdict", "canaries", "rejected", "share (95 %)", "accepted", "share (95 %)")
+    yield markdown_table(
+        titles, ([one[n] for n in names] for one in map(_spelt, canaries) if one["kind"] is None)
+    )
+    yield "What is neither rejected nor accepted goes to a model, and without one to people.\n"
+    kinds = [one for one in map(_spelt, canaries) if one["kind"] is not None]
+    by_kind = ([one["kind"], *(one[n] for n in names)] for one in kinds)
+    yield _folded("By kind", markdown_table(("kind", *titles), by_kind))
+
+
+def _spelt(canaries: Mapping[str, Any]) -> dict[str, Any]:
+    shares = {name: _interval(canaries[name]) for name in ("rejected_share", "accepted_share")}
+    return {**canaries, **shares}
+
+
+def _thresholds(facts: Mapping[str, Any]) -> Iterator[str]:
+    fitted, ids = facts["thresholds"], facts["rows"]["thresholds_id"]
+    yield "Thresholds that decided:\n"
+    yield markdown_table(("thresholds", "rows"), _ranked(ids))
+    own = sum(count for name, count in ids.items() if name.startswith(f"{fitted['id']}-"))
+    if not own:
+        yield f"Nothing is known of how these were fitted: the settings hold {_cell(fitted['id'])}.\n"
+        return
+    found = [one for one in fitted["fits"] if one["threshold"] is not None]
+    if not found:
+        yield f"{_cell(fitted['id'])} holds no fitted threshold: entailment decides nothing.\n"
+        return
+    data = ", ".join(f"{_cell(one['name'])} ({_n(one['rows'])} rows)" for one in fitted["data"])
+    yield (
+        f"{_cell(fitted['id'])} was fitted on {data or 'data it does not name'}, for a precision of at least "
+        f"{fitted['target_precision']:g} with confidence {fitted['confidence']:g} on such data; on yours "
+        "it may be another.\n"
+    )
+    names = ("step", "side", "threshold", "n", "right", "precision_low")
+    yield markdown_table(names, ([one[name] for name in names] for one in found))
+    if fitted["precision"]:
+        yield f"Precision over all of that data: {_interval(fitted['precision'])}.\n"
+
+
+def _interval(share: Mapping[str, Any]) -> str:
+    if share["value"] is None:
+        return "–"
+    return f"{share['value']:.1%} ({100 * share['low']:.1f}–{100 * share['high']:.1f})"
+
+
+def _made_by(makers: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:
+    ranked = sorted(makers, key=lambda one: -one["count"])
+    for one in sorted(ranked[: 2 * _MOST_VALUES], key=lambda one: (one["role"], -one["count"])):
+        yield one["role"], one["model"], one["prompt"], one["count"]
+    if more := ranked[2 * _MOST_VALUES :]:
+        yield "", f"{len(more)} more", None, sum(one["count"] for one in more)
+
+
+def _cost(cost: Mapping[str, Any]) -> str:
+    if not cost["calls"]:
+        return f"No call was paid for: {cost['why']}.\n"
+    calls = f"{_n(cost['calls'])} calls of hosted models, {_n(cost['tokens'])} tokens. "
+    if cost["cost_per_accepted_pair"] is None:
+        return f"{calls}The cost of an accepted row is not known: {cost['why']}.\n"
+    each = f"{cost['cost_per_accepted_pair']:.6f} {_cell(cost['currency'] or '')}"
+    least = f", at least: {_n(cost['calls_without_cost'])} calls have no known price"
+    return (
+        f"{calls}Each of {_n(cost['accepted'])} accepted pairs of these batches cost {each}"
+        f"{least if cost['calls_without_cost'] else ''}.\n"
+    )
+
+
+def _masked(facts: Mapping[str, Any]) -> str:
+    action = f"What was to be done with personal data found in documents: `{facts['masking']}`."
+    if not facts["masked"]:
+        nothing = "Nobody searched for any." if facts["masking"] == "off" else "None was found."
+        return f"{action} {nothing}\n"
+    names = ("kind", "documents", "items")
+    found = markdown_table(names, ([one[name] for name in names] for one in facts["masked"]))
+    return f"{action}\n\n{found}"
+
+
+def _sources(sources: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Sources\n"
+    yield markdown_table(("batch", "documents"), _ranked(sources["batches"])[:SHOWN_SOURCES])
+    yield markdown_table(("licence", "documents"), _ranked(sources["licences"])[:SHOWN_SOURCES])
+    first, more = sources["first"], sources["documents"] - len(sources["first"])
+    rows = (
+        (f"{one['batch']}/{one['path']}", one["licence"], one["source_uri"], one["content_sha256"][:12])
+        for one in first
+    )
+    rest = f"{_n(more)} more, and the whole hashes, are in `sources.parquet`.\n"
+    title = f"The first {SHOWN_SOURCES} documents" if more else "Documents"
+    shown = markdown_table(("path", "licence", "address", "SHA-256"), rows, 60)
+    yield _folded(title, shown, rest if more else "")
+
+
+def _left_out(manifest: Manifest) -> Iterator[str]:
+    yield "## Left out\n"
+    batches, rows = manifest.batches_left_out, manifest.rows_left_out
+    yield (
+        markdown_table(("batch left out", "because"), sorted(batches.items()), 300)
+        if batches
+        else "No batch was left out.\n"
+    )
+    yield (
+        markdown_table(("rows left out because", "rows"), _ranked(rows))
+        if rows
+        else "No accepted row was left out.\n"
+    )
+
+
+def _policy(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """What follows from the steps that decided of released claims."""
+    steps: dict[str, int] = {}
+    for one in facts["claims"]:
+        if one["released"]:
+            steps[one["decided_by"]] = steps.get(one["decided_by"], 0) + one["count"]
+    every, by_model = sum(steps.values()), steps.get("llm", 0)
+    return (
+        *([SIMILARITY_ONLY] if "similarity_only" in steps else []),
+        *([f"A language model alone decided {_n(by_model)} of {_n(every)} claims."] if by_model else []),
+    )
+
+
+def _cite(facts: Mapping[str, Any], manifest: Manifest) -> Iterator[str]:
+    content = manifest.content
+    yield "## Cite\n"
+    yield "```bibtex"
+    yield f"@misc{{qa-pairs-{content[:12]},"
+    yield f"  title = {{Question-answer pairs, proved from their sources, release {manifest.version}}},"
+    yield f"  howpublished = {{made with qa\\_pipeline {facts['package']}}},"
+    yield f"  note = {{content {content}}}"
+    yield "}\n```\n"
+    yield "`content` is the hash of the manifest without numbers of releases and without this card.\n"
+
+
+def _reproduce(facts: Mapping[str, Any]) -> Iterator[str]:
+    options = [f"--set {shlex.quote(f'{name}={value}')}" for name, value in facts["settings"].items()]
+    yield "## Reproduce\n"
+    run, release = (
+        " \\\n    ".join((start, *options))
+        for start in ("qa-pipeline run CORPUS --out OUT", "qa-pipeline release --out OUT")
+    )
+    text = f"# qa_pipeline {facts['package']}\n{run}\n{release}"
+    fence = "`" * max([3, *(len(one) + 1 for one in re.findall("`+", text))])
+    yield f"{fence}bash\n{text}\n{fence}\n"
+    yield "These are the settings of the release; batches may have been made under others.\n"
+    if untold := facts["settings_untold"]:
+        names = ", ".join(f"`{one}`" for one in untold)
+        yield f"Secrets and places are not told, but differ from the defaults: {names}.\n"
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], longest: int = _LONGEST) -> str:
+    """A table, whose cells hold data of others; one of more than `longest` characters is cut."""
+    lines = [[_cell(one, longest) for one in line] for line in rows]
+    figures = [
+        all(_FIGURE.fullmatch(line[place]) for line in lines) and any(line[place] != "–" for line in lines)
+        for place in range(len(columns))
+    ]
+    head = [columns, ["---:" if one else "---" for one in figures]]
+    return "".join(f"| {' | '.join(line)} |\n" for line in [*head, *lines])
+
+
+def _folded(title: str, *parts: str) -> str:
+    """What few will want to read, behind its title."""
+    text = "\n".join(parts)
+    return f"<details><summary>{title}</summary>\n\n{text}\n</details>\n"
+
+
+def _cell(value: object, longest: int = _LONGEST) -> str:
     """What documents and batches are called comes from outside: no cell may end its row or make markup."""
-    text = " ".join(str(value).split())
-    return "".join(f"\\{one}" if one in "\\|`*_[]<>#" else one for one in text) if text != "---" else text
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    text = _n(value) if isinstance(value, int) else " ".join(str(value).split())
+    text = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return "".join(f"\\{one}" if one in "\\|`*_[]<>#~" else one for one in text)
+
+
+def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The most first; the order in a file does not matter."""
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _n(count: int) -> str:
+    return f"{count:,}"
 
 
 def _share(count: int, of: int) -> str:
-    return f"{count / of:.3f}" if of else "–"
+    return f"{count / of:.1%}" if of else "–"
 
 
 def _size(rows: int) -> str:

@@ -1,20 +1,23 @@
-"""Rows that give an evaluation away: their question, or many of their words in a row, stand in its files.
+"""Rows that give an evaluation away: its files ask their question, or hold many of their words in a row.
 
 Words in a row are compared as Brown et al. (2020, "Language models are few-shot learners", appendix C) do:
-lower case, 13 of them, punctuation aside.
+lower case, 13 of them, punctuation aside. Questions in other words are found by the cosine of their vectors.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.generation.pairs_file import read_pairs
+from qa_pipeline.models.base import Vectors
 from qa_pipeline.settings.generation import PairsFileSettings
 
 WORDS = 13
+_BLOCK = 1024
 IN_EVALUATION = "in_evaluation"
 _TEXTS = pl.Schema({"question": pl.String(), "answer": pl.String()})
 
@@ -40,21 +43,44 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
     return pl.concat(found)
 
 
-def contaminated(rows: pl.DataFrame, evaluation: pl.DataFrame) -> pl.DataFrame:
-    """The rows whose question an evaluation asks, or that share `WORDS` words in a row with it.
+class Evaluation:
+    """What rows must not give away, and finding those that do.
 
     Args:
-        rows: pair_id, question and answer.
-        evaluation: as `read_evaluation` gives it.
-
-    Returns:
-        pair_id, each once, in the order of the ids.
+        texts: as `read_evaluation` gives it.
+        similarity: least cosine of two questions that are one by their meaning; None compares no meanings.
+        embed: gives unit-length vectors of questions; asked only where meanings are compared.
     """
-    asked = evaluation.select(normalised(pl.col("question")))["question"].implode()
-    same = rows.filter(normalised(pl.col("question")).is_in(asked)).select("pair_id")
-    theirs = _grams(evaluation.with_row_index("pair_id"))["gram"].unique().implode()
-    shared = _grams(rows).filter(pl.col("gram").is_in(theirs)).select("pair_id")
-    return pl.concat([same, shared]).unique().sort("pair_id")
+
+    def __init__(
+        self, texts: pl.DataFrame, similarity: float | None, embed: Callable[[Sequence[str]], Vectors]
+    ) -> None:
+        self._asked = texts.select(normalised(pl.col("question")))["question"].implode()
+        self._grams = _grams(texts.with_row_index("pair_id"))["gram"].unique().implode()
+        self._similarity = similarity
+        self._embed = embed
+        self._vectors = None if similarity is None else embed(texts["question"].to_list())
+
+    def finds(self, rows: pl.DataFrame) -> pl.Series:
+        """Which rows ask what it asks, share `WORDS` words in a row with it, or ask it in other words.
+
+        Args:
+            rows: pair_id, question and answer.
+
+        Returns:
+            true or false for each row.
+        """
+        shared = _grams(rows).filter(pl.col("gram").is_in(self._grams))["pair_id"].unique().implode()
+        same = normalised(pl.col("question")).is_in(self._asked) | pl.col("pair_id").is_in(shared)
+        found = rows.select(found=same)["found"]
+        if self._vectors is None or self._similarity is None or rows.is_empty():
+            return found
+        vectors = self._embed(rows["question"].to_list())
+        nearest = [
+            (vectors[start : start + _BLOCK] @ self._vectors.T).max(axis=1)
+            for start in range(0, len(vectors), _BLOCK)
+        ]
+        return found | pl.Series(np.concatenate(nearest) >= self._similarity)
 
 
 def _grams(texts: pl.DataFrame) -> pl.DataFrame:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.publishing.manifest import Manifest, read_manifest
-from qa_pipeline.publishing.release import DATA, LEFT_OUT
+from qa_pipeline.publishing.card import markdown_table
+from qa_pipeline.publishing.manifest import DATA, LEFT_OUT, Manifest, read_manifest
 
 DIFFERENCES = pl.Schema(
     {
@@ -13,6 +13,7 @@ DIFFERENCES = pl.Schema(
         "question": pl.String(),
     }
 )
+MOST_ROWS = 200
 GONE, BATCH_LEFT_OUT = "no_longer_accepted", "batch_left_out"
 
 
@@ -59,6 +60,28 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
         .filter(pl.col("change").is_not_null())
         .sort("change", "batch", "pair_id")
         .cast(DIFFERENCES)
+    )
+
+
+def differences_page(rows: pl.DataFrame, before: str, after: str) -> str:
+    """The differences as Markdown: counts, and the first `MOST_ROWS` rows.
+
+    Args:
+        rows: as `compare_releases` gives them.
+        before: name of the first release.
+        after: of the second.
+    """
+    title = f"# From release {before} to {after}\n"
+    if rows.is_empty():
+        return f"{title}\nThe two releases hold the same rows in the same splits.\n"
+    keys = ("change", "batch", "reason")
+    counts = rows.group_by(keys).agg(rows=pl.len()).sort(keys)
+    shown = ("change", "reason", "batch", "split_before", "split_after", "question", "pair_id")
+    first = rows.head(MOST_ROWS)
+    rest = f"\n{rows.height - first.height} more rows are not shown.\n" if rows.height > first.height else ""
+    return (
+        f"{title}\n{markdown_table(counts.columns, counts.iter_rows())}\n"
+        f"{markdown_table(shown, first.select(shown).iter_rows())}{rest}"
     )
 
 

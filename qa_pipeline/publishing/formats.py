@@ -1,81 +1,392 @@
-"""File formats that trainers read, as one table of row mappers: training examples in, JSON lines out.
+"""File formats that trainers read, as one table: what their files are, and the rows a batch gives them.
 
 Each row also says where it comes from (`ORIGIN`), so that a consumer can split, cite and forget; trainers
 leave fields alone that they do not know, and those that refuse them read the columns they name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
+from qa_pipeline.curation.duplicates import ALTERNATIVE
+from qa_pipeline.curation.training import unmarked_answer
+from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.tables import MESSAGE_COLUMNS
 
-ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences")
-"""What every row of every format carries."""
+Tables = Mapping[str, pl.DataFrame]
+
+ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "version")
+"""What every row about a pair carries; `version` is the release that first held it."""
 
 _ROLES = {"system": "system", "user": "human", "assistant": "gpt"}
+_ANSWERED = pl.col("coverage") != "none"
+_OF_OWN_SPLIT = pl.col("placed").is_null() | (pl.col("placed") == pl.col("split"))
 
 
-def _chat(messages: str) -> list[pl.Expr]:
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a format.
+
+    Args:
+        name: below the folder of the format; one with {split} is a file of each split.
+        head: bytes before the first row.
+        between: bytes after each row but the last; None where a row is a line of its own.
+        tail: bytes after the last row.
+        once: whether a row is left out whose first field an earlier batch had.
+    """
+
+    name: str = "{split}.jsonl"
+    head: bytes = b""
+    between: bytes | None = None
+    tail: bytes = b""
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: its files, and the rows of each that a batch gives: from its tables, released rows, layout.
+
+    Rows of a file of each split have the column split, which is not written.
+    """
+
+    rows: Callable[[Tables, pl.DataFrame, str], Sequence[pl.DataFrame]]
+    files: tuple[File, ...] = (File(),)
+
+
+def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
+    """A format whose rows are those of a layout; rows without that layout are left out."""
+
+    def rows(_: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
+        messages = pl.col(MESSAGE_COLUMNS[layout])
+        return [released.filter(messages.is_not_null()).select(*columns(messages), *ORIGIN, "split")]
+
+    return Format(rows)
+
+
+def _content(place: int, messages: pl.Expr) -> pl.Expr:
+    return messages.list.get(place).struct.field("content")
+
+
+def _chat(messages: pl.Expr) -> list[pl.Expr]:
     """OpenAI's fine-tuning format, which most chat trainers read."""
-    return [pl.col(messages).alias("messages")]
+    return [messages.alias("messages")]
 
 
-def _sharegpt(messages: str) -> list[pl.Expr]:
+def _sharegpt(messages: pl.Expr) -> list[pl.Expr]:
     turn = pl.struct(
         pl.element().struct.field("role").replace_strict(_ROLES).alias("from"),
         pl.element().struct.field("content").alias("value"),
     )
-    return [pl.col(messages).list.eval(turn).alias("conversations")]
+    return [messages.list.eval(turn).alias("conversations")]
 
 
-def _gemini(messages: str) -> list[pl.Expr]:
+def _gemini(messages: pl.Expr) -> list[pl.Expr]:
     """Vertex AI's format for tuning: the system prompt apart, the answer said by the model."""
 
     def parts(text: pl.Expr) -> pl.Expr:
         return pl.concat_list(pl.struct(text=text))
 
-    content = pl.element().struct.field("content")
     said = pl.struct(
         pl.element().struct.field("role").replace({"assistant": "model"}).alias("role"),
-        parts(content).alias("parts"),
+        parts(pl.element().struct.field("content")).alias("parts"),
     )
-    first = pl.col(messages).list.first().struct
     return [
-        pl.struct(role=pl.lit("system"), parts=parts(first.field("content"))).alias("systemInstruction"),
-        pl.col(messages).list.slice(1).list.eval(said).alias("contents"),
+        pl.struct(role=pl.lit("system"), parts=parts(_content(0, messages))).alias("systemInstruction"),
+        messages.list.slice(1).list.eval(said).alias("contents"),
     ]
 
 
-def _alpaca(messages: str) -> list[pl.Expr]:
+def _alpaca(messages: pl.Expr) -> list[pl.Expr]:
     """Stanford Alpaca's columns; what the passages say stands in the instruction, as the user was told it."""
     return [
-        pl.col(messages).list.get(1).struct.field("content").alias("instruction"),
+        _content(1, messages).alias("instruction"),
         pl.lit("").alias("input"),
-        pl.col("answer").alias("output"),
+        _content(-1, messages).alias("output"),
     ]
 
 
-FORMATS: Mapping[str, Callable[[str], list[pl.Expr]]] = {
-    "chat": _chat,
-    "sharegpt": _sharegpt,
-    "gemini": _gemini,
-    "alpaca": _alpaca,
-}
-"""The columns of each format, made from the column of a layout's messages."""
+def _squad(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
+    """SQuAD 2.0 (Rajpurkar et al. 2018), one row a document.
 
-
-def format_rows(examples: pl.DataFrame, name: str, layout: str) -> pl.DataFrame:
-    """The rows of a format; examples without that layout are left out.
-
-    Args:
-        examples: TRAINING_EXAMPLES frame.
-        name: of the format.
-        layout: closed_book, with_context or with_distractors.
+    An answer is the quotes of the proof, where they stand one after another in one chunk, which is the
+    context; rows whose proof lies in several places have no such answer and are left out. A refusal is
+    impossible to answer from the best passage it was shown.
     """
-    messages = MESSAGE_COLUMNS[layout]
-    documents = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256")).list.unique()
-    own = examples.filter(pl.col(messages).is_not_null()).with_columns(
-        documents=documents.list.sort(), licences=pl.col("provenance").struct.field("licences")
+    places = tables["chunks"].select(
+        "chunk_id",
+        "document_id",
+        "position",
+        "char_start",
+        title=pl.col("title").fill_null(""),
+        context="text",
     )
-    return own.select(*FORMATS[name](messages), *ORIGIN)
+    extracted = (
+        _spans(released)
+        .join(places.drop("document_id"), on="chunk_id", how="left")
+        .with_columns(at=pl.col("start") - pl.col("char_start"), until=pl.col("end") - pl.col("char_start"))
+        .sort("pair_id", "at", "until")
+        .with_columns(before=pl.col("until").cum_max().shift(1).over("pair_id"))
+        .with_columns(
+            stands=(pl.col("at") >= 0) & (_between("at", "until") == pl.col("quote")),
+            adjoins=pl.col("before").is_null() | (_between("before", "at").str.strip_chars() == ""),
+        )
+        .group_by("pair_id")
+        .agg(
+            pl.col("chunk_id", "context").first(),
+            pl.col("at").min(),
+            pl.col("until").max(),
+            fits=(pl.col("stands") & pl.col("adjoins")).fill_null(value=False).all()
+            & (pl.col("chunk_id").n_unique() == 1),
+        )
+        .filter("fits")
+        .select(
+            "pair_id",
+            "chunk_id",
+            answers=pl.concat_list(pl.struct(text=_between("at", "until"), answer_start="at")),
+        )
+    )
+    shown = (
+        _passages(tables, released.filter(~_ANSWERED))
+        .join(places, on="chunk_id", how="semi", maintain_order="left")
+        .unique("pair_id", keep="first", maintain_order=True)
+        .select("pair_id", "chunk_id", answers=pl.lit([], extracted.schema["answers"]))
+    )
+    asked = pl.struct(
+        pl.col("pair_id").alias("id"),
+        "question",
+        (~_ANSWERED).alias("is_impossible"),
+        "answers",
+        pl.lit([], extracted.schema["answers"]).alias("plausible_answers"),
+        *ORIGIN,
+    )
+    return [
+        released.join(pl.concat([extracted, shown]), on="pair_id")
+        .join(places, on="chunk_id")
+        .sort("split", "document_id", "position", "pair_id")
+        .group_by("split", "document_id", "title", "chunk_id", "context", maintain_order=True)
+        .agg(qas=asked)
+        .group_by("split", "document_id", "title", maintain_order=True)
+        .agg(paragraphs=pl.struct("context", "qas"))
+        .drop("document_id")
+    ]
+
+
+def _between(start: str, end: str) -> pl.Expr:
+    return pl.col("context").str.slice(start, (pl.col(end) - pl.col(start)).clip(0))
+
+
+def _beir(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
+    """BEIR (Thakur et al. 2021): corpus, queries and qrels, and triples with hard negatives.
+
+    The corpus is every chunk of the batch. Relevant are the chunks of the proof, passages that hold a whole
+    quote of it in place, and those that the round trip found to hold all of it. Negatives are passages the
+    search found for the question that hold no part of the proof, in place or word for word, say not the
+    same as a relevant chunk, and are of no document that a row of another split rests on. Refusals, for
+    which nothing is relevant, are left out.
+    """
+    documents = tables["documents"].select("document_id", "content_sha256", "licence")
+    chunks = tables["chunks"].join(documents, on="document_id", maintain_order="left")
+    corpus = chunks.select(
+        pl.col("title").fill_null(""),
+        "text",
+        "batch",
+        "language",
+        _id="chunk_id",
+        documents=pl.concat_list("content_sha256"),
+        licences=pl.concat_list("licence").list.drop_nulls(),
+    ).select("_id", pl.exclude("_id"))
+    asked = released.filter(_ANSWERED)
+    proof = _spans(asked)
+    found = _passages(tables, asked).join(
+        chunks.select("chunk_id", "placed", "char_start", "char_end", "text", in_document="document_id"),
+        on="chunk_id",
+        maintain_order="left",
+    )
+    beside = found.join(proof.drop("chunk_id"), on="pair_id")
+    in_place = pl.col("in_document") == pl.col("document_id")
+    begins, ends = pl.col("char_start"), pl.col("char_end")
+    holding = beside.filter(in_place, begins <= pl.col("start"), pl.col("end") <= ends)
+    touching = beside.filter(
+        (in_place & (begins < pl.col("end")) & (pl.col("start") < ends))
+        | pl.col("text").str.contains(pl.col("quote"), literal=True)
+    )
+    further = (
+        tables["round_trips"]
+        .select("pair_id", chunk_id="further_chunk_ids")
+        .explode("chunk_id", empty_as_null=True)
+        .drop_nulls()
+    )
+    key = ["pair_id", "chunk_id"]
+    relevant = (
+        pl.concat([proof.select(key), holding.select(key), further])
+        .unique(maintain_order=True)
+        .join(chunks, on="chunk_id", how="semi", maintain_order="left")
+    )
+    alike = relevant.join(chunks.select("chunk_id", "text"), on="chunk_id").select("pair_id", "text")
+    judged = asked.join(relevant, on="pair_id", maintain_order="left_right")
+    positive = proof.unique("pair_id", keep="first", maintain_order=True).join(
+        chunks.select("chunk_id", positive="text"), on="chunk_id"
+    )
+    triples = (
+        found.join(pl.concat([relevant, touching.select(key)]), on=key, how="anti", maintain_order="left")
+        .join(alike, on=["pair_id", "text"], how="anti", maintain_order="left")
+        .join(positive.select("pair_id", "positive"), on="pair_id", maintain_order="left")
+        .join(asked, on="pair_id", maintain_order="left")
+        .filter(_OF_OWN_SPLIT)
+        .unique(key, keep="first", maintain_order=True)
+    )
+    return [
+        corpus,
+        asked.join(relevant, on="pair_id", how="semi", maintain_order="left").select(
+            pl.col("pair_id").alias("_id"), pl.col("question").alias("text"), *ORIGIN
+        ),
+        judged.select("pair_id", "chunk_id", pl.lit(1).alias("score"), "split"),
+        triples.select(
+            pl.col("question").alias("query"),
+            "positive",
+            pl.col("text").alias("negative"),
+            "rank",
+            *ORIGIN,
+            "split",
+        ),
+    ]
+
+
+def _preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
+    """Conversations as TRL's preference trainers read them: prompt, chosen, rejected.
+
+    A released row is chosen over each draft of its question that was rejected, or is only an alternative;
+    drafts that say the same, or that repeat a row of another question, teach no preference.
+    """
+    messages = pl.col(MESSAGE_COLUMNS[layout])
+    drafts = tables["pairs"].filter(
+        pl.col("question_id").is_not_null(),
+        pl.col("answer").is_not_null(),
+        pl.col("expected_verdict").is_null(),
+    )
+    worse = tables["verdicts"].filter(
+        pl.col("verdict") == "rejected",
+        (pl.col("stage") != "deduplication") | (pl.col("reason") == ALTERNATIVE),
+    )
+    rejected = drafts.join(
+        worse.select("pair_id", rejected_reason="reason"), on="pair_id", maintain_order="left"
+    ).select("question_id", "rejected_reason", rejected_pair_id="pair_id", said=unmarked_answer())
+    both = (
+        released.filter(messages.is_not_null())
+        .join(drafts.select("pair_id", "question_id"), on="pair_id", maintain_order="left")
+        .join(rejected, on="question_id", maintain_order="left_right")
+        .with_columns(same=normalised(pl.col("said")))
+        .filter(pl.col("same") != "", pl.col("same") != normalised(_content(-1, messages)))
+        .unique(["pair_id", "same"], keep="first", maintain_order=True)
+    )
+    refused = pl.concat_list(pl.struct(role=pl.lit("assistant"), content="said"))
+    return [
+        both.select(
+            messages.list.slice(0, messages.list.len() - 1).alias("prompt"),
+            messages.list.tail(1).alias("chosen"),
+            refused.alias("rejected"),
+            "rejected_reason",
+            "rejected_pair_id",
+            *ORIGIN,
+            "split",
+        )
+    ]
+
+
+def _evaluation(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
+    """What evaluators of retrieval and answers ask for; documents are named by their path in the batch."""
+    paths = tables["documents"].select("document_id", document="path")
+    texts = tables["chunks"].select("chunk_id", "document_id", "text", "placed").join(paths, on="document_id")
+    contexts = (
+        _passages(tables, released)
+        .join(texts, on="chunk_id", maintain_order="left")
+        .join(released.select("pair_id", "split"), on="pair_id", maintain_order="left")
+        .filter(_OF_OWN_SPLIT)
+        .group_by("pair_id", maintain_order=True)
+        .agg(contexts=pl.struct("text", "document", "rank", "score"))
+    )
+    citations = (
+        tables["pairs"]
+        .join(released, on="pair_id", how="semi", maintain_order="left")
+        .select("pair_id", "citations")
+        .explode("citations", empty_as_null=True)
+        .drop_nulls("citations")
+        .unnest("citations")
+        .join(paths, on="document_id", maintain_order="left")
+        .group_by("pair_id", maintain_order=True)
+        .agg(citations=pl.struct("raw", "document", "chunk_id", "quote"))
+    )
+    proof, piece = pl.col("evidence"), pl.element().struct
+    claim = pl.struct(piece.field("claim"), source=piece.field("path"), quote=piece.field("quote"))
+    truth = pl.struct(
+        answer=_content(-1, pl.col("messages")),
+        relevant_documents=proof.list.eval(piece.field("path")).list.unique(maintain_order=True),
+        claims=proof.list.eval(claim),
+    )
+    joined = released.join(contexts, on="pair_id", how="left", maintain_order="left").join(
+        citations, on="pair_id", how="left", maintain_order="left"
+    )
+    return [
+        joined.select(
+            pl.col("pair_id").alias("id"),
+            pl.col("question").alias("query"),
+            "answer",
+            pl.col("contexts", "citations").fill_null([]),
+            truth.alias("ground_truth"),
+            pl.col("question_type").alias("category"),
+            "difficulty",
+            *ORIGIN,
+            "split",
+        )
+    ]
+
+
+def _spans(released: pl.DataFrame) -> pl.DataFrame:
+    """Each place of a proof once, in the order of its claims, with pair_id."""
+    return (
+        released.select("pair_id", "evidence")
+        .explode("evidence", empty_as_null=True)
+        .drop_nulls("evidence")
+        .unnest("evidence")
+        .select("pair_id", "chunk_id", "document_id", "start", "end", "quote")
+        .unique(maintain_order=True)
+    )
+
+
+def _passages(tables: Tables, released: pl.DataFrame) -> pl.DataFrame:
+    """The passages of each row, best first: pair_id, chunk_id, rank from 1, score (null where unknown)."""
+    numbers = pl.int_ranges(1, pl.col("passage_ids").list.len() + 1, dtype=pl.Int32)
+    return (
+        released.select("pair_id")
+        .join(
+            tables["pairs"].select("pair_id", "passage_scores", chunk_id="passage_ids", rank=numbers),
+            on="pair_id",
+            maintain_order="left",
+        )
+        .explode("chunk_id", "rank", empty_as_null=True)
+        .drop_nulls("chunk_id")
+        .with_columns(score=pl.col("passage_scores").list.get(pl.col("rank") - 1, null_on_oob=True))
+        .drop("passage_scores")
+    )
+
+
+FORMATS: Mapping[str, Format] = {
+    "chat": _of_messages(_chat),
+    "sharegpt": _of_messages(_sharegpt),
+    "gemini": _of_messages(_gemini),
+    "alpaca": _of_messages(_alpaca),
+    "squad": Format(_squad, (File("{split}.json", b'{"version":"v2.0","data":[\n', b",\n", b"\n]}\n"),)),
+    "beir": Format(
+        _beir,
+        (
+            File("corpus.jsonl", once=True),
+            File("queries.jsonl"),
+            File("qrels/{split}.tsv", b"query-id\tcorpus-id\tscore\n"),
+            File("triples/{split}.jsonl"),
+        ),
+    ),
+    "preference": Format(_preference),
+    "evaluation": Format(_evaluation),
+}
+"""Every format by its name, which is a value of `release.formats`."""

@@ -1,7 +1,14 @@
-"""What a release says of itself: `manifest.json`, written last, and `latest.json`, which names the newest."""
+"""What a release says of itself: `manifest.json`, written last, and `latest.json`, which names the newest.
 
+Of one that is yanked there are left its manifest, its keys and a tombstone.
+"""
+
+import fcntl
 import hashlib
 import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +18,10 @@ from qa_pipeline.errors import ReleaseError
 from qa_pipeline.storage import write_bytes
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
-FORMAT = 1
+TOMBSTONE = "tombstone.json"
+"""In place of the data of a release that was yanked."""
+DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
+FORMAT = 2
 """Version of the layout of a release folder."""
 _DAMAGED = "{} is damaged; restore the release from a copy, or publish it anew"
 
@@ -28,6 +38,68 @@ class File(_Part):
     rows: int | None = None
 
 
+class Bound(_Part):
+    """What an audit says of a part of a release.
+
+    `at_most` bounds its share of wrong rows, unsure ones counted as wrong; None with too few rows.
+    """
+
+    part: str
+    audited: int = Field(ge=0)
+    wrong: int = Field(ge=0)
+    unsure: int = Field(ge=0)
+    at_most: float | None
+
+
+class Look(_Part):
+    """One sample that people labelled.
+
+    Args:
+        seed: of its lots.
+        sample: rows asked for when it was drawn; all rows, where the release has fewer.
+        labelled: rows of the sample with a label, of those the release has now.
+        wrong: rows of the release labelled so.
+        unsure: likewise.
+        gone: labelled rows that the release has no longer.
+        gone_wrong: those of them labelled wrong or unsure, which count as wrong all the same.
+        at_most: bound of the share of wrong rows; None where the sample does not count.
+        why: why it does not.
+    """
+
+    seed: str
+    sample: int = Field(ge=1)
+    labelled: int = Field(ge=0)
+    wrong: int = Field(ge=0)
+    unsure: int = Field(ge=0)
+    gone: int = Field(ge=0)
+    gone_wrong: int = Field(ge=0)
+    at_most: float | None
+    why: str | None
+
+
+class Certificate(_Part):
+    """What people's audits allow to be said of the wrong rows of a release.
+
+    Args:
+        rows: of the release.
+        confidence: of each bound, so that all looks together keep 95 %.
+        looks: every sample.
+        best: the look whose bound is given, by its place; None where none counts.
+        parts: bounds of that look, the first over all rows.
+    """
+
+    rows: int = Field(ge=0)
+    confidence: float = Field(gt=0, lt=1)
+    looks: tuple[Look, ...]
+    best: int | None
+    parts: tuple[Bound, ...]
+
+    @property
+    def at_most(self) -> float | None:
+        """The bound over all rows; None where no look counts."""
+        return None if self.best is None else self.looks[self.best].at_most
+
+
 class Manifest(_Part):
     """A release.
 
@@ -41,7 +113,9 @@ class Manifest(_Part):
         batches: rows of each batch.
         batches_left_out: why a batch is not in it, by name.
         rows_left_out: accepted rows that are not in it, by reason.
+        unsatisfied: what the splits could not satisfy, in words.
         settings: what decided.
+        certificate: what audits show; None where nobody has audited it.
     """
 
     format: int = Field(ge=1)
@@ -53,13 +127,24 @@ class Manifest(_Part):
     batches: dict[str, int]
     batches_left_out: dict[str, str]
     rows_left_out: dict[str, int]
+    unsatisfied: list[str]
     settings: dict[str, Any]
+    certificate: Certificate | None = None
 
     @property
     def content(self) -> str:
-        """Hash of what a reader gets, whatever its number."""
+        """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
         said = self.model_dump(mode="json", exclude={"version", "previous"})
+        said["files"].pop(CARD, None)
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+class Tombstone(_Part):
+    """Why a release is yanked, and how many rows it had."""
+
+    version: int = Field(ge=1)
+    reason: str
+    rows: int = Field(ge=0)
 
 
 def hash_file(path: Path) -> str:
@@ -76,6 +161,20 @@ def read_manifest(folder: Path) -> Manifest:
     """Read what a release says of itself.
 
     Raises:
+        ReleaseError: the folder is no whole release, one that is yanked, or one of a newer layout.
+    """
+    stone = tombstone_of(folder)
+    if stone is not None:
+        newest = latest_release(folder.parent)
+        instead = "there is no other" if newest is None else f"the newest release is {newest}"
+        raise ReleaseError(f"{folder} is yanked: {stone.reason}; {instead}")
+    return manifest_of(folder)
+
+
+def manifest_of(folder: Path) -> Manifest:
+    """What a release says of itself, be it yanked or not.
+
+    Raises:
         ReleaseError: the folder is no whole release, or one of a newer layout.
     """
     path = folder / MANIFEST
@@ -84,20 +183,19 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise ReleaseError(f"{folder} is no whole release: {MANIFEST} cannot be read") from error
     except ValueError as error:
-        raise ReleaseError(
-            f"{path} is damaged; restore the release from a copy, or publish it anew"
-        ) from error
-    newer = said.get("format") if isinstance(said, dict) else None
-    if isinstance(newer, int) and newer > FORMAT:
-        raise ReleaseError(
-            f"{path} has format {newer}, this version reads {FORMAT}; install a newer qa_pipeline"
+        raise ReleaseError(_DAMAGED.format(path)) from error
+    told = said.get("format") if isinstance(said, dict) else None
+    if isinstance(told, int) and told != FORMAT:
+        advice = (
+            "install a newer qa_pipeline"
+            if told > FORMAT
+            else "move the folder of releases aside and publish anew"
         )
+        raise ReleaseError(f"{path} has format {told}, this version reads {FORMAT}; {advice}")
     try:
         return Manifest.model_validate(said)
     except ValidationError as error:
-        raise ReleaseError(
-            f"{path} is damaged; restore the release from a copy, or publish it anew"
-        ) from error
+        raise ReleaseError(_DAMAGED.format(path)) from error
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -135,3 +233,53 @@ def point_to(releases: Path, version: int) -> None:
         StorageError: the pointer cannot be written.
     """
     write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
+
+
+def tombstone_of(folder: Path) -> Tombstone | None:
+    """Why a release is yanked; None where it is not.
+
+    Raises:
+        ReleaseError: the tombstone is damaged.
+    """
+    path = folder / TOMBSTONE
+    if not path.is_file():
+        return None
+    try:
+        return Tombstone.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ReleaseError(f"{path} is damaged; yank the release again, once it is deleted") from error
+
+
+def release_folders(releases: Path) -> list[Path]:
+    """All whole releases, yanked ones too, in the order of their numbers."""
+    numbered = (one for one in releases.glob("*") if one.name.isdecimal() and (one / MANIFEST).is_file())
+    return sorted(numbered, key=lambda one: int(one.name))
+
+
+def newest_keys(releases: Path) -> Path | None:
+    """The keys of the newest release, be it yanked or not; None before the first.
+
+    They say where every key stands, those of earlier releases too: what was once in a split stays there.
+    """
+    held = [one / PLACES for one in release_folders(releases) if (one / PLACES).is_file()]
+    return held[-1] if held else None
+
+
+@contextmanager
+def alone(releases: Path) -> Iterator[None]:
+    """Be the only one who changes the releases; what a killed publisher left behind is removed.
+
+    Raises:
+        ReleaseError: somebody else changes them.
+    """
+    with (releases / ".lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ReleaseError(f"another process publishes to {releases}; wait until it has ended") from error
+        for left in releases.glob(".*.tmp"):
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
+        yield

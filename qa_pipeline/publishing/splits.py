@@ -1,137 +1,217 @@
-"""Splits without leakage: what shares anything stays together, and stays where it was.
+"""Splits without leakage: what shares a key stays together, and stays where it was.
 
-A row carries keys: its documents, its question, its answer. Rows that share a key, or whose keys are joined
-(documents that are nearly the same), form a component and go into one split, drawn by the hash of the
-component's first key. Keys of the release before keep their split, so that growth moves no row. A new row
-that would join two splits is left out: it belongs to both.
+Rows that share a key, or whose keys are joined (documents that are nearly the same), form a component and
+go into one split. A new component is drawn by the hash of its least key or, where strata are wanted, to where
+they are needed most. Keys of the release before keep their split, so that growth moves no row. A new row that
+would join two splits is left out: it belongs to both.
 """
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-KEYS = pl.Schema({"pair_id": pl.String(), "key": pl.String()})
-JOINS = pl.Schema({"key": pl.String(), "other_key": pl.String()})
-PLACED = pl.Schema({"key": pl.String(), "split": pl.String()})
-JOINS_SPLITS = "joins_splits"
+NOWHERE = -1
+"""Instead of a split: the row would join two of them."""
+UNKNOWN = -1
+"""Instead of the split of a key: no release before had it."""
+PART = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64(), "known": pl.Int8()})
 
-Codes = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
+Splits = npt.NDArray[np.int8]
+Labels = npt.NDArray[np.int32]
+_GOLDEN, _FIRST, _SECOND = (
+    np.uint64(one) for one in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
 
 
 def assign_splits(
-    keys: pl.DataFrame, joins: pl.DataFrame, ratios: Mapping[str, float], earlier: pl.DataFrame
-) -> pl.DataFrame:
+    rows: int,
+    parts: Iterable[pl.DataFrame],
+    joins: pl.DataFrame,
+    shares: Sequence[float],
+    strata: npt.NDArray[np.int32] | None = None,
+) -> Splits:
     """Give each row its split.
 
     Args:
-        keys: KEYS frame; each row has a key at least.
-        joins: JOINS frame, keys that must not be apart.
-        ratios: share of each split among the components, above 0; relative to each other.
-        earlier: PLACED frame of the release before; empty without one.
+        rows: how many there are; they are numbered from 0.
+        parts: PART frames, which together hold each key of each row once, and each key in one of them;
+            `known` is the number of the split that an earlier release had the key in, else `UNKNOWN`.
+        joins: JOINS frame of `keys`, keys that must not be apart, as `groups_of` takes it.
+        shares: share of each split among the components, relative to each other; 0 for one that gets none.
+        strata: number of the stratum of each row, whose shares are to be the same in each split, as far as
+            components allow.
 
     Returns:
-        pair_id, split and component, in the order of the ids; a row that would join two splits has the split
-        null. No key, and no pair of joined keys, is in two splits.
+        For each row the number of its split or `NOWHERE`, which is also that of a row without a key. No key,
+        and no pair of joined keys, is in two splits.
     """
-    placed = dict(earlier.iter_rows())
-    order = {name: place for place, name in enumerate(ratios)}
-    apart = _apart(joins, placed, order)
-    together = _components(keys, joins)
-    named = together.with_columns(
-        known=pl.col("key").replace_strict(placed, default=None, return_dtype=pl.String())
-    )
-    component = named.group_by("component").agg(
-        pl.col("key").min().alias("anchor"),
-        pl.col("known").drop_nulls().unique().sort().alias("splits"),
-    )
-    drawn = component.with_columns(
-        pl.Series("drawn", [_drawn(anchor, ratios) for anchor in component["anchor"]], pl.String())
-    )
-    of_row = (
-        keys.join(named, on="key")
-        .group_by("pair_id")
-        .agg(
-            pl.col("component").first(),
-            own=pl.col("known").drop_nulls().unique(),
-            new=pl.col("known").null_count() > 0,
-            apart=pl.col("key").is_in(list(apart)).any(),
-        )
-    )
-    one = pl.col("splits").list.len() == 1
-    free = pl.col("splits").list.len() == 0
-    stays = ~pl.col("new") & (pl.col("own").list.len() == 1)
-    split = (
-        pl.when(pl.col("apart"))
-        .then(pl.lit(None, pl.String()))
-        .when(free)
-        .then("drawn")
-        .when(one)
-        .then(pl.col("splits").list.first())
-        .when(stays)
-        .then(pl.col("own").list.first())
-    )
-    return (
-        of_row.join(drawn, on="component").select("pair_id", split=split, component="anchor").sort("pair_id")
-    )
+    labels: Labels = np.arange(rows, dtype=np.int32)
+    least = np.full(rows, np.iinfo(np.uint64).max, dtype=np.uint64)
+    own = np.zeros(rows, dtype=np.uint64)
+    new, keyed = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
+    groups = groups_of(joins)
+    joined_keys = groups["key"].implode()
+    joined = []
+    for part in parts:
+        ordered = part.sort("key", "row")
+        row, key, known = (ordered[name].to_numpy() for name in PART)
+        np.minimum.at(least, row, key)
+        keyed[row] = True
+        new[row[known == UNKNOWN]] = True
+        placed = known != UNKNOWN
+        np.bitwise_or.at(own, row[placed], _bit(known[placed]))
+        starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.zeros(0, np.int64)
+        heads = np.repeat(row[starts], np.diff(np.r_[starts, len(key)]))
+        labels = _merged(labels, row, heads)
+        joined.append(ordered.filter(pl.col("key").is_in(joined_keys)))
+    beside = pl.concat([PART.to_frame(), *joined]).join(groups, on="key")
+    first_of = pl.col("row").min().over("group")
+    labels = _merged(labels, *(beside.select("row", first_of.alias("first")).to_numpy().T))
+    names, numbers = np.unique(labels, return_inverse=True)
+    labels = numbers.astype(np.int32)
+    anchor = np.full(len(names), np.iinfo(np.uint64).max, dtype=np.uint64)
+    np.minimum.at(anchor, labels, least)
+    known_to = np.zeros(len(names), dtype=np.uint64)
+    np.bitwise_or.at(known_to, labels, own)
+    drawn = _drawn(anchor, shares)
+    if strata is not None:
+        _balance(drawn, labels, keyed, known_to, anchor, shares, strata)
+    split = drawn[labels]
+    there = np.bitwise_count(known_to)[labels]
+    split[there == 1] = _place(known_to)[labels][there == 1]
+    torn = there > 1
+    stays = torn & ~new & (np.bitwise_count(own) == 1)
+    split[torn] = NOWHERE
+    split[stays] = _place(own)[stays]
+    split[_apart(beside)] = NOWHERE
+    split[~keyed] = NOWHERE
+    return split
 
 
-def placed_keys(keys: pl.DataFrame, splits: pl.DataFrame, earlier: pl.DataFrame) -> pl.DataFrame:
-    """Where each key stands from now on: those of this release, and those of earlier ones that are gone.
+def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Sequence[str]) -> list[str]:
+    """What the splits could not satisfy, in words: an empty split, and shares that are far from those wanted.
 
     Args:
-        keys: KEYS frame.
-        splits: what `assign_splits` gave.
-        earlier: PLACED frame of the release before.
+        counts: split, the columns of `strata`, and rows.
+        shares: those wanted, relative to each other.
+        strata: columns whose shares were to be the same in each split.
     """
-    now = keys.join(splits.drop_nulls("split"), on="pair_id").select("key", "split")
-    return pl.concat([now, earlier]).unique("key", keep="first", maintain_order=True).sort("key")
-
-
-def _components(keys: pl.DataFrame, joins: pl.DataFrame) -> pl.DataFrame:
-    """The component of each key: key, component."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    names = pl.concat([keys["key"], joins["key"], joins["other_key"]]).unique().sort()
-    code = pl.DataFrame({"key": names}).with_row_index("code")
-    first = keys.join(keys.group_by("pair_id").agg(anchor=pl.col("key").min()), on="pair_id")
-    edges = pl.concat(
-        [
-            first.select("key", other_key="anchor"),
-            joins.select("key", "other_key"),
+    found = []
+    parts = [("", counts)]
+    for column in strata:
+        parts += [
+            (f"{column} {name}: ", own)
+            for (name,), own in sorted(counts.partition_by(column, as_dict=True).items())
         ]
-    )
-    coded = edges.join(code, on="key").join(
-        code.rename({"key": "other_key", "code": "other"}), on="other_key"
-    )
-    ends = (coded["code"].to_numpy(), coded["other"].to_numpy())
-    graph = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(len(names), len(names)))
-    _, labels = connected_components(graph, directed=False)
-    return pl.DataFrame({"key": names, "component": pl.Series(labels, dtype=pl.Int64())})
-
-
-def _apart(joins: pl.DataFrame, placed: Mapping[str, str], order: Mapping[str, int]) -> set[str]:
-    """Keys whose rows must go since they stand in another split than a key they are joined to now.
-
-    It happens where the limit of near duplicates was changed between two releases. Those of the split that
-    comes first in the ratios go, which is the one to train on.
-    """
-    found = set()
-    for key, other in joins.iter_rows():
-        splits = (placed.get(key), placed.get(other))
-        if None not in splits and splits[0] != splits[1]:
-            found.add(min((key, other), key=lambda one: (order.get(placed[one], len(order)), one)))
+    for title, part in parts:
+        held, rows = (
+            dict(part.group_by("split").agg(pl.col("rows").sum()).iter_rows()),
+            int(part["rows"].sum()),
+        )
+        for name, share in shares.items():
+            wanted, own = share / sum(shares.values()), held.get(name, 0)
+            if rows and (abs(own / rows - wanted) > TOLERANCE or not own):
+                found.append(f"{title}{name} has {own} of {rows} rows, wanted was a share of {wanted:.2f}")
     return found
 
 
-def _drawn(anchor: str, ratios: Mapping[str, float]) -> str:
-    """A split by the hash of a key, in proportion to the ratios."""
-    place = int.from_bytes(hashlib.sha256(anchor.encode()).digest()[:8]) / 2**64 * sum(ratios.values())
-    for name, ratio in ratios.items():
-        place -= ratio
-        if place < 0:
-            return name
-    return list(ratios)[-1]
+TOLERANCE = 0.05
+"""How far the share of a split may be from the one wanted, without a word about it."""
+
+
+def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:
+    """The labels after these rows were joined."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = labels[rows], labels[others]
+    apart = ends[0] != ends[1]
+    if not apart.any():
+        return labels
+    edges = (np.ones(int(apart.sum()), dtype=np.int8), (ends[0][apart], ends[1][apart]))
+    _, found = connected_components(coo_array(edges, shape=(len(labels), len(labels))), directed=False)
+    merged: Labels = found.astype(np.int32)[labels]
+    return merged
+
+
+def _bit(splits: npt.NDArray[np.int8]) -> npt.NDArray[np.uint64]:
+    return np.left_shift(np.uint64(1), splits.astype(np.uint64))
+
+
+def _place(bits: npt.NDArray[np.uint64]) -> Splits:
+    """The number of the lowest split."""
+    lowest = bits & (~bits + np.uint64(1))
+    return np.bitwise_count(lowest - np.uint64(1)).astype(np.int8)
+
+
+def _drawn(anchor: npt.NDArray[np.uint64], shares: Sequence[float]) -> Splits:
+    """A split for each component by a hash of its least key (splitmix64), in proportion to the shares."""
+    mixed = anchor + _GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
+    place = ((mixed ^ (mixed >> np.uint64(31))) >> np.uint64(11)).astype(np.float64) / 2**53
+    bounds = np.cumsum(shares) / np.sum(shares)
+    last = int(np.flatnonzero(np.asarray(shares) > 0)[-1])
+    return np.minimum(np.searchsorted(bounds, place, side="right"), last).astype(np.int8)
+
+
+def _balance(
+    drawn: Splits,
+    labels: Labels,
+    keyed: npt.NDArray[np.bool_],
+    known_to: npt.NDArray[np.uint64],
+    anchor: npt.NDArray[np.uint64],
+    shares: Sequence[float],
+    strata: npt.NDArray[np.int32],
+) -> None:
+    """Draw new components to where their strata are needed most, the largest first.
+
+    That is the greedy rule of Sechidis, Tsoumakas and Vlahavas (2011), for components in place of rows.
+    """
+    from scipy.sparse import coo_array
+
+    kinds = int(strata.max(initial=0)) + 1
+    ones = np.ones(int(keyed.sum()))
+    held = coo_array((ones, (labels[keyed], strata[keyed])), shape=(len(anchor), kinds)).tocsr()
+    total = held.sum(axis=0)
+    wanted = np.outer(np.asarray(shares) / np.sum(shares), total)
+    placed = np.bitwise_count(known_to) == 1
+    for split in range(len(shares)):
+        wanted[split] -= held[np.flatnonzero(placed & (_place(known_to) == split))].sum(axis=0)
+    usable = np.asarray(shares) > 0
+    size = held.sum(axis=1)
+    for component in np.lexsort((anchor, -size)):
+        if known_to[component]:
+            continue
+        first, last = held.indptr[component : component + 2]
+        kind, count = held.indices[first:last], held.data[first:last]
+        need = (wanted[:, kind] * count / np.maximum(total[kind], 1)).sum(axis=1)
+        need[~usable] = -np.inf
+        if need[drawn[component]] < need.max():  # of equal needs the draw decides
+            drawn[component] = need.argmax()
+        wanted[drawn[component], kind] -= count
+
+
+def _apart(beside: pl.DataFrame) -> Ints:
+    """Rows whose key stands in another split than a key it is joined to now.
+
+    It happens where the limit of near duplicates was changed between two releases. Those of the split that
+    comes first go, which is the one to train on.
+    """
+    last = pl.col("known").max().over("group")
+    rows = beside.filter(pl.col("known") != UNKNOWN, pl.col("known") < last)["row"]
+    return rows.to_numpy().astype(np.int64)
+
+
+def groups_of(joins: pl.DataFrame) -> pl.DataFrame:
+    """Which keys must not be apart: key and group.
+
+    Args:
+        joins: JOINS frame of `keys`, whose other key is the same for all that are joined.
+    """
+    members = joins.select("key", group="other_key")
+    heads = members.select(key="group", group="group")
+    return pl.concat([members, heads]).unique().sort("group", "key")

@@ -1,25 +1,68 @@
-"""`verify`: every promise of a release that can be checked from its folder alone, without the pipeline."""
+"""`verify`: every promise of a release that can be checked from its folder alone, without the pipeline.
 
-from collections.abc import Callable, Iterator
+The rows are read once, row group by row group; what is kept of them are some bytes for each.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import ReleaseError
-from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.publishing.manifest import MANIFEST, Manifest, hash_file, read_manifest
-from qa_pipeline.publishing.release import DATA, LEFT_OUT, LONG_ANSWER, PLACES, SOURCES
-from qa_pipeline.tables import SCHEMA_VERSION, TRAINING_EXAMPLES
+from qa_pipeline.publishing.candidates import RELEASED
+from qa_pipeline.publishing.card import card_problems
+from qa_pipeline.publishing.facts import FACTS
+from qa_pipeline.publishing.keys import (
+    BANDS,
+    SHINGLES,
+    Places,
+    codes,
+    document_keys,
+    near_duplicates,
+    row_keys,
+    sketches,
+)
+from qa_pipeline.publishing.manifest import (
+    CARD,
+    DATA,
+    LEFT_OUT,
+    MANIFEST,
+    PLACES,
+    SOURCES,
+    Manifest,
+    hash_file,
+    read_manifest,
+)
+from qa_pipeline.storage import appended_parquet
+from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
+from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
+
+NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
+_HELD = 4
+"""Row groups of documents that are kept in memory."""
+_BLOCK = 2**24
+"""Bytes of a file of lines that are read at a time."""
+_AT_ONCE = 200
+"""Documents that are sketched at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One promise: how much was looked at, and what breaks it; `checked` is None where nothing could be."""
+    """One promise: how many rows or files were looked at, and what breaks it.
+
+    `checked` is None where nothing could be looked at, and `problems` is empty then; `why` says the reason.
+    """
 
     name: str
     checked: int | None
     problems: tuple[str, ...] = ()
+    why: str = ""
 
     @property
     def holds(self) -> bool:
@@ -28,7 +71,7 @@ class Check:
 
 
 def verify_release(folder: Path) -> list[Check]:
-    """Check a release; later checks are left out where its files are not those it names.
+    """Check a release; where its files are not those it names, or have other columns, no more is checked.
 
     Raises:
         ReleaseError: it has no manifest that can be read.
@@ -41,21 +84,11 @@ def verify_release(folder: Path) -> list[Check]:
         raise ReleaseError(
             f"{folder} holds schema version {manifest.schema_version}, this version checks {SCHEMA_VERSION}"
         )
-    rows = pl.concat(
-        pl.read_parquet(folder / DATA / f"{name}.parquet").with_columns(split=pl.lit(name))
-        for name in manifest.splits
-    )
-    checks: tuple[tuple[str, Callable[[Path, Manifest, pl.DataFrame], Iterator[str]]], ...] = (
-        ("schema", _schema_problems),
-        ("counts", _count_problems),
-        ("evidence", _evidence_problems),
-        ("splits", _split_problems),
-        ("left_out", _left_out_problems),
-    )
-    return [
-        files,
-        *(Check(name, rows.height, tuple(check(folder, manifest, rows))) for name, check in checks),
-    ]
+    schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
+    if not schema.holds:
+        return [files, schema]
+    with tempfile.TemporaryDirectory() as notes:
+        return [files, *_Rows(folder, manifest, Path(notes)).checks()]
 
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -68,69 +101,230 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
         elif path.stat().st_size != told.size or hash_file(path) != told.sha256:
             yield f"{name} is not the file that was released"
     yield from (f"{name} is not part of the release" for name in sorted(held - {*manifest.files, MANIFEST}))
-    needed = {f"{DATA}/{name}.parquet" for name in manifest.splits} | {SOURCES, PLACES, LEFT_OUT}
+    needed = {f"{DATA}/{name}.parquet" for name in manifest.splits} | {SOURCES, PLACES, LEFT_OUT, FACTS, CARD}
     yield from (f"{name} is not named in {MANIFEST}" for name in sorted(needed - {*manifest.files}))
 
 
-def _schema_problems(folder: Path, manifest: Manifest, rows: pl.DataFrame) -> Iterator[str]:
-    yield from TRAINING_EXAMPLES.problems(rows.drop("split"))
+def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Tables of rows that have other columns than they should."""
+    for name in manifest.splits:
+        held = pl.read_parquet_schema(folder / DATA / f"{name}.parquet")
+        yield from (f"{DATA}/{name}.parquet: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
 
 
-def _count_problems(folder: Path, manifest: Manifest, rows: pl.DataFrame) -> Iterator[str]:
-    for what, told in (("split", manifest.splits), ("batch", manifest.batches)):
-        held = dict(rows.group_by(what).len().iter_rows())
-        for name in sorted({*told, *held}):
-            if told.get(name, 0) != held.get(name, 0):
-                yield f"{what} {name} has {held.get(name, 0)} rows, the manifest says {told.get(name, 0)}"
+def _row_groups(file: Path) -> Iterator[pl.DataFrame]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file) as opened:
+        for number in range(opened.num_row_groups):
+            yield pl.DataFrame(pl.from_arrow(opened.read_row_group(number)))
 
 
-def _evidence_problems(folder: Path, manifest: Manifest, rows: pl.DataFrame) -> Iterator[str]:
-    """Quotes that are not at their place in their document, and answers without any."""
-    texts = pl.read_parquet(folder / SOURCES).select("content_sha256", "text")
-    proofs = rows.select("pair_id", "evidence").explode("evidence", empty_as_null=True).drop_nulls()
-    beside = proofs.unnest("evidence").join(texts, on="content_sha256", how="left")
-    start, length = pl.col("start"), pl.col("end") - pl.col("start")
-    in_place = (start >= 0) & (length > 0) & (pl.col("text").str.slice(start, length) == pl.col("quote"))
-    for pair_id, quote in (
-        beside.filter(~in_place.fill_null(value=False)).select("pair_id", "quote").iter_rows()
-    ):
-        yield f"row {pair_id}: the quote {quote[:60]!r} is not at its place"
-    bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
-    yield from (f"row {pair_id} has no evidence" for pair_id in bare["pair_id"])
+class _Sources:
+    """The documents of a release, read where they are needed."""
 
+    def __init__(self, file: Path) -> None:
+        import pyarrow.parquet as pq
 
-def _split_problems(folder: Path, manifest: Manifest, rows: pl.DataFrame) -> Iterator[str]:
-    """What stands in two splits: documents, questions, long answers; and keys recorded elsewhere."""
-    proofs = rows.select(
-        "split", key=pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
-    )
-    documents = proofs.explode("key", empty_as_null=True).drop_nulls()
-    question = rows.select("split", key=normalised(pl.col("question")))
-    long = rows.filter(pl.col("coverage") != "none").select("split", key=normalised(pl.col("answer")))
-    parts = {
-        "document": documents,
-        "question": question,
-        "answer": long.filter(pl.col("key").str.len_chars() >= LONG_ANSWER),
-    }
-    placed = pl.read_parquet(folder / PLACES)
-    for what, keys in parts.items():
-        twice = (
-            keys.unique().group_by("key").agg(pl.col("split").sort()).filter(pl.col("split").list.len() > 1)
+        self._opened = pq.ParquetFile(file)
+        self._group_of = {
+            key: number
+            for number in range(self._opened.num_row_groups)
+            for key in document_keys(self._hashes(number))
+        }
+        self._held: dict[int, pl.DataFrame] = {}
+
+    def _hashes(self, number: int) -> pl.Series:
+        read = self._opened.read_row_group(number, columns=["content_sha256"])
+        return pl.DataFrame(pl.from_arrow(read))["content_sha256"]
+
+    @cached_property
+    def texts_held(self) -> bool:
+        """Whether it holds the texts."""
+        columns = (
+            self._opened.read_row_group(n, columns=["text"]) for n in range(self._opened.num_row_groups)
         )
-        for key, splits in twice.sort("key").iter_rows():
-            yield f"{what} {key[:60]!r} is in {' and '.join(splits)}"
-        named = keys.unique().with_columns(key=pl.format(f"{what}:{{}}", "key"))
-        moved = named.join(placed, on="key", how="left", suffix="_told")
-        wrong = moved.filter(pl.col("split").ne_missing(pl.col("split_told")))
-        yield from (f"{key[:70]!r} is not recorded in {split}" for split, key, _ in wrong.iter_rows())
+        return any(one.column("text").null_count < one.num_rows for one in columns)
+
+    def of(self, hashes: pl.Series) -> pl.DataFrame:
+        """The documents of these hashes: content_sha256 and text; those it lacks are absent."""
+        numbers = {self._group_of[key] for key in document_keys(hashes.unique()) if key in self._group_of}
+        for number in sorted(numbers - {*self._held}):
+            while len(self._held) >= max(_HELD, len(numbers)):
+                self._held.pop(next(iter(self._held)))
+            read = self._opened.read_row_group(number, columns=["content_sha256", "text"])
+            self._held[number] = pl.DataFrame(pl.from_arrow(read))
+        empty = pl.DataFrame(schema={"content_sha256": pl.String(), "text": pl.String()})
+        return pl.concat([empty, *(self._held[number] for number in sorted(numbers))])
 
 
-def _left_out_problems(folder: Path, manifest: Manifest, rows: pl.DataFrame) -> Iterator[str]:
-    left_out = pl.read_parquet(folder / LEFT_OUT)
-    if dict(left_out.group_by("reason").len().iter_rows()) != manifest.rows_left_out:
-        yield f"{LEFT_OUT} and {MANIFEST} count other rows"
-    both = left_out.join(rows, on="pair_id", how="semi")
-    yield from (f"row {pair_id} is left out and released" for pair_id in both["pair_id"])
-    gone = left_out.drop_nulls("instead").join(rows, left_on="instead", right_on="pair_id", how="anti")
-    others = gone.join(left_out, left_on="instead", right_on="pair_id", how="anti")
-    yield from (f"row {pair_id} stands for nothing that is released" for pair_id in others["pair_id"])
+class _Rows:
+    """The checks that look at rows.
+
+    Args:
+        folder: the release.
+        manifest: what it says of itself.
+        notes: an empty folder for what does not fit into memory.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, notes: Path) -> None:
+        self._folder, self._manifest, self._notes = folder, manifest, notes
+        self._sources = _Sources(folder / SOURCES)
+        self._places = Places(folder / PLACES)
+        self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
+        self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
+        self._found: dict[str, list[str]] = {}
+
+    def checks(self) -> list[Check]:
+        """All of them, in a fixed order."""
+        rows = 0
+        of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
+            "schema": self._null_problems,
+            "evidence": self._evidence_problems,
+            "messages": _message_problems,
+            "splits": self._split_problems,
+        }
+        problems: dict[str, list[str]] = {name: [] for name in of_rows}
+        for split in self._manifest.splits:
+            for part in _row_groups(self._folder / DATA / f"{split}.parquet"):
+                rows += part.height
+                self._note(split, part)
+                for name, check in of_rows.items():
+                    problems[name] += check(split, part)
+        ids = {name: np.concatenate([np.zeros(0, np.uint64), *own]) for name, own in self._codes.items()}
+        together = np.sort(np.concatenate(list(ids.values())))
+        repeated = int((together[1:] == together[:-1]).sum())
+        problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
+        problems["splits"] += [*self._place_problems(), *self._near_problems()]
+        parts = [pl.scan_parquet(self._folder / DATA / f"{name}.parquet") for name in self._manifest.splits]
+        further = {
+            "counts": self._count_problems(),
+            "left_out": self._left_out_problems(together),
+            "formats": self._format_problems(ids),
+            "card": card_problems(self._folder, self._manifest, pl.concat(parts)),
+        }
+        problems |= {name: list(found) for name, found in further.items()}
+        unseen = {} if self._sources.texts_held or not rows else {"evidence": NO_SOURCES}
+        return [
+            Check(name, None if name in unseen else rows, tuple(found), unseen.get(name, ""))
+            for name, found in problems.items()
+        ]
+
+    def _note(self, split: str, rows: pl.DataFrame) -> None:
+        self._codes[split].append(codes(rows["pair_id"]).to_numpy())
+        self._counts["split"][split] += rows.height
+        self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
+
+    def _null_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        yield from RELEASED.problems(rows)
+        late = rows.filter(~pl.col("version").is_between(1, self._manifest.version))
+        yield from (f"row {one} is of a later release" for one in late["pair_id"])
+        other = rows.filter(pl.col("licences") != pl.col("provenance").struct.field("licences"))
+        yield from (f"row {one} names other licences than its provenance" for one in other["pair_id"])
+
+    def _evidence_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        """Quotes that are not at their place in their document, and rows that name no or other documents."""
+        proofs = rows.select("pair_id", "documents", "evidence").explode("evidence", empty_as_null=True)
+        quoted = proofs.drop_nulls("evidence").unnest("evidence")
+        foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
+        yield from (f"row {one} does not name the document of a quote" for one in foreign["pair_id"].unique())
+        named = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
+        known = self._sources.of(named["documents"].drop_nulls())
+        gone = named.join(known, left_on="documents", right_on="content_sha256", how="anti")
+        yield from (f"row {one} rests on a document that {SOURCES} lacks" for one in gone["pair_id"].unique())
+        bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
+        yield from (f"row {one} has no evidence" for one in bare["pair_id"])
+        if not self._sources.texts_held:
+            return
+        beside = quoted.join(known, on="content_sha256", how="left")
+        start, length = pl.col("start"), pl.col("end") - pl.col("start")
+        in_place = (start >= 0) & (length > 0) & (pl.col("text").str.slice(start, length) == pl.col("quote"))
+        wrong = beside.filter(~in_place.fill_null(value=False)).select("pair_id", "quote")
+        for pair_id, quote in wrong.iter_rows():
+            yield f"row {pair_id}: the quote {quote[:60]!r} is not at its place"
+
+    def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        """Keys of rows that are not recorded in their split; each is recorded in one."""
+        keys = row_keys(rows)
+        wrong = keys.filter(self._places.splits_of(keys["key"]).ne_missing(split))
+        for place in wrong["place"].unique().sort():
+            yield (
+                f"row {rows['pair_id'][place]}: its documents, question or answer are not recorded in {split}"
+            )
+
+    def _place_problems(self) -> Iterator[str]:
+        if (self._places.keys[1:] <= self._places.keys[:-1]).any():
+            yield f"{PLACES} records a key twice, or not in order"
+
+    def _near_problems(self) -> Iterator[str]:
+        """Documents of two splits that are nearly the same."""
+        limit = float(self._manifest.settings["near_duplicate_similarity"])
+        count, bands, sets = 0, self._notes / "bands", self._notes / "shingles"
+        with appended_parquet(bands, BANDS) as note_bands, appended_parquet(sets, SHINGLES) as note_sets:
+            for part in _row_groups(self._folder / SOURCES):
+                for some in part.drop_nulls("text").iter_slices(_AT_ONCE):
+                    own, shingled = sketches(some, limit)
+                    note_bands(own)
+                    note_sets(shingled)
+                    count += own.height
+        joins = near_duplicates(bands, sets, count, limit)
+        for one, other in zip(*map(self._places.splits_of, (joins["key"], joins["other_key"])), strict=True):
+            if one != other:
+                yield f"two documents that are nearly the same are in {one} and {other}"
+
+    def _count_problems(self) -> Iterator[str]:
+        for what, told in (("split", self._manifest.splits), ("batch", self._manifest.batches)):
+            held = self._counts[what]
+            for name in sorted({*told, *held}):
+                if told.get(name, 0) != held[name]:
+                    yield f"{what} {name} has {held[name]} rows, {MANIFEST} says {told.get(name, 0)}"
+
+    def _left_out_problems(self, released: npt.NDArray[np.uint64]) -> Iterator[str]:
+        left_out = pl.read_parquet(self._folder / LEFT_OUT)
+        if dict(left_out.group_by("reason").len().iter_rows()) != self._manifest.rows_left_out:
+            yield f"{LEFT_OUT} and {MANIFEST} count other rows"
+        own = codes(left_out["pair_id"]).to_numpy()
+        for pair_id in left_out.filter(pl.Series(np.isin(own, released)))["pair_id"]:
+            yield f"row {pair_id} is left out and released"
+        repeats = left_out.drop_nulls("instead")
+        there = np.isin(codes(repeats["instead"]).to_numpy(), np.concatenate([released, own]))
+        for pair_id in repeats.filter(pl.Series(~there))["instead"]:
+            yield f"row {pair_id} stands for nothing that is released"
+
+    def _format_problems(self, ids: Mapping[str, npt.NDArray[np.uint64]]) -> Iterator[str]:
+        """Rows of the other formats that are none of their split."""
+        for name in sorted(self._manifest.files):
+            split = Path(name).stem
+            if split not in ids or not name.endswith(".jsonl"):
+                continue
+            other = sum(
+                int((~np.isin(codes(part.fill_null("")), ids[split])).sum())
+                for part in _pair_ids(self._folder / name)
+            )
+            if other:
+                yield f"{name} has {other} rows that are not in {DATA}/{split}.parquet"
+
+
+def _pair_ids(file: Path) -> Iterator[pl.Series]:
+    """The ids of the rows of a file of JSON lines, some thousands at a time."""
+    with file.open("rb") as lines:
+        while block := lines.read(_BLOCK) + lines.readline():
+            yield pl.read_ndjson(block, schema={"pair_id": pl.String()})["pair_id"]
+
+
+def _message_problems(split: str, rows: pl.DataFrame) -> Iterator[str]:
+    """Messages that say something else than question, answer and quotes."""
+    marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
+    bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
+    for layout in LAYOUTS:
+        shown = rows.filter(pl.col(MESSAGE_COLUMNS[layout]).is_not_null())
+        said = {
+            role: pl.col(MESSAGE_COLUMNS[layout]).list.get(place, null_on_oob=True).struct.field("content")
+            for place, role in enumerate(("system", "user", "assistant"))
+        }
+        answers = (said["assistant"] == marked.str.strip_chars()) | (
+            said["assistant"] == bare.str.strip_chars()
+        )
+        right = answers & said["user"].str.ends_with(pl.col("question"))
+        wrong = shown.filter(~right.fill_null(value=False))["pair_id"]
+        yield from (f"row {one} has other messages ({layout}) than question and answer" for one in wrong)

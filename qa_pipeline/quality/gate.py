@@ -52,6 +52,11 @@ class EarlierFigures:
     canaries: tuple[tuple[int, int], ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
 
+    def __add__(self, other: "EarlierFigures") -> "EarlierFigures":
+        return EarlierFigures(
+            self.yields + other.yields, self.canaries + other.canaries, self.pairs + other.pairs
+        )
+
 
 NO_EARLIER = EarlierFigures()
 

@@ -11,6 +11,7 @@ from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
+MOST_SPLITS = 16
 
 Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
@@ -296,11 +297,31 @@ class ReleaseSettings(Group):
         description="Files of questions and answers that the trained model will be evaluated on, in any "
         "layout of pairs: rows that ask or say the same are left out.",
     )
-    formats: list[Literal["chat", "sharegpt", "gemini", "alpaca"]] = Field(
-        ["chat"], description="JSONL files beside the Parquet ones, in the forms that trainers read."
+    evaluation_similarity: float | None = Field(
+        0.9,
+        ge=0,
+        le=1,
+        description="Cosine of two questions from which a row asks what an evaluation file asks, in other "
+        "words; null compares no meanings.",
     )
+    on_evaluation: Literal["drop", "flag"] = Field(
+        "drop", description="What becomes of such rows: left out, or kept with in_evaluation true."
+    )
+    stratify: list[Literal["language", "question_type"]] = Field(
+        [],
+        description="Columns whose values are to have the same shares in each split, as far as rows that "
+        "stay together allow; the release says where they do not.",
+    )
+    with_sources: bool = Field(
+        True,
+        description="Whether the texts of the documents are part of a release; without them nobody can "
+        "check its quotes from the release alone.",
+    )
+    formats: list[
+        Literal["chat", "sharegpt", "gemini", "alpaca", "squad", "beir", "preference", "evaluation"]
+    ] = Field(["chat"], description="Files beside the Parquet ones, in the forms that trainers read.")
     layout: Literal["closed_book", "with_context", "with_distractors"] = Field(
-        "closed_book", description="Layout of the messages in these files."
+        "closed_book", description="Layout of the messages in these files, where the form has messages."
     )
     min_faithfulness: float = Field(
         0.95, description="Blocking: share of the claims of a batch's accepted pairs that are supported."
@@ -308,6 +329,17 @@ class ReleaseSettings(Group):
     min_grounding: float = Field(0.90, description="Blocking: mean of that share over the pairs.")
     min_citation_accuracy: float = Field(
         0.95, description="Blocking: mean share of an accepted pair's citations that support a claim."
+    )
+    audits: list[Path] = Field(
+        [],
+        description="Files of qa-pipeline audit sample with people's labels; what they allow to be said of "
+        "wrong rows goes into the card and the manifest.",
+    )
+    max_error: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="Blocking: share of wrong rows that these audits must rule out, with 95 % confidence.",
     )
 
     @field_validator("splits")
@@ -319,4 +351,6 @@ class ReleaseSettings(Group):
                 "splits need names of small letters, digits and _, and shares above 0"
                 + (f"; change {', '.join(wrong)}" if wrong else "")
             )
+        if len(splits) > MOST_SPLITS:
+            raise ValueError(f"at most {MOST_SPLITS} splits are possible, not {len(splits)}")
         return splits

@@ -75,7 +75,6 @@ def test_failures_are_asked_again_after_retry_failures(workspace: Workspace) -> 
     [
         (("prune",), "say which replies to prune: --older-than, --model or --failures"),
         (("prune", "--older-than", "soon"), "write hours, days or weeks as 12h, 90d or 4w"),
-        (("erase", "nothing.md"), "no document is called 'nothing.md'"),
     ],
 )
 def test_what_cannot_be_done_is_reported(workspace: Workspace, arguments: tuple[str, ...], told: str) -> None:
@@ -88,39 +87,3 @@ def test_a_folder_without_a_run_is_reported(tmp_path: Path) -> None:
     shown = invoke("replies", "size", "--out", tmp_path / "none")
     assert shown.code == BAD_INPUT
     assert "name the folder of a run with --out, or set llm.store.url" in shown.stderr
-
-
-def test_erasing_a_document_takes_its_replies_and_those_of_its_earlier_versions(
-    workspace: Workspace,
-) -> None:
-    first = replies_of(workspace)
-    workspace.write({"one/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
-    workspace.run()
-    assert replies_of(workspace) > first
-    shown = ask(workspace, "erase", "guide.md")
-    assert shown.code == OK
-    assert "guide.md (known versions: 2)" in shown.stdout
-    left = replies_of(workspace)
-    ask(workspace, "erase", "one/other.md")
-    assert 0 < left < first
-    assert replies_of(workspace) == 0
-
-
-def test_erasing_a_document_names_the_decisions_that_may_repeat_it(workspace: Workspace) -> None:
-    replies_of(workspace)
-    assert "decisions" not in ask(workspace, "erase", "guide.md").stdout
-    (workspace.out / "decisions").mkdir()
-    (workspace.out / "decisions" / "one.jsonl").touch()
-
-    shown = ask(workspace, "erase", "guide.md")
-
-    assert "People's decisions about one stay in" in shown.stdout
-
-
-def test_a_document_that_is_gone_can_still_be_erased(workspace: Workspace) -> None:
-    (workspace.corpus / "one" / "guide.md").unlink()
-    workspace.run()
-    before = replies_of(workspace)
-    shown = ask(workspace, "erase", "one/guide.md")
-    assert (shown.code, "(known versions: 1)" in shown.stdout) == (OK, True)
-    assert replies_of(workspace) < before

@@ -1,5 +1,4 @@
 import itertools
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.plots import check_plots, draw_plots, reliability, risk_coverage
+from qa_pipeline.evaluation.plots import draw_plots, reliability, risk_coverage
 
 ROWS = st.lists(st.tuples(st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0]), st.booleans()), min_size=1, max_size=40)
 
@@ -64,10 +62,3 @@ def test_names_of_sets_are_letters_and_no_markup_or_place(tmp_path: Path) -> Non
     hostile = ["$\\frac{1}{", "_hidden", "../../up", "a\x1b[2Jb", "x" * 500, *(f"set {n}" for n in range(40))]
     written = draw_plots(scored(hostile), "dataset", ["entailment"], ["entailment"], tmp_path, 0.98)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in written)
-
-
-def test_without_matplotlib_it_is_said_before_anything_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    check_plots()
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"qa-pipeline\[plots\]"):
-        check_plots()

@@ -1,3 +1,6 @@
+import shutil
+from pathlib import Path
+
 import pytest
 
 from qa_pipeline.cli.common import OK
@@ -14,3 +17,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     assert made.run().code == OK
     assert release(made).code == OK
     return made
+
+
+@pytest.fixture
+def republished(published: Workspace, tmp_path: Path) -> Workspace:
+    """The same, in a folder of its own, to release anew."""
+    return Workspace(published.corpus, Path(shutil.copytree(published.out, tmp_path / "out")))

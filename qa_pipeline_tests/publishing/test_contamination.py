@@ -1,13 +1,16 @@
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.errors import ReleaseError
-from qa_pipeline.publishing.contamination import WORDS, contaminated, read_evaluation
+from qa_pipeline.models.base import Vectors
+from qa_pipeline.publishing.contamination import WORDS, Evaluation, read_evaluation
 from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.end_to_end import Workspace, invoke
@@ -17,10 +20,22 @@ from qa_pipeline_tests.publishing.test_release import rows
 TEXT = "The safety valve of the northern plant opens at three bar and closes again at two bar"
 
 
-def found(question: str, answer: str, *evaluation: tuple[str, str | None]) -> bool:
+ASKED = pl.Schema({"question": pl.String(), "answer": pl.String()})
+DIRECTIONS = {"boiler": (1.0, 0.0), "kettle": (0.96, 0.28), "pump": (0.0, 1.0)}
+
+
+def embed(questions: Sequence[str]) -> Vectors:
+    """A direction for each thing that is asked about."""
+    found = [next((v for word, v in DIRECTIONS.items() if word in one), (0.6, 0.8)) for one in questions]
+    return np.array(found, dtype=np.float32).reshape(-1, 2)
+
+
+def found(
+    question: str, answer: str, *evaluation: tuple[str, str | None], similarity: float | None = None
+) -> bool:
     own = pl.DataFrame({"pair_id": ["p"], "question": [question], "answer": [answer]})
-    asked = pl.DataFrame(list(evaluation), {"question": pl.String(), "answer": pl.String()}, orient="row")
-    return contaminated(own, asked).height == 1
+    asked = pl.DataFrame(list(evaluation), ASKED, orient="row")
+    return Evaluation(asked, similarity, embed).finds(own).to_list() == [True]
 
 
 @pytest.mark.parametrize(
@@ -52,6 +67,20 @@ def test_nothing_is_given_away_by_nothing() -> None:
     assert not found("When?", TEXT)
 
 
+def test_a_row_that_asks_the_same_in_other_words_is_given_away_from_the_similarity_on() -> None:
+    theirs = ("Who built the kettle?", None)
+    assert found("Who made the boiler?", "Somebody.", theirs, similarity=0.95)
+    assert not found("Who made the boiler?", "Somebody.", theirs, similarity=0.97)
+    assert not found("Who made the pump?", "Somebody.", theirs, similarity=0.95)
+    assert not found("Who made the boiler?", "Somebody.", theirs)
+
+
+def test_no_rows_are_given_away_where_there_are_none() -> None:
+    asked = pl.DataFrame([("Who built the kettle?", None)], ASKED, orient="row")
+    none = pl.DataFrame(schema={"pair_id": pl.String(), **ASKED})
+    assert Evaluation(asked, 0.9, embed).finds(none).to_list() == []
+
+
 def test_what_an_evaluation_asks_is_left_out_of_the_next_release(
     published: Workspace, tmp_path: Path
 ) -> None:
@@ -67,6 +96,13 @@ def test_what_an_evaluation_asks_is_left_out_of_the_next_release(
     assert released.join(known, on="pair_id", how="semi").is_empty()
     left_out = read_manifest(copy / "releases" / "2").rows_left_out["in_evaluation"]
     assert left_out >= known.height
+    assert invoke("verify", copy / "releases").code == OK
+    assert not released["in_evaluation"].any()
+    flag = ("--set", "release.on_evaluation=flag")
+    assert release(workspace, "--set", f'release.evaluation=["{asked}"]', *flag).code == OK
+    flagged = rows(copy / "releases").filter("in_evaluation")
+    assert flagged.join(known, on="pair_id", how="semi").height == known.height
+    assert "in_evaluation" not in read_manifest(copy / "releases" / "3").rows_left_out
     assert invoke("verify", copy / "releases").code == OK
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
-from qa_pipeline.publishing.differences import compare_releases
+from qa_pipeline.publishing.differences import MOST_ROWS, compare_releases, differences_page
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 
@@ -54,6 +54,20 @@ def test_the_command_counts_and_writes_the_rows(two: Path, tmp_path: Path) -> No
     rows = pl.read_parquet(tmp_path / "rows.parquet")
     assert rows.height == len(said["rows"]) == sum(one["rows"] for one in said["counts"])
     assert "retired" in invoke("diff", two / "1", two).stdout
+
+
+def test_the_page_counts_and_lists_the_rows_and_no_question_makes_markup(two: Path, tmp_path: Path) -> None:
+    assert invoke("diff", two / "1", two, "--page", tmp_path / "page.md").code == OK
+    page = (tmp_path / "page.md").read_text()
+    rows = compare_releases(two / "1", two / "2")
+    assert page.startswith("# From release 1 to 2\n")
+    assert "| retired | b1 | batch\\_left\\_out |" in page
+    assert all(f" {pair_id} |" in page for pair_id in rows["pair_id"])
+    hostile = rows.head(1).with_columns(question=pl.lit("a | b\n# <script>"))
+    assert "a \\| b \\# \\<script\\>" in differences_page(hostile, "1", "2")
+    many = pl.concat([rows.head(1)] * (MOST_ROWS + 3))
+    assert "3 more rows are not shown" in differences_page(many, "1", "2")
+    assert "the same rows" in differences_page(rows.clear(), "1", "2")
 
 
 def test_what_is_no_release_is_named(two: Path, tmp_path: Path) -> None:

@@ -1,23 +1,66 @@
+"""Each format is what its readers look for, and its own library reads it back."""
+
 import json
-from typing import Any
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast
 
 import polars as pl
 import pytest
+from datasets import load_dataset
 
 from qa_pipeline.curation.exports import json_lines
-from qa_pipeline.publishing.formats import FORMATS, ORIGIN, format_rows
+from qa_pipeline.publishing.formats import FORMATS, ORIGIN
+from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS
-from qa_pipeline_tests.curation.rows import example, examples
+from qa_pipeline_tests.curation.rows import sha
+from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.publishing.hostile_batch import (
+    ANSWER,
+    FIRST,
+    QUESTION,
+    SECOND,
+    THIRD,
+    WORSE,
+    rows,
+    tables,
+    write_all,
+)
 
-SAID = {"system": "Be brief.", "user": "When?", "assistant": "At nine."}
+Row = dict[str, Any]
+SAID = {"system": "Be brief.", "user": QUESTION, "assistant": ANSWER}
 MESSAGES = [{"role": role, "content": content} for role, content in SAID.items()]
 
 
-def row(name: str, layout: str = "closed_book", **values: Any) -> dict[str, Any]:
-    made = examples(example("p", question="When?", answer="At nine.", **{"messages": MESSAGES, **values}))
-    (line,) = b"".join(json_lines(format_rows(made, name, layout))).splitlines()
-    found: dict[str, Any] = json.loads(line)
-    return found
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("formats")
+    write_all(folder)
+    return folder
+
+
+def lines(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def first(written: Path, name: str) -> Row:
+    return lines(written / name / "train.jsonl")[0]
+
+
+def loaded(tmp_path: Path, *files: Path, **options: str) -> list[Row]:
+    paths = [str(path) for path in files]
+    read = load_dataset("json", data_files=paths, split="train", cache_dir=str(tmp_path / "cache"), **options)
+    return list(read)
+
+
+def questions(written: Path, split: str) -> Iterator[tuple[str, Row]]:
+    """Context and question of a SQuAD file."""
+    content = json.loads((written / "squad" / f"{split}.json").read_bytes())
+    for article in content["data"]:
+        for paragraph in article["paragraphs"]:
+            for asked in paragraph["qas"]:
+                yield paragraph["context"], asked
 
 
 @pytest.mark.parametrize(
@@ -29,8 +72,8 @@ def row(name: str, layout: str = "closed_book", **values: Any) -> dict[str, Any]
             {
                 "conversations": [
                     {"from": "system", "value": "Be brief."},
-                    {"from": "human", "value": "When?"},
-                    {"from": "gpt", "value": "At nine."},
+                    {"from": "human", "value": QUESTION},
+                    {"from": "gpt", "value": ANSWER},
                 ]
             },
         ),
@@ -39,31 +82,234 @@ def row(name: str, layout: str = "closed_book", **values: Any) -> dict[str, Any]
             {
                 "systemInstruction": {"role": "system", "parts": [{"text": "Be brief."}]},
                 "contents": [
-                    {"role": "user", "parts": [{"text": "When?"}]},
-                    {"role": "model", "parts": [{"text": "At nine."}]},
+                    {"role": "user", "parts": [{"text": QUESTION}]},
+                    {"role": "model", "parts": [{"text": ANSWER}]},
                 ],
             },
         ),
-        ("alpaca", {"instruction": "When?", "input": "", "output": "At nine."}),
+        ("alpaca", {"instruction": QUESTION, "input": "", "output": ANSWER}),
+        (
+            "preference",
+            {
+                "prompt": MESSAGES[:2],
+                "chosen": MESSAGES[2:],
+                "rejected": [{"role": "assistant", "content": WORSE}],
+                "rejected_reason": "contradicted",
+                "rejected_pair_id": "worse",
+            },
+        ),
     ],
 )
-def test_each_format_has_the_columns_its_readers_look_for(name: str, columns: dict[str, Any]) -> None:
-    found = row(name)
+def test_each_format_has_the_columns_its_readers_look_for(
+    written: Path, name: str, columns: dict[str, Any]
+) -> None:
+    found = first(written, name)
     assert {key: found[key] for key in found if key not in ORIGIN} == columns
 
 
-@pytest.mark.parametrize("name", FORMATS)
-def test_every_row_says_where_it_comes_from(name: str) -> None:
-    found = row(name)
-    assert set(ORIGIN) < set(found)
-    assert (found["pair_id"], found["batch"]) == ("p", "b")
+def test_every_format_can_be_set() -> None:
+    assert ReleaseSettings(formats=list(FORMATS)).formats == list(FORMATS)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+def test_every_row_about_a_pair_says_where_it_comes_from(written: Path) -> None:
+    origin = {
+        "pair_id": "p", "batch": "b", "language": "en", "question_type": "fact_single",
+        "documents": [sha("d")], "licences": ["CC0-1.0"], "version": 3,
+    }  # fmt: skip
+    found = {path: lines(path)[0] for path in written.rglob("*.jsonl") if "train" in path.name}
+    found[Path("squad")] = next(questions(written, "train"))[1]
+    found[Path("queries")] = lines(written / "beir" / "queries.jsonl")[0]
+    assert len(found) == len(FORMATS) + 1
+    for path, row in found.items():
+        assert {name: row[name] for name in origin} == origin, path
+
+
+@pytest.mark.parametrize("name", ["chat", "sharegpt", "gemini", "alpaca", "preference"])
 def test_a_row_without_a_layout_is_left_out_of_its_files(name: str) -> None:
     for layout in LAYOUTS[1:]:
-        made = examples(example("p", messages=MESSAGES), example("q", messages=MESSAGES))
-        with_one = made.with_columns(
-            pl.when(pl.col("pair_id") == "q").then("messages").alias(MESSAGE_COLUMNS[layout])
+        with_one = rows().with_columns(
+            pl.when(pl.col("pair_id") == "p").then("messages").alias(MESSAGE_COLUMNS[layout])
         )
-        assert format_rows(with_one, name, layout)["pair_id"].to_list() == ["q"]
+        (found,) = FORMATS[name].rows(tables(), with_one, layout)
+        assert found["pair_id"].to_list() == ["p"]
+
+
+def test_openai_and_google_read_the_messages(written: Path) -> None:
+    from google.genai.types import Content
+    from openai.types.chat import ChatCompletionMessageParam
+    from pydantic import TypeAdapter
+
+    TypeAdapter(list[ChatCompletionMessageParam]).validate_python(first(written, "chat")["messages"])
+    row = first(written, "gemini")
+    said = [Content.model_validate(one) for one in [row["systemInstruction"], *row["contents"]]]
+    assert [one.parts[0].text for one in said if one.parts] == list(SAID.values())
+
+
+@pytest.mark.parametrize("name", ["chat", "sharegpt", "gemini", "alpaca", "preference", "evaluation"])
+def test_the_library_of_trainers_reads_every_file_of_lines(written: Path, tmp_path: Path, name: str) -> None:
+    path = written / name / "train.jsonl"
+    read = loaded(tmp_path, path)
+    assert read == lines(path)
+    assert QUESTION in _texts(read)
+
+
+def _texts(value: object) -> set[str]:
+    if isinstance(value, str):
+        return {value}
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {text for one in inner for text in _texts(one)}
+
+
+def test_answers_of_squad_stand_where_it_says(written: Path, tmp_path: Path) -> None:
+    asked = {
+        one["id"]: (context, one) for split in ("train", "test") for context, one in questions(written, split)
+    }
+    assert set(asked) == {"p", "held", "refused"}
+    for context, one in asked.values():
+        for answer in one["answers"]:
+            start = answer["answer_start"]
+            assert context[start : start + len(answer["text"])] == answer["text"]
+        assert one["is_impossible"] == (not one["answers"])
+    assert [one["text"] for one in asked["p"][1]["answers"]] == [f"{FIRST} {SECOND}"]
+    assert asked["refused"][0] == THIRD
+    read = loaded(tmp_path, written / "squad" / "train.json", field="data")
+    assert read == json.loads((written / "squad" / "train.json").read_bytes())["data"]
+
+
+@pytest.mark.parametrize(
+    ("what", "values"),
+    [
+        ("a quote that is not there", {"quote": "Another."}),
+        ("a place before the chunk", {"start": -5}),
+        ("a chunk that is gone", {"chunk_id": "gone"}),
+        ("no chunk", {"chunk_id": None}),
+    ],
+)
+def test_a_proof_that_is_not_in_its_chunk_is_no_answer_of_squad(what: str, values: Row) -> None:
+    element = pl.element().struct.with_fields(**{name: pl.lit(value) for name, value in values.items()})
+    broken = rows().filter(pl.col("pair_id") == "p").with_columns(pl.col("evidence").list.eval(element))
+    (found,) = FORMATS["squad"].rows(tables(), broken.cast(rows().schema), "closed_book")
+    assert found.is_empty(), what
+
+
+def test_quotes_with_words_between_them_are_no_answer_of_squad() -> None:
+    only = pl.col("evidence").list.eval(
+        pl.element().struct.with_fields(
+            end=pl.element().struct.field("end") - 3,
+            quote=pl.element().struct.field("quote").str.head(-3),
+        )
+    )
+    (found,) = FORMATS["squad"].rows(tables(), rows().with_columns(only), "closed_book")
+    ids = found.explode("paragraphs")["paragraphs"].struct.field("qas").explode().struct.field("id")
+    assert set(ids) == {"held", "refused"}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore:Using `tqdm.autonotebook.tqdm`")
+def test_beir_reads_and_evaluates_the_corpus_queries_and_qrels(written: Path) -> None:
+    from beir.datasets.data_loader import GenericDataLoader
+    from beir.retrieval.evaluation import EvaluateRetrieval
+
+    corpus, queries, qrels = GenericDataLoader(str(written / "beir")).load(split="train")
+    assert qrels == {"p": {"both": 1, "again": 1}, "apart": {"both": 1, "third": 1}}
+    assert queries["p"] == QUESTION
+    assert corpus["both"] == {"title": "Library", "text": f"{FIRST} {SECOND}"}
+    assert len(corpus) == tables()["chunks"].height
+    embedder = HashEmbedder()
+    texts = embedder.encode([one["text"] for one in corpus.values()])
+    scores = embedder.encode(list(queries.values())) @ texts.T
+    found = {
+        query: dict(zip(corpus, map(float, row), strict=True))
+        for query, row in zip(queries, scores, strict=True)
+    }
+    _, _, recall, _ = EvaluateRetrieval.evaluate(qrels, found, [1, 8])
+    assert recall["Recall@8"] == 1.0
+
+
+def test_negatives_hold_no_proof_are_best_first_and_of_the_own_split(written: Path) -> None:
+    found = lines(written / "beir" / "triples" / "train.jsonl")
+    texts = dict(tables()["chunks"].select("text", "chunk_id").iter_rows())
+    assert [(one["pair_id"], texts[one["negative"]], one["rank"]) for one in found] == [
+        ("p", "third", 1),
+        ("p", "away", 5),
+    ]
+    assert {texts[one["positive"]] for one in found} == {"both"}
+
+
+def test_sentence_transformers_trains_on_the_triples(written: Path, tmp_path: Path) -> None:
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+
+    read = loaded(tmp_path, written / "beir" / "triples" / "train.jsonl")
+    columns = [[row[name] for row in read] for name in ("query", "positive", "negative")]
+    words = ["?", *sorted(set(" ".join(chain(*columns)).split()))]
+    tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate(words)}, unk_token="?"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    torch.manual_seed(0)
+    model = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_dim=8)], device="cpu")
+    loss = MultipleNegativesRankingLoss(model, scale=1.0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+
+    def step() -> float:
+        value = loss([model.preprocess(texts) for texts in columns], torch.zeros(len(read)))
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+        return cast("float", value.item())
+
+    assert step() > step()
+
+
+def test_preferences_are_conversations_of_one_question(written: Path) -> None:
+    """As TRL documents them: prompt, chosen and rejected are messages, the last two of an assistant."""
+    (found,) = lines(written / "preference" / "train.jsonl")
+    assert found["prompt"][-1]["role"] == "user"
+    assert [one["role"] for one in found["chosen"] + found["rejected"]] == ["assistant"] * 2
+    assert found["chosen"] != found["rejected"]
+
+
+def test_an_alternative_is_rejected_with_its_reason() -> None:
+    own = tables()
+    own["pairs"] = own["pairs"].with_columns(
+        answer=pl.when(pl.col("pair_id") == "same").then(pl.lit("Else [source:d.md].")).otherwise("answer")
+    )
+    (found,) = FORMATS["preference"].rows(own, rows(), "closed_book")
+    assert found.select("rejected_pair_id", "rejected_reason").rows() == [
+        ("worse", "contradicted"),
+        ("same", "alternative"),
+    ]
+    assert found["rejected"].to_list()[1] == [{"role": "assistant", "content": "Else."}]
+
+
+def test_an_evaluation_row_says_what_is_right_and_what_was_shown(written: Path) -> None:
+    found = first(written, "evaluation")
+    assert (found["id"], found["query"], found["answer"]) == ("p", QUESTION, ANSWER)
+    assert (found["category"], found["difficulty"]) == ("fact_single", "easy")
+    assert found["contexts"][0] == {"text": THIRD, "document": "d.md", "rank": 1, "score": 1.0}
+    assert [one["rank"] for one in found["contexts"]] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        7,
+        8,
+    ]  # the sixth is of another split
+    assert found["citations"] == [{"raw": "[c1]", "document": "d.md", "chunk_id": "both", "quote": FIRST}]
+    assert found["ground_truth"] == {
+        "answer": ANSWER,
+        "relevant_documents": ["d.md"],
+        "claims": [{"claim": f"So: {one}", "source": "d.md", "quote": one} for one in (FIRST, SECOND)],
+    }
+    refused = next(one for one in lines(written / "evaluation" / "train.jsonl") if one["id"] == "refused")
+    assert refused["ground_truth"]["relevant_documents"] == []
+
+
+def test_lines_are_unescaped_but_for_ends_of_lines() -> None:
+    found = b"".join(json_lines(pl.DataFrame({"text": ["å🦅\u2028\u2029\u0085\n\0“"]})))
+    assert found == '{"text":"å🦅\\u2028\\u2029\\u0085\\n\\u0000“"}\n'.encode()

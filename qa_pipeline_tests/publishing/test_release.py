@@ -1,19 +1,27 @@
 import fcntl
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 from datasets import load_dataset
 
+import qa_pipeline
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest
+from qa_pipeline.publishing.selection import select_rows
+from qa_pipeline.storage import read_table, write_table
+from qa_pipeline.tables import TRAINING_EXAMPLES
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
+
+ROOT = Path(qa_pipeline.__file__).parents[1]
 
 
 def rows(folder: Path) -> pl.DataFrame:
@@ -65,7 +73,7 @@ def test_what_is_published_verifies(published: Workspace) -> None:
     said = json.loads(ran.stdout)
     assert said["holds"]
     assert [one["name"] for one in said["checks"]] == [
-        "files", "schema", "counts", "evidence", "splits", "left_out",
+        "files", "schema", "evidence", "messages", "splits", "counts", "left_out", "formats", "card",
     ]  # fmt: skip
 
 
@@ -103,13 +111,153 @@ def test_a_batch_whose_gates_fail_or_whose_tables_are_damaged_is_left_out_and_na
     assert "canary_recall" in ran.stderr
 
 
+def test_without_sources_a_release_says_what_cannot_be_checked(published: Workspace, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    assert invoke("release", "--out", copy, "--without-sources").code == OK
+    texts = pl.read_parquet(copy / "releases" / "2" / "sources.parquet")
+    assert texts["text"].null_count() == texts.height > 0
+    assert "not part of the release" in (copy / "releases" / "2" / "README.md").read_text()
+    ran = invoke("verify", copy / "releases", "--json")
+    checks = {one["name"]: one for one in json.loads(ran.stdout)["checks"]}
+    assert (ran.code, checks["evidence"]["checked"]) == (OK, None)
+    assert checks["evidence"]["why"] == "it holds no texts: neither quotes nor near duplicates can be checked"
+    assert "neither quotes nor near duplicates" in " ".join(
+        invoke("verify", copy / "releases").stdout.split()
+    )
+
+
+def test_a_row_names_its_documents_and_the_release_that_first_held_it(
+    published: Workspace, tmp_path: Path
+) -> None:
+    copy = Workspace(published.corpus, Path(shutil.copytree(published.out, tmp_path / "out")))
+    copy = Workspace(Path(shutil.copytree(published.corpus, tmp_path / "corpus")), copy.out)
+    known = rows(copy.out / "releases")
+    hashes = {
+        content["content_sha256"]
+        for batch in ("b0", "b1")
+        for content in copy.table("documents", batch).to_dicts()
+    }
+    assert known["version"].unique().to_list() == [1]
+    assert 5 < len(set(known["documents"].explode()) & hashes) == known["documents"].explode().n_unique()
+    copy.write({"b1/more.md": guide("zort")})
+    assert copy.run().code == OK
+    assert release(copy).code == OK
+    then = rows(copy.out / "releases")
+    assert dict(then.group_by("version").len().iter_rows()) == {
+        1: known.height,
+        2: then.height - known.height,
+    }
+
+
+def test_the_same_tables_give_the_same_bytes_whoever_publishes_them(
+    published: Workspace, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    shutil.rmtree(copy / "releases")
+    assert invoke("release", "--out", copy).code == OK
+    for path in sorted((published.out / "releases" / "1").rglob("*.*")):
+        again = copy / "releases" / "1" / path.relative_to(published.out / "releases" / "1")
+        assert again.read_bytes() == path.read_bytes(), path
+
+
+def test_a_split_that_is_wanted_no_more_keeps_its_rows(published: Workspace, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    before = rows(copy / "releases")
+    ran = invoke("release", "--out", copy, "--set", 'release.splits={"train": 1, "dev": 1}')
+    assert ran.code == OK, ran.stderr
+    after = rows(copy / "releases")
+    assert (
+        after.sort("pair_id")
+        .select("pair_id", "split")
+        .equals(before.sort("pair_id").select("pair_id", "split"))
+    )
+    assert "dev has 0 of" in ran.stdout
+
+
+def test_rows_of_one_document_are_in_one_split_and_what_that_cannot_satisfy_is_said(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path / "corpus", tmp_path / "out")
+    workspace.write({"b/a.md": guide("solo")})
+    assert workspace.run().code == OK
+    ran = release(workspace, "--json")
+    said = json.loads(ran.stdout)
+    assert sorted(said["splits"].values())[:2] == [0, 0]
+    assert len(said["unsatisfied"]) == 3
+    assert said["unsatisfied"][0] in (workspace.out / "releases" / "1" / "README.md").read_text()
+    assert invoke("verify", workspace.out / "releases").code == OK
+
+
+def test_a_batch_that_changes_while_it_is_released_stops_the_release(
+    published: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+
+    def changing(*given: object) -> object:
+        examples = copy / "tables" / "training_examples" / "b1.parquet"
+        write_table(examples, read_table(examples, TRAINING_EXAMPLES).slice(1), TRAINING_EXAMPLES)
+        return select_rows(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("qa_pipeline.publishing.release.select_rows", changing)
+    ran = invoke("release", "--out", copy, "--set", "release.min_grounding=0.5")
+    assert (ran.code, "batch b1 was run while it was released; publish again" in ran.stderr) == (
+        BAD_INPUT,
+        True,
+    )
+    assert sorted(path.name for path in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
+
+
+def test_a_release_that_would_not_verify_is_not_published(published: Workspace, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    path = copy / "tables" / "training_examples" / "b1.parquet"
+    examples = read_table(path, TRAINING_EXAMPLES)
+    write_table(path, examples.with_columns(answer=pl.lit("It takes nine bar.")), TRAINING_EXAMPLES)
+    ran = invoke("release", "--out", copy)
+    assert (ran.code, "is not published: messages: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert sorted(one.name for one in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
+
+
+@pytest.mark.parametrize("name", ["data/train.parquet", "keys.parquet"])
+def test_a_release_that_is_partly_deleted_is_named_by_readers_and_publishers(
+    published: Workspace, tmp_path: Path, name: str
+) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    (copy / "releases" / "1" / name).unlink()
+    ran = invoke("release", "--out", copy, "--set", "release.min_grounding=0.5")
+    assert (ran.code, f"is damaged ({name})" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert invoke("verify", copy / "releases").code == FAILED
+    if name.startswith("data"):
+        with pytest.raises(ReleaseError, match=r"train\.parquet is missing"):
+            load_release(copy / "releases", "train")
+
+
+FULL_DISK = """
+import resource, sys
+from qa_pipeline.cli.app import app
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+app(sys.argv[1:])
+"""
+
+
+def test_a_disk_that_fills_up_leaves_the_last_release_the_latest(
+    published: Workspace, tmp_path: Path
+) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    told = ["release", "--out", str(copy), "--set", "release.min_grounding=0.5"]
+    ran = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, *told], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert (ran.returncode, "cannot write" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert latest_release(copy / "releases") == copy / "releases" / "1"
+    assert sorted(path.name for path in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
+
+
 def test_without_an_accepted_row_there_is_no_release(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path / "corpus", tmp_path / "out")
     workspace.write({"b/a.md": "# Nothing\n\nNothing.\n"})
     workspace.run()
     ran = release(workspace)
     assert (ran.code, "has no accepted row to release" in ran.stderr) == (BAD_INPUT, True)
-    assert not (workspace.out / "releases").exists()
+    assert not list((workspace.out / "releases").glob("[!.]*"))
 
 
 def test_two_do_not_publish_at_once_and_what_a_killed_one_left_is_removed(
@@ -157,6 +305,11 @@ def change(folder: Path, name: str, frame: pl.DataFrame) -> None:
     reseal(folder)
 
 
+def train_with(folder: Path, **columns: pl.Expr) -> None:
+    train = pl.read_parquet(folder / "data/train.parquet")
+    change(folder, "data/train.parquet", train.with_columns(**columns))
+
+
 def moved_row(folder: Path) -> None:
     train, test = (pl.read_parquet(folder / "data" / f"{one}.parquet") for one in ("train", "validation"))
     change(folder, "data/validation.parquet", pl.concat([test, train.head(1)]))
@@ -168,9 +321,59 @@ def other_text(folder: Path) -> None:
     change(folder, "sources.parquet", texts.with_columns(pl.col("text").str.replace_all("bar", "bat")))
 
 
+def lost_document(folder: Path) -> None:
+    change(folder, "sources.parquet", pl.read_parquet(folder / "sources.parquet").slice(1))
+
+
+def copied_document(folder: Path) -> None:
+    """A text of the test documents stands under the name of one to train on too."""
+    texts, names = (pl.read_parquet(folder / one) for one in ("sources.parquet", "data/train.parquet"))
+    held = names["documents"].explode().unique()
+    other = texts.filter(~pl.col("content_sha256").is_in(held.implode()))["text"][0]
+    own = pl.col("content_sha256").is_in(held.implode())
+    change(
+        folder, "sources.parquet", texts.with_columns(text=pl.when(own).then(pl.lit(other)).otherwise("text"))
+    )
+
+
 def without_evidence(folder: Path) -> None:
-    train = pl.read_parquet(folder / "data/train.parquet")
-    change(folder, "data/train.parquet", train.with_columns(evidence=pl.col("evidence").list.head(0)))
+    train_with(folder, evidence=pl.col("evidence").list.head(0))
+
+
+def other_quote(folder: Path) -> None:
+    longer = pl.struct(
+        pl.element().struct.field("claim", "document_id", "chunk_id", "path", "content_sha256", "start"),
+        pl.element().struct.field("end", "page"),
+        (pl.element().struct.field("quote") + "!").alias("quote"),
+    )
+    train_with(folder, evidence=pl.col("evidence").list.eval(longer))
+
+
+def other_documents(folder: Path) -> None:
+    train_with(folder, documents=pl.col("documents").shift(1).fill_null([]))
+
+
+def other_licences(folder: Path) -> None:
+    train_with(folder, licences=pl.concat_list(pl.lit("MIT")))
+
+
+def other_answer(folder: Path) -> None:
+    train_with(folder, answer=pl.lit("It takes nine bar."))
+
+
+def other_question(folder: Path) -> None:
+    train_with(folder, question=pl.col("question") + "?")
+
+
+def other_message(folder: Path) -> None:
+    said = pl.struct(
+        pl.element().struct.field("role"), pl.element().struct.field("content").str.to_uppercase()
+    )
+    train_with(folder, messages_with_context=pl.col("messages_with_context").list.eval(said))
+
+
+def later_version(folder: Path) -> None:
+    train_with(folder, version=pl.lit(7, pl.Int32()))
 
 
 def repeated_row(folder: Path) -> None:
@@ -182,20 +385,56 @@ def lost_row(folder: Path) -> None:
     change(folder, "data/train.parquet", pl.read_parquet(folder / "data/train.parquet").slice(1))
 
 
+def other_batch(folder: Path) -> None:
+    train_with(folder, batch=pl.lit("b9"))
+
+
 def other_keys(folder: Path) -> None:
     keys = pl.read_parquet(folder / "keys.parquet")
     change(folder, "keys.parquet", keys.with_columns(split=pl.lit("test")))
 
 
+def lost_keys(folder: Path) -> None:
+    change(folder, "keys.parquet", pl.read_parquet(folder / "keys.parquet").head(0))
+
+
+def repeated_key(folder: Path) -> None:
+    keys = pl.read_parquet(folder / "keys.parquet")
+    change(folder, "keys.parquet", pl.concat([keys, keys.tail(1)]))
+
+
 def other_column(folder: Path) -> None:
-    train = pl.read_parquet(folder / "data/train.parquet")
-    change(folder, "data/train.parquet", train.with_columns(language=pl.lit(None, pl.String())))
+    train_with(folder, language=pl.lit(None, pl.String()))
+
+
+def further_column(folder: Path) -> None:
+    train_with(folder, further=pl.lit(1))
 
 
 def counted_wrongly(folder: Path) -> None:
     said = json.loads((folder / MANIFEST).read_bytes())
     said["rows_left_out"]["joins_splits"] = 5
     (folder / MANIFEST).write_text(json.dumps(said))
+
+
+def left_out_and_released(folder: Path) -> None:
+    left_out = pl.read_parquet(folder / "left_out.parquet")
+    train = pl.read_parquet(folder / "data/train.parquet").head(1)
+    row = train.select("pair_id", "batch", reason=pl.lit("joins_splits"), instead=pl.lit(None, pl.String()))
+    change(folder, "left_out.parquet", pl.concat([left_out, row]))
+
+
+def foreign_line(folder: Path) -> None:
+    path = folder / "chat" / "test.jsonl"
+    path.write_text(path.read_text() + '{"messages": [], "pair_id": "another"}\n')
+    reseal(folder)
+
+
+def line_of_another_split(folder: Path) -> None:
+    line = (folder / "chat" / "train.jsonl").read_text().splitlines(keepends=True)[0]
+    path = folder / "chat" / "validation.jsonl"
+    path.write_text(path.read_text() + line)
+    reseal(folder)
 
 
 def unnamed_file(folder: Path) -> None:
@@ -213,6 +452,11 @@ def flipped_bit(folder: Path) -> None:
     path.write_bytes(content)
 
 
+def cut_file(folder: Path) -> None:
+    path = folder / "chat/train.jsonl"
+    path.write_bytes(path.read_bytes()[:-9])
+
+
 def linked_file(folder: Path) -> None:
     path = folder / "sources.parquet"
     path.rename(folder.parent / "elsewhere.parquet")
@@ -226,12 +470,14 @@ def unnamed_in_manifest(folder: Path) -> None:
 
 
 TAMPERED = {
-    "files": (unnamed_file, missing_file, flipped_bit, linked_file, unnamed_in_manifest),
-    "schema": (other_column, repeated_row),
-    "counts": (lost_row, moved_row),
-    "evidence": (other_text, without_evidence),
-    "splits": (other_keys, moved_row),
-    "left_out": (counted_wrongly,),
+    "files": (unnamed_file, missing_file, flipped_bit, cut_file, linked_file, unnamed_in_manifest),
+    "schema": (other_column, further_column, repeated_row, later_version, other_licences),
+    "counts": (lost_row, moved_row, other_batch),
+    "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents),
+    "messages": (other_answer, other_question, other_message),
+    "splits": (other_keys, lost_keys, repeated_key, moved_row, copied_document),
+    "left_out": (counted_wrongly, left_out_and_released),
+    "formats": (foreign_line, line_of_another_split),
 }
 
 
@@ -251,7 +497,8 @@ def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: objec
     ("content", "said"),
     [
         (b"{", "is damaged"),
-        (b'{"format": 9}', "has format 9"),
+        (b'{"format": 9}', "install a newer qa_pipeline"),
+        (b'{"format": 1}', "publish anew"),
         (b"[]", "is damaged"),
         (None, "no whole release"),
     ],

@@ -1,101 +1,169 @@
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.publishing.splits import JOINS, KEYS, PLACED, assign_splits, placed_keys
+from qa_pipeline.publishing.keys import JOINS
+from qa_pipeline.publishing.splits import NOWHERE, PART, UNKNOWN, assign_splits, unsatisfied
 
-RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
-EVEN = {"train": 1.0, "test": 1.0}
-KEY = st.sampled_from([f"k{n}" for n in range(12)])
+SHARES = (0.8, 0.1, 0.1)
+EVEN = (1.0, 1.0)
+Rows = dict[str, set[int]]
+KEY = st.integers(1, 12)
 ROWS = st.dictionaries(
     st.integers(0, 30).map(lambda n: f"p{n:02}"), st.sets(KEY, min_size=1, max_size=3), max_size=15
 )
 EDGES = st.sets(st.tuples(KEY, KEY), max_size=4)
 
 
-def keys_of(rows: Mapping[str, set[str]]) -> pl.DataFrame:
-    return pl.DataFrame([(i, k) for i, ks in rows.items() for k in sorted(ks)], KEYS, orient="row")
+def starred(edges: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """The same groups of keys, each member joined to one head."""
+    head: dict[int, int] = {}
+    for one, other in sorted(edges):
+        first, second = head.setdefault(one, one), head.setdefault(other, other)
+        head = {key: first if old == second else old for key, old in head.items()}
+    return {(key, first) for key, first in head.items() if key != first}
 
 
-def joins_of(edges: set[tuple[str, str]]) -> pl.DataFrame:
-    return pl.DataFrame(sorted(edges), JOINS, orient="row")
+def assigned(
+    rows: Mapping[str, set[int]],
+    edges: set[tuple[int, int]] = frozenset(),  # type: ignore[assignment]
+    placed: Mapping[int, int] | None = None,
+    shares: tuple[float, ...] = EVEN,
+) -> dict[str, int]:
+    """The split of each row, its keys given in two parts."""
+    known = placed or {}
+    held = [(n, key, known.get(key, UNKNOWN)) for n, own in enumerate(rows.values()) for key in sorted(own)]
+    part = pl.DataFrame(held, PART, orient="row")
+    halves = [part.filter(pl.col("key") % 2 == half) for half in (0, 1)]
+    joins = pl.DataFrame(sorted(starred(edges)), JOINS, orient="row")
+    return dict(zip(rows, assign_splits(len(rows), halves, joins, shares).tolist(), strict=True))
 
 
-def leaks(keys: pl.DataFrame, joins: pl.DataFrame, splits: pl.DataFrame) -> int:
+def places(rows: Rows, splits: Mapping[str, int], earlier: Mapping[int, int] | None = None) -> dict[int, int]:
+    """Where each key stands from now on."""
+    now = {
+        key: splits[name] for name, keys in rows.items() if splits[name] != NOWHERE for key in sorted(keys)
+    }
+    return {**(earlier or {}), **now}
+
+
+def leaks(rows: Rows, edges: set[tuple[int, int]], splits: Mapping[str, int]) -> list[int]:
     """Keys, and joined keys, that stand in two splits."""
-    placed = keys.join(splits.drop_nulls("split"), on="pair_id").select("key", "split").unique()
-    twice = placed.group_by("key").len().filter(pl.col("len") > 1).height
-    other = placed.rename({"key": "other_key", "split": "other"})
-    joined = joins.join(placed, on="key").join(other, on="other_key")
-    return twice + joined.filter(pl.col("split") != pl.col("other")).height
+    of: dict[int, set[int]] = {}
+    for name, keys in rows.items():
+        for key in keys:
+            if splits[name] != NOWHERE:
+                of.setdefault(key, set()).add(splits[name])
+    joined = [one for one, other in edges if len(of.get(one, set()) | of.get(other, set())) > 1]
+    return [key for key, held in of.items() if len(held) > 1] + joined
 
 
 @given(ROWS, EDGES)
 def test_without_an_earlier_release_every_row_has_a_split_and_nothing_leaks(
-    rows: dict[str, set[str]], edges: set[tuple[str, str]]
+    rows: Rows, edges: set[tuple[int, int]]
 ) -> None:
-    keys, joins = keys_of(rows), joins_of(edges)
-    splits = assign_splits(keys, joins, EVEN, PLACED.to_frame())
-    assert splits["pair_id"].to_list() == sorted(rows)
-    assert splits["split"].null_count() == 0
-    assert leaks(keys, joins, splits) == 0
+    splits = assigned(rows, edges)
+    assert NOWHERE not in splits.values()
+    assert leaks(rows, edges, splits) == []
 
 
 @given(ROWS, ROWS, EDGES, EDGES)
 def test_growth_moves_no_row_and_leaks_nothing(
-    rows: dict[str, set[str]],
-    more: dict[str, set[str]],
-    edges: set[tuple[str, str]],
-    later: set[tuple[str, str]],
+    rows: Rows, more: Rows, edges: set[tuple[int, int]], later: set[tuple[int, int]]
 ) -> None:
-    keys, joins = keys_of(rows), joins_of(edges)
-    first = assign_splits(keys, joins, EVEN, PLACED.to_frame())
-    placed = placed_keys(keys, first, PLACED.to_frame())
-    grown, joined = keys_of({**more, **rows}), joins_of(edges | later)
-    second = assign_splits(grown, joined, EVEN, placed)
-    assert leaks(grown, joined, second) == 0
-    both = first.join(second, on="pair_id", suffix="_then")
-    moved = both.filter(pl.col("split_then").is_not_null(), pl.col("split") != pl.col("split_then"))
-    assert moved.is_empty()
+    first = assigned(rows, edges)
+    placed = places(rows, first)
+    grown = {**more, **rows}
+    second = assigned(grown, edges | later, placed)
+    assert leaks(grown, edges | later, second) == []
+    assert all(second[name] in (split, NOWHERE) for name, split in first.items())
 
 
 @given(ROWS, ROWS, EDGES)
 def test_new_rows_without_new_joins_of_old_keys_lose_no_old_row(
-    rows: dict[str, set[str]], more: dict[str, set[str]], edges: set[tuple[str, str]]
+    rows: Rows, more: Rows, edges: set[tuple[int, int]]
 ) -> None:
-    keys, joins = keys_of(rows), joins_of(edges)
-    first = assign_splits(keys, joins, EVEN, PLACED.to_frame())
-    placed = placed_keys(keys, first, PLACED.to_frame())
-    second = assign_splits(keys_of({**more, **rows}), joins, EVEN, placed)
-    kept = second.join(first.select("pair_id"), on="pair_id", how="semi")
-    assert kept.select("pair_id", "split").equals(first.select("pair_id", "split"))
+    first = assigned(rows, edges)
+    second = assigned({**more, **rows}, edges, places(rows, first))
+    assert {name: second[name] for name in rows} == first
 
 
 @given(ROWS, EDGES)
-def test_the_same_again_changes_nothing(rows: dict[str, set[str]], edges: set[tuple[str, str]]) -> None:
-    keys, joins = keys_of(rows), joins_of(edges)
-    first = assign_splits(keys, joins, EVEN, PLACED.to_frame())
-    placed = placed_keys(keys, first, PLACED.to_frame())
-    assert assign_splits(keys, joins, EVEN, placed).equals(first)
-    assert placed_keys(keys, first, placed).equals(placed)
+def test_the_same_again_changes_nothing(rows: Rows, edges: set[tuple[int, int]]) -> None:
+    first = assigned(rows, edges)
+    assert assigned(rows, edges, places(rows, first)) == first
+
+
+@given(ROWS, EDGES, st.randoms())
+def test_the_order_of_rows_does_not_matter(rows: Rows, edges: set[tuple[int, int]], lots: "object") -> None:
+    names = list(rows)
+    lots.shuffle(names)  # type: ignore[attr-defined]
+    assert assigned({name: rows[name] for name in names}, edges) == assigned(rows, edges)
 
 
 def test_a_row_that_would_join_two_splits_is_left_out_and_the_others_stay() -> None:
-    earlier = pl.DataFrame({"key": ["k1", "k2"], "split": ["train", "test"]})
-    keys = keys_of({"a": {"k1"}, "b": {"k2"}, "c": {"k1", "k2"}, "d": {"k1", "k3"}, "e": {"k2", "k3"}})
-    splits = assign_splits(keys, JOINS.to_frame(), RATIOS, earlier)
-    assert dict(splits.select("pair_id", "split").iter_rows()) == {
-        "a": "train",
-        "b": "test",
-        "c": None,
-        "d": None,
-        "e": None,
-    }
+    rows = {"a": {1}, "b": {2}, "c": {1, 2}, "d": {1, 3}, "e": {2, 3}}
+    assert assigned(rows, placed={1: 0, 2: 1}) == {"a": 0, "b": 1, "c": NOWHERE, "d": NOWHERE, "e": NOWHERE}
 
 
-def test_many_components_come_out_in_the_ratios() -> None:
-    keys = keys_of({f"p{n:04}": {f"document:{n}"} for n in range(4000)})
-    counts = assign_splits(keys, JOINS.to_frame(), RATIOS, PLACED.to_frame())["split"].value_counts()
-    assert all(abs(count / 4000 - RATIOS[name]) < 0.02 for name, count in counts.iter_rows())
+def test_of_documents_that_are_joined_later_those_to_train_on_go() -> None:
+    rows = {"a": {1}, "b": {2}, "c": {3}}
+    assert assigned(rows, {(1, 2)}, {1: 0, 2: 1, 3: 0}) == {"a": NOWHERE, "b": 1, "c": 0}
+
+
+def test_many_components_come_out_in_the_shares_and_one_of_share_0_gets_none() -> None:
+    rows = {f"p{n}": {n * 7919} for n in range(4000)}
+    splits = list(assigned(rows, shares=(*SHARES, 0.0)).values())
+    assert [round(splits.count(n) / 4000, 1) for n in range(4)] == [0.8, 0.1, 0.1, 0.0]
+
+
+def strata_of(
+    seed: int, components: int, rows: int
+) -> tuple[pl.DataFrame, "np.ndarray[tuple[int], np.dtype[np.int32]]"]:
+    lots = np.random.default_rng(seed)
+    keys = lots.integers(1, components + 1, rows) * 104_729
+    held = {"row": np.arange(rows), "key": keys, "known": np.full(rows, UNKNOWN)}
+    return pl.DataFrame(held).cast(PART), (lots.random(rows) < 0.1).astype(np.int32)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_strata_have_nearly_the_shares_wanted_where_components_allow_it(seed: int) -> None:
+    part, strata = strata_of(seed, 300, 1500)
+    drawn = assign_splits(1500, [part], JOINS.to_frame(), SHARES)
+    balanced = assign_splits(1500, [part], JOINS.to_frame(), SHARES, strata)
+    assert (
+        part.with_columns(split=balanced).group_by("key").agg(pl.col("split").n_unique())["split"].max() == 1
+    )
+
+    def farthest(splits: "np.ndarray[tuple[int], np.dtype[np.int8]]") -> float:
+        shares = [np.mean(splits[strata == kind] == n) for kind in (0, 1) for n in range(3)]
+        return float(np.abs(np.array(shares) - np.array(SHARES * 2)).max())
+
+    assert farthest(balanced) < min(0.03, farthest(drawn))
+
+
+def test_strata_move_nothing_that_has_its_place() -> None:
+    part, strata = strata_of(0, 300, 1500)
+    first = assign_splits(1500, [part], JOINS.to_frame(), SHARES, strata)
+    again = part.with_columns(known=first).cast(PART)
+    assert (assign_splits(1500, [again], JOINS.to_frame(), SHARES, strata) == first).all()
+
+
+def test_what_the_splits_could_not_satisfy_is_said() -> None:
+    counts = pl.DataFrame(
+        {"split": ["train", "train", "test"], "language": ["en", "sv", "en"], "rows": [70, 10, 20]}
+    )
+    shares = {"train": 0.8, "test": 0.2}
+    assert unsatisfied(counts, shares, []) == []
+    assert unsatisfied(counts, shares, ["language"]) == [
+        "language sv: train has 10 of 10 rows, wanted was a share of 0.80",
+        "language sv: test has 0 of 10 rows, wanted was a share of 0.20",
+    ]
+    assert unsatisfied(counts, {"train": 0.5, "dev": 0.5}, []) == [
+        "train has 80 of 100 rows, wanted was a share of 0.50",
+        "dev has 0 of 100 rows, wanted was a share of 0.50",
+    ]

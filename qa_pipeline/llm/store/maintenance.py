@@ -123,7 +123,7 @@ def prune(database: Database, choice: Choice) -> int:
 
 
 def erase(database: Database, documents: Sequence[str]) -> Erased:
-    """Delete every reply that saw one of the documents, and the prompts that show them.
+    """Delete every reply that saw one of the documents, the prompts that show them, and their names.
 
     Raises:
         ReplyStoreError: the store cannot be used.
@@ -191,6 +191,8 @@ def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
         ).rowcount
         shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), sa.exists().where(_saw(CALLS, shows)))
         prompts += connection.execute(shown.values(prompt=None)).rowcount
+        named = DOCUMENT_NAMES.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
+        connection.execute(sa.delete(DOCUMENT_NAMES).where(named))
     connection.execute(_DROP_UNUSED_DOCUMENTS)
     return Erased(replies + erase_documents(connection, ids), prompts)
 

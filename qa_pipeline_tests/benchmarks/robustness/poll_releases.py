@@ -25,13 +25,13 @@ PUBLISHER = """
 import sys
 from pathlib import Path
 from qa_pipeline.publishing.release import publish_release
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
-from qa_pipeline.storage import Layout
 
 out, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 for number in range(first, last):
     settings = load_settings(out=out, release={"min_grounding": number / 1_000_000})
-    publish_release(Layout(out), settings)
+    publish_release(Resources(settings))
     print(number, flush=True)
 """
 

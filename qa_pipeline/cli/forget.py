@@ -1,0 +1,220 @@
+"""`qa-pipeline forget`: a document and everything made from it leave the output folder."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.arguments import Change, Json, Out
+from qa_pipeline.cli.common import errors_as_exit_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from qa_pipeline.curation.forgetting import Forgotten, Plan
+    from qa_pipeline.llm.store.database import Database
+    from qa_pipeline.settings.tree import Settings
+    from qa_pipeline.storage import Layout
+
+
+def forget(
+    document: Annotated[
+        str,
+        typer.Argument(help="Its path, BATCH/PATH if need be; or its id, its hash, or the beginning of one."),
+    ],
+    out: Out = Path("data"),
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would go, even with --yes.")
+    ] = False,
+    change: Change = None,
+    as_json: Json = False,
+) -> None:
+    """Remove a document and all that was made from it, in every batch, and keep it from coming back.
+
+    Tables, indexes, exports, people's decisions, caches and the stored model replies of OUT lose it, earlier
+    versions of it too. No later run reads it and no later release holds it (OUT/forgotten.jsonl). Releases
+    that are out are never changed: those that hold it are named, with how to yank them. Let no run work on
+    OUT meanwhile.
+    """
+    from qa_pipeline.curation.forgetting import carry_out, near_texts, read_plan, rows_of, unlinked_decisions
+    from qa_pipeline.publishing.manifest import alone
+    from qa_pipeline.publishing.yank import releases_with
+    from qa_pipeline.settings.base import read_assignments
+    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import Layout
+
+    with errors_as_exit_codes(resumable=True):
+        settings = load_settings(out=out, **read_assignments(change or [], {}))
+        layout = Layout(out)
+        really = yes and not dry_run
+        releases = layout.releases
+        locked = alone(releases) if really and releases.is_dir() else nullcontext()
+        with _opened(settings, layout) as database, locked:
+            begun = read_plan(layout)
+            if begun is not None and really:
+                carry_out(layout, begun, database, settings.index)
+            plan, places = _planned(layout, database, document, begun)
+            near = near_texts(layout, plan.contents)
+            held = releases_with(releases, list(plan.contents), set(places["batch"]))
+            done: Forgotten | None = None
+            if really:
+                done = carry_out(layout, plan, database, settings.index)
+            rows = rows_of(layout, plan) if done is None else done.rows
+        found = {
+            "rows": rows,
+            "near": near,
+            "unlinked_decisions": unlinked_decisions(layout, sorted({*plan.gone, *places["batch"]})),
+            "releases": held,
+            "still_in_corpus": _in_corpus(layout, places, settings),
+        }
+        _report(layout, places, plan, found, done, as_json=as_json)
+
+
+def _planned(
+    layout: "Layout", database: "Database | None", name: str, begun: "Plan | None"
+) -> "tuple[Plan, pl.DataFrame]":
+    """What goes with the document of this name; of one that is in no table, what the store still knows.
+
+    Raises:
+        InputError: no document is called so, or several are.
+    """
+    import polars as pl
+
+    from qa_pipeline.curation.forgetting import (
+        Plan,
+        find_contents,
+        known_places,
+        plan_erasure,
+        unknown_document,
+    )
+    from qa_pipeline.publishing.yank import released_places
+
+    known = pl.concat([known_places(layout), released_places(layout.releases)]).unique()
+    known = known.sort("batch", "path", "content_sha256")
+    places = find_contents(known, name)
+    if places.height:
+        return plan_erasure(layout, places, database), places
+    if begun is not None:  # this very command was killed, and is finished now
+        return begun, places
+    ids = _stored(database, name)
+    if not ids:
+        raise unknown_document(known, name)
+    return Plan((), tuple(sorted(ids))), places
+
+
+def _stored(database: "Database | None", name: str) -> set[str]:
+    """Documents that no table and no release has any more: by their path then, or the beginning of an id."""
+    from qa_pipeline.curation.forgetting import SHORTEST_NAME
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.llm.store.maintenance import known_documents, versions_of
+
+    if database is None:
+        return set()
+    found = versions_of(database, name)
+    places = sorted({f"{batch}/{path}" for _, batch, path in found})
+    if len(places) > 1:
+        named = ", ".join(places[:5])
+        raise InputError(f"{len(places)} documents were called {name!r}: {named}; give batch and path")
+    by_id = known_documents(database, name) if len(name) >= SHORTEST_NAME else []
+    if len(by_id) > 1:
+        raise InputError(f"{len(by_id)} documents have an id that begins with {name!r}; give more of it")
+    return {document for document, _, _ in found} | set(by_id)
+
+
+@contextmanager
+def _opened(settings: "Settings", layout: "Layout") -> "Iterator[Database | None]":
+    """The store of replies; None where there is none."""
+    from qa_pipeline.llm.store.database import Database
+
+    place = settings.llm.store.url or layout.replies
+    if isinstance(place, Path) and not place.is_file():
+        yield None
+        return
+    database = Database(place)
+    try:
+        yield database
+    finally:
+        database.close()
+
+
+def _report(
+    layout: "Layout",
+    places: "pl.DataFrame",
+    plan: "Plan",
+    found: dict[str, Any],
+    done: "Forgotten | None",
+    *,
+    as_json: bool,
+) -> None:
+    from qa_pipeline.cli.console import print_document, print_line, show_table
+
+    named = [
+        f"{batch}/{path}"
+        for batch, path in places.select("batch", "path").unique().sort("batch", "path").iter_rows()
+    ]
+    if as_json:
+        said = {"documents": named, "contents": list(plan.contents), "done": done is not None, **found}
+        replies = None if done is None else done.replies.replies
+        print_document({**said, "replies": replies})
+        return
+    verb = "went" if done else "would go"
+    for one in named:
+        print_line(f"Document: {one}")
+    rows = [(batch, name, count) for batch, tables in found["rows"].items() for name, count in tables.items()]
+    show_table(f"Rows that {verb}", ["batch", "table", "rows"], rows)
+    if done:
+        print_line(
+            f"{done.replies.replies:,} replies and {done.replies.prompts:,} prompts are deleted. Vectors of "
+            "sentences are computed again by the next run"
+        )
+    for one in found["near"]:
+        print_line(f"Stays, and says nearly the same: {one}")
+    for batch, count in found["unlinked_decisions"].items():
+        print_line(
+            f"{count} decisions about pairs that no table has any more stay in {layout.decisions(batch)}; "
+            "they may repeat it"
+        )
+    for version, count in found["releases"].items():
+        held = (
+            f"holds it, in {count} rows"
+            if count
+            else "is of its batch: no row rests on it, but one may show a passage of it beside the proof"
+        )
+        print_line(
+            f"Release {version} {held}. To withdraw it: "
+            f'qa-pipeline yank {layout.releases / str(version)} --reason "..." --yes'
+        )
+    for one in found["still_in_corpus"]:
+        print_line(f"The file is still there: {one}. Delete it; until then runs name it, and do not read it")
+    if done:
+        print_line("Forgotten. Run its batches again, so that pairs it decided about are decided anew")
+    else:
+        print_line("Nothing is changed; add --yes to do it")
+
+
+def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -> list[str]:
+    """Where files of these contents are still in the corpora that their batches were read from."""
+    import hashlib
+
+    from qa_pipeline.corpus.corpora import open_corpus
+    from qa_pipeline.corpus.files import DocumentFailure, read_bytes
+    from qa_pipeline.errors import CorpusError
+
+    found = []
+    contents = set(places["content_sha256"])
+    for batch, path in places.select("batch", "path").unique().sort("batch", "path").iter_rows():
+        origin = layout.origin(batch)
+        if not origin.is_file():
+            continue
+        try:
+            corpus = open_corpus(origin.read_text(encoding="utf-8"), settings.documents)
+            file = corpus.batch(batch).find(path)
+            content = b"" if file is None else read_bytes(file, settings.documents.max_bytes)
+        except (CorpusError, DocumentFailure):
+            continue
+        if hashlib.sha256(content).hexdigest() in contents:
+            found.append(f"{corpus.address(batch)}/{path}")
+    return found

@@ -1,0 +1,219 @@
+"""What leaves the tables of a batch when documents are forgotten, by one rule for all tables.
+
+A row that names something that is gone goes as well, and with it the pair it is about. Names are found by
+column (`kind_of`), in structs and lists too. Where ids do not reach, words do: a row goes that repeats a
+sentence which no other document of its batch holds. Rows that stay lose what they say of those that go.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import cast
+
+import polars as pl
+
+from qa_pipeline.curation.training import marked_passage
+from qa_pipeline.records import passages_by_id
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import CANARIES, DOCUMENTS, LAYOUTS, LLM_CALLS, TRAINING_EXAMPLES, TWINS, VERDICTS
+from qa_pipeline.text.sentences import split_sentences
+
+KINDS = ("content", "document", "chunk", "question", "pair", "claim")
+OTHER_IDS = frozenset(
+    {"contradiction_id", "decision_id", "canary_id", "call_id", "thresholds_id", "source_id", "text_sha256"}
+)
+"""Columns of ids that name nothing a document is the source of, or only their own row."""
+MENDED = frozenset({"near_duplicate_of", "duplicate_of", "exact_group", "near_group", "similar"})
+"""Columns that name another row which may go while their own stays."""
+REPEATED_FORGOTTEN = "repeated_forgotten"
+"""Why a pair awaits the next run: the pair it repeated, or the sentence that denied it, is forgotten."""
+LEAST_WORDS = 30
+"""Characters from which a sentence is not said twice by chance."""
+_NAMED = re.compile(r"(?:^|_)(document|chunk|question|pair|claim)_ids?$")
+_PREFIX = 12
+"""Characters of a document's id in a message of `find_one_sided`."""
+
+Gone = dict[str, set[str]]
+Test = Callable[[str, pl.Expr], pl.Expr | None]
+
+
+def kind_of(name: str) -> str | None:
+    """What a column or field of this name holds the ids of; None where it is nothing that can go."""
+    if name in OTHER_IDS:
+        return None
+    if name.endswith("content_sha256"):
+        return "content"
+    if name == "passage_ids":
+        return "chunk"
+    found = _NAMED.search(name)
+    return found[1] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The words of forgotten documents that no other document of the batch has, on one line each.
+
+    Args:
+        pieces: sentences and passages as a training example shows them.
+        text: all of their text.
+        others: all other text.
+    """
+
+    pieces: tuple[str, ...]
+    text: str
+    others: pl.Series
+
+    def is_theirs(self, sentence: str | None) -> bool:
+        """Whether only they say it, however short it is."""
+        words = " ".join((sentence or "").split())
+        if not words or words not in self.text:
+            return False
+        return not self.others.str.contains(words, literal=True).any()
+
+
+def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection[str]) -> Said:
+    """The words of the documents of these contents, and those of the others of the batch."""
+    theirs = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
+    texts = documents.filter(theirs).select("document_id", "text", "language").drop_nulls("text")
+    others = documents.filter(~theirs)["text"].drop_nulls()
+    if texts.is_empty():
+        return Said((), "", others.head(0))
+    on_a_line = others.str.replace_all(r"\s+", " ")
+    sentences = {
+        line
+        for text, language in texts.select("text", "language").iter_rows()
+        for start, end in split_sentences(text, language or "en")
+        if len(line := " ".join(text[start:end].split())) >= LEAST_WORDS
+    }
+    shared = on_a_line.str.extract_many(sorted(sentences), overlapping=True).explode(empty_as_null=True)
+    passages = passages_by_id(chunks.join(texts, on="document_id", how="semi")).values()
+    shown = {" ".join(marked_passage(0, one).split())[1:] for one in passages}  # without "[0"
+    ids = {f"document {one[:_PREFIX]}:" for one in texts["document_id"]}
+    pieces = tuple(sorted(sentences - set(shared.drop_nulls()) | shown | ids))
+    return Said(pieces, " ".join(" ".join(texts["text"]).split()), on_a_line)
+
+
+_NO_WORDS_OF_OTHERS = frozenset(
+    {"documents", "chunks", "embeddings", "links", "coverage", "llm_calls", "verdicts"}
+)
+"""Tables that quote no other document than the one they name, or whose words are mended (`mended`)."""
+
+
+def names_gone(table: Table, gone: Gone) -> pl.Expr:
+    """Whether a row names something that is gone."""
+
+    def named(name: str, value: pl.Expr) -> pl.Expr | None:
+        kind = None if name in MENDED else kind_of(name)
+        return value.is_in(listed(gone[kind])) if kind and gone[kind] else None
+
+    return _in_any(table, MENDED, named)
+
+
+def repeating(table: Table, frame: pl.DataFrame, said: Said) -> pl.Series:
+    """Whether a row repeats words that only documents have which go: a Boolean for each."""
+    found: pl.Expr = pl.lit(value=False)
+    if said.pieces and table.name not in _NO_WORDS_OF_OTHERS:
+        found = _in_any(table, {MESSAGES_WITH_DISTRACTORS}, lambda _, value: _repeats(value, said))
+    rows = frame.select(pl.repeat(value=False, n=pl.len()) | found).to_series()
+    if table is CANARIES:  # short ones too: they are made of one sentence, and cite another one's chunk
+        rows |= pl.Series([said.is_theirs(one) for one in frame["source"]], dtype=pl.Boolean())
+    return rows
+
+
+def _in_any(table: Table, aside: Collection[str], test: Test) -> pl.Expr:
+    """Whether any string of a row meets the test, some columns aside."""
+    told = (
+        _any(one.name, one.dtype, pl.col(one.name), test) for one in table.columns if one.name not in aside
+    )
+    found = (one.fill_null(value=False) for one in told if one is not None)
+    return pl.any_horizontal([pl.lit(value=False), *found])
+
+
+MESSAGES_WITH_DISTRACTORS = "messages_with_distractors"
+
+
+def _any(name: str, dtype: pl.DataType, value: pl.Expr, test: Test) -> pl.Expr | None:
+    """Whether any string below `value` meets the test, which gets its name; None where it asks nothing."""
+    if isinstance(dtype, pl.List):
+        inner = _any(name, cast("pl.DataType", dtype.inner), pl.element(), test)
+        return None if inner is None else value.list.eval(inner).list.any()
+    if isinstance(dtype, pl.Struct):
+        parts = [
+            _any(one.name, cast("pl.DataType", one.dtype), value.struct.field(one.name), test)
+            for one in dtype.fields
+        ]
+        told = [one.fill_null(value=False) for one in parts if one is not None]
+        return pl.any_horizontal(told) if told else None
+    return test(name, value) if dtype == pl.String() else None
+
+
+def _repeats(value: pl.Expr, said: Said) -> pl.Expr:
+    return value.str.replace_all(r"\s+", " ").str.contains_any(list(said.pieces))
+
+
+def listed(ids: Iterable[str]) -> pl.Series:
+    """Ids as polars looks them up in any column."""
+    return pl.Series(sorted(ids), dtype=pl.String()).implode()
+
+
+def mended(table: Table, frame: pl.DataFrame, gone: Gone, said: Said, shown: Collection[str]) -> pl.DataFrame:
+    """Rows that stay, without what they say of others that are gone."""
+    if table.name == DOCUMENTS.name:
+        first = pl.col("near_duplicate_of").is_in(listed(gone["document"]))
+        columns = ("near_duplicate_of", "near_duplicate_similarity")
+        return frame.with_columns(
+            pl.when(~first.fill_null(value=False)).then(one).alias(one) for one in columns
+        )
+    if table.name == TWINS.name:
+        return _regrouped(frame, gone["pair"])
+    if table.name == VERDICTS.name:
+        return _undecided(frame, gone["pair"], said)
+    if table.name == TRAINING_EXAMPLES.name and said.pieces:
+        return _without_distractors(frame, said)
+    if table.name == LLM_CALLS.name:
+        kept = pl.col("call_id").is_in(listed(shown))
+        return frame.with_columns(pl.when(kept).then("prompt").alias("prompt"))
+    return frame
+
+
+def _regrouped(twins: pl.DataFrame, gone: Collection[str]) -> pl.DataFrame:
+    """Groups named after a pair that is gone are named after the first one left, as the next run does."""
+    lost = listed(gone)
+    named = [
+        pl.when(pl.col(one).is_in(lost)).then(pl.col("pair_id").min().over(one)).otherwise(one).alias(one)
+        for one in ("exact_group", "near_group")
+    ]
+    near = pl.col("similar").list.filter(~pl.element().struct.field("pair_id").is_in(lost))
+    return twins.with_columns(*named, similar=near)
+
+
+def _undecided(verdicts: pl.DataFrame, gone: Collection[str], said: Said) -> pl.DataFrame:
+    """Pairs that were decided by something that is gone await the next run, which decides them again."""
+    by_twin = pl.col("duplicate_of").is_in(listed(gone)).fill_null(value=False)
+    by_words = pl.lit(value=False)
+    if said.pieces:
+        by_words = _repeats(pl.col("detail"), said).fill_null(value=False)
+    new = {
+        "verdict": "needs_review",
+        "stage": "deduplication",
+        "reason": REPEATED_FORGOTTEN,
+        "decided_by": "pipeline",
+        "detail": "what decided it is forgotten; the next run of the batch decides again",
+        "duplicate_of": None,
+    }
+    lost = by_twin | by_words
+    return verdicts.with_columns(
+        pl.when(lost).then(pl.lit(value, pl.String())).otherwise(name).alias(name)
+        for name, value in new.items()
+    )
+
+
+def _without_distractors(examples: pl.DataFrame, said: Said) -> pl.DataFrame:
+    """Examples that show a passage of theirs beside the proof lose that layout, which may be null."""
+    name = MESSAGES_WITH_DISTRACTORS
+    found = _any(name, examples.schema[name], pl.col(name), lambda _, value: _repeats(value, said))
+    kept = pl.lit(value=True) if found is None else ~found.fill_null(value=False)
+    fields = pl.col("tokens").struct
+    counts = [fields.field(one) for one in LAYOUTS[:-1]]
+    last = pl.when(kept).then(fields.field(LAYOUTS[-1])).alias(LAYOUTS[-1])
+    return examples.with_columns(pl.when(kept).then(name).alias(name), tokens=pl.struct(*counts, last))

@@ -1,0 +1,449 @@
+"""Forgetting documents: what was made from them leaves all tables, indexes, exports and caches of a folder.
+
+The hashes of forgotten contents are written first, then the ids that go, then the files without them, the
+documents last, whose text is needed until then. A command that is killed is finished by the next one.
+"""
+
+import difflib
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.curation.coverage import cover_sections
+from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.curation.erasure import KINDS, Gone, kind_of, listed, mended, names_gone, repeating, words_of
+from qa_pipeline.curation.exports import (
+    CHAT_FILES,
+    LEDGER_FILES,
+    chat_rows,
+    json_lines,
+    ledger_files,
+    ledger_rows,
+)
+from qa_pipeline.errors import InputError, StorageError
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.maintenance import Erased, read_calls, versions_of
+from qa_pipeline.llm.store.maintenance import erase as erase_replies
+from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
+from qa_pipeline.retrieval.shard import build_index, dump_shard
+from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.storage import Layout, read_table, table_bytes, write_bytes
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import (
+    CHUNKS,
+    COVERAGE,
+    DECISIONS,
+    DOCUMENTS,
+    EMBEDDINGS,
+    LAYOUTS,
+    PAIRS,
+    STORED,
+    TRAINING_EXAMPLES,
+    VERDICTS,
+)
+
+SHORTEST_NAME = 6
+"""Characters of a hash from which its beginning names it."""
+_ID_LENGTH = 32
+_PLACE = ("batch", "path")
+PLACES = pl.Schema(dict.fromkeys(("content_sha256", "document_id", *_PLACE), pl.String()))
+
+
+def forgotten_documents(layout: Layout) -> frozenset[str]:
+    """Hashes of the contents that must not come back, in tables or releases.
+
+    Raises:
+        InputError: the list is damaged; nothing goes on as if it were empty.
+    """
+    if not layout.forgotten.is_file():
+        return frozenset()
+    try:
+        lines = layout.forgotten.read_text(encoding="utf-8").splitlines()
+        return frozenset(str(json.loads(line)["content_sha256"]) for line in lines)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{layout.forgotten} is damaged; restore it, or write one line "
+            f'{{"content_sha256": "..."}} for each document that must not come back'
+        ) from error
+
+
+def known_places(layout: Layout) -> pl.DataFrame:
+    """Which contents the tables hold, and where: PLACES.
+
+    Raises:
+        TableError: a table cannot be read.
+    """
+    aside = sorted(layout.withdrawals.glob("*/tables/documents/*.parquet"))
+    found = (read_table(path, DOCUMENTS).select(*PLACES) for path in [*layout.tables(DOCUMENTS.name), *aside])
+    return (
+        pl.concat([PLACES.to_frame(), *found])
+        .drop_nulls("content_sha256")
+        .unique()
+        .sort(*_PLACE, "content_sha256")
+    )
+
+
+def find_contents(known: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The rows of `known` about the document of this name, and about earlier contents of the same paths.
+
+    Args:
+        known: PLACES frame.
+        name: a path, batch and path, or an id or hash or the beginning of one.
+
+    Returns:
+        PLACES; empty where no document is called so.
+
+    Raises:
+        InputError: several documents are called so.
+    """
+    whole = pl.concat_str("batch", pl.lit("/"), "path")
+    begins = [pl.col(one).str.starts_with(name) for one in ("document_id", "content_sha256")]
+    by_id = pl.any_horizontal(begins) & (len(name) >= SHORTEST_NAME)
+    exact = known.filter((whole == name) | pl.any_horizontal(pl.col("document_id", "content_sha256") == name))
+    found = exact if exact.height else known.filter(by_id | (pl.col("path") == name))
+    places, contents = found.select(*_PLACE).unique(), found["content_sha256"].unique()
+    if len(contents) > 1 and places.height > 1:
+        named = [f"{batch}/{path}" for batch, path in places.sort(*_PLACE).iter_rows()]
+        raise InputError(
+            f"{len(contents)} documents are called {name!r}: {', '.join(named[:5])}; "
+            f"give batch and path, or an id"
+        )
+    versions = known.join(places, on=_PLACE, how="semi")["content_sha256"]
+    return known.filter(pl.col("content_sha256").is_in(versions.unique().implode()))
+
+
+def unknown_document(known: pl.DataFrame, name: str) -> InputError:
+    """The message about a name that no document has; it names those that look like it."""
+    whole = known.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
+    near = dict.fromkeys(difflib.get_close_matches(name, [*whole, *known["path"]], n=3))
+    told = f"did you mean {', '.join(near)}?" if near else "give a path as table documents has it, or an id"
+    return InputError(f"no document is called {name!r}; {told}")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What goes: ids alone, so that nothing readable is kept of it.
+
+    Args:
+        contents: hashes of contents.
+        documents: ids of documents, those of earlier versions among them.
+        gone: ids that go, by kind, for each batch.
+    """
+
+    contents: tuple[str, ...]
+    documents: tuple[str, ...]
+    gone: Mapping[str, Gone] = field(default_factory=dict)
+
+    def written(self) -> bytes:
+        """As JSON; equal plans give equal bytes."""
+        gone = {
+            batch: {kind: sorted(ids) for kind, ids in kinds.items()} for batch, kinds in self.gone.items()
+        }
+        said = {"contents": sorted(self.contents), "documents": sorted(self.documents), "gone": gone}
+        return json.dumps(said, sort_keys=True).encode() + b"\n"
+
+
+def read_plan(layout: Layout) -> Plan | None:
+    """What a killed command had begun to forget; None where there is none.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    if not layout.forgetting.is_file():
+        return None
+    try:
+        said: dict[str, Any] = json.loads(layout.forgetting.read_bytes())
+        gone = {
+            batch: {kind: set(ids) for kind, ids in kinds.items()} for batch, kinds in said["gone"].items()
+        }
+        return Plan(tuple(said["contents"]), tuple(said["documents"]), gone)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{layout.forgetting} is damaged; delete it and forget the document again"
+        ) from error
+
+
+def plan_erasure(layout: Layout, places: pl.DataFrame, database: Database | None) -> Plan:
+    """What goes with these contents.
+
+    Args:
+        layout: the output folder.
+        places: PLACES frame of the contents, as `find_contents` gives it.
+        database: the store of replies, which knows earlier versions; None without one.
+
+    Raises:
+        TableError: a table of a batch that holds one of them cannot be read.
+        ReplyStoreError: the store cannot be used.
+    """
+    contents = set(places["content_sha256"])
+    ids = {*places["document_id"], *(one[:_ID_LENGTH] for one in contents)}
+    if database is not None:
+        for batch, path in places.select(*_PLACE).unique().sort(*_PLACE).iter_rows():
+            ids.update(document for document, _, _ in versions_of(database, f"{batch}/{path}"))
+    gone = {batch: _Batch(layout, batch, contents).gone() for batch in sorted(_holding(layout, contents))}
+    return Plan(tuple(sorted(contents)), tuple(sorted(ids)), gone)
+
+
+def _holding(layout: Layout, contents: Collection[str]) -> set[str]:
+    known = known_places(layout)
+    return set(known.filter(pl.col("content_sha256").is_in(list(contents)))["batch"])
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What went: rows by batch and table, and what the store of replies lost."""
+
+    rows: Mapping[str, Mapping[str, int]]
+    replies: Erased
+
+
+def rows_of(layout: Layout, plan: Plan) -> dict[str, dict[str, int]]:
+    """How many rows go, by batch and table."""
+    return {batch: _Batch(layout, batch, plan.contents).counts(gone) for batch, gone in plan.gone.items()}
+
+
+def carry_out(layout: Layout, plan: Plan, database: Database | None, index: IndexSettings) -> Forgotten:
+    """Delete what goes, in an order in which a kill loses nothing: run again, it ends the same.
+
+    Raises:
+        TableError: a table cannot be read; nothing of its batch is deleted.
+        ReplyStoreError: the store cannot be used.
+        StorageError: a file cannot be written or deleted.
+    """
+    hashes = sorted({*forgotten_documents(layout), *plan.contents})
+    lines = "".join(f"{json.dumps({'content_sha256': one})}\n" for one in hashes).encode()
+    if not (layout.forgotten.is_file() and layout.forgotten.read_bytes() == lines):
+        write_bytes(layout.forgotten, lines)
+    write_bytes(layout.forgetting, plan.written())
+    replies = Erased(0, 0) if database is None else erase_replies(database, plan.documents)
+    rows = {}
+    for batch, gone in plan.gone.items():
+        shown = set[str]()
+        if database is not None:
+            shown = {one.call_id for one in read_calls(database, batch) if one.prompt is not None}
+        rows[batch] = _Batch(layout, batch, plan.contents, shown).write(gone, index)
+    _renew_caches(layout)
+    _remove(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
+    _remove([layout.forgetting])
+    return Forgotten(rows, replies)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A stored table of a batch, in its place or moved aside; people's decisions are one of `JSON` lines."""
+
+    table: Table
+    path: Path
+    frame: pl.DataFrame
+
+    def written(self, frame: pl.DataFrame) -> bytes:
+        if self.path.suffix == ".parquet":
+            return table_bytes(frame, self.table)
+        return frame.write_ndjson().encode()
+
+
+class _Batch:
+    """All that an output folder holds of one batch, what was moved aside included.
+
+    Args:
+        layout: the output folder.
+        batch: the name of the batch.
+        contents: hashes of the contents that go.
+        shown: calls whose prompts the store of replies still has.
+    """
+
+    def __init__(
+        self, layout: Layout, batch: str, contents: Collection[str], shown: Collection[str] = ()
+    ) -> None:
+        self.batch, self.contents, self.shown = batch, contents, shown
+        self.folders = (layout, Layout(layout.tombstone(batch).parent))
+        self.files = [
+            _File(table, path, read_table(path, table))
+            for folder in self.folders
+            for table in STORED.values()
+            if (path := folder.table(table.name, batch)).is_file()
+        ]
+        recorded = layout.decisions(batch)
+        if recorded.is_file():
+            self.files.append(_File(DECISIONS, recorded, read_decisions(recorded)))
+        held = self._by_name([file.frame for file in self.files])
+        documents, chunks = (held.get(one.name, one.empty()) for one in (DOCUMENTS, CHUNKS))
+        self.said = words_of(documents, chunks, contents)
+        self.repeating = [repeating(file.table, file.frame, self.said) for file in self.files]
+
+    def _by_name(self, frames: Sequence[pl.DataFrame]) -> dict[str, pl.DataFrame]:
+        """The tables by name; one that is in its place and aside as well is the one in its place."""
+        named = zip((file.table.name for file in self.files), frames, strict=True)
+        return dict(reversed(list(named)))
+
+    def gone(self, earlier: Gone | None = None) -> Gone:
+        """Every id that goes with the contents, and those known to go."""
+        gone: Gone = {kind: set((earlier or {}).get(kind, ())) for kind in KINDS}
+        gone["content"] |= set(self.contents)
+        while True:
+            before = sum(map(len, gone.values()))
+            for file, repeats in zip(self.files, self.repeating, strict=True):
+                going = file.frame.filter(names_gone(file.table, gone) | repeats)
+                for name in {*file.table.key, "pair_id"} & {*file.frame.columns}:
+                    kind = kind_of(name)
+                    if kind and (name == "pair_id" or file.table.key == (name,)):
+                        gone[kind] |= set(going[name])
+            if sum(map(len, gone.values())) == before:
+                return gone
+
+    def counts(self, gone: Gone) -> dict[str, int]:
+        """Rows that go of each table."""
+        return self._counts(self._left(gone))
+
+    def _counts(self, left: Sequence[pl.DataFrame]) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for file, frame in zip(self.files, left, strict=True):
+            if file.path.suffix == ".parquet" and (went := file.frame.height - frame.height):
+                counts[file.table.name] = counts.get(file.table.name, 0) + went
+        return counts
+
+    def write(self, gone: Gone, index: IndexSettings) -> dict[str, int]:
+        """Write every file without what goes, documents last; those that stay the same not at all.
+
+        Returns:
+            How many rows went of each table.
+        """
+        left = self._left(gone)
+        frames = self._by_name(left)
+        shards = [path for one in self.folders if (path := one.index(self.batch)).is_file()]
+        if shards and EMBEDDINGS.name in frames:
+            content = dump_shard(build_index(frames[EMBEDDINGS.name], index))
+            for path in shards:
+                _replace(path, content)
+        for path, content in self._exports(frames):
+            _replace(path, content)
+        last = [DOCUMENTS.name, CHUNKS.name]
+        files = sorted(
+            zip(self.files, left, strict=True),
+            key=lambda one: -last.index(one[0].table.name) if one[0].table.name in last else -len(last),
+        )
+        for file, frame in files:
+            if not frame.equals(file.frame):
+                write_bytes(file.path, file.written(frame))
+        return self._counts(left)
+
+    def _exports(self, frames: Mapping[str, pl.DataFrame]) -> Iterator[tuple[Path, bytes]]:
+        """The exports that are there, from what is left; one whose tables are gone is emptied."""
+        needed = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
+        whole = {name: frames.get(name, STORED[name].empty()) for name in needed}
+        rows = ledger_files(ledger_rows(**whole))
+        examples = frames.get(TRAINING_EXAMPLES.name, TRAINING_EXAMPLES.empty())
+        chats = zip(CHAT_FILES, LAYOUTS, strict=True)
+        rows |= {name: chat_rows(examples, layout) for name, layout in chats}
+        for name in (*LEDGER_FILES, *CHAT_FILES):
+            for folder in self.folders:
+                if (path := folder.export(name, self.batch)).is_file():
+                    yield path, b"".join(json_lines(rows[name]))
+
+    def _left(self, known: Gone) -> list[pl.DataFrame]:
+        """What is left of each file."""
+        gone = self.gone(known)
+        left = []
+        for file, repeats in zip(self.files, self.repeating, strict=True):
+            staying = file.frame.filter(~(names_gone(file.table, gone) | repeats))
+            left.append(mended(file.table, staying, gone, self.said, self.shown))
+        frames = self._by_name(left)
+        if VERDICTS.name in frames:
+            accepted = frames[VERDICTS.name].filter(pl.col("verdict") == "accepted")
+            left = self._changed(
+                TRAINING_EXAMPLES,
+                left,
+                lambda one: one.join(accepted, on="pair_id", how="semi", maintain_order="left"),
+            )
+        counted = [frames.get(name) for name in ("chunks", "questions", "pairs", "verdicts")]
+        known_all = [one for one in counted if one is not None]
+        if len(known_all) == len(counted):
+            left = self._changed(COVERAGE, left, lambda _: cover_sections(*known_all))
+        return left
+
+    def _changed(
+        self,
+        table: Table,
+        frames: Sequence[pl.DataFrame],
+        change: Callable[[pl.DataFrame], pl.DataFrame],
+    ) -> list[pl.DataFrame]:
+        named = zip(self.files, frames, strict=True)
+        return [change(frame) if file.table is table else frame for file, frame in named]
+
+
+def _renew_caches(layout: Layout) -> None:
+    """Delete what was computed from texts, by whose hashes nobody can tell whose they are.
+
+    Vectors of the chunks that are left are put back from their tables; others are computed again.
+    """
+    for path in (layout.logits, layout.vectors):
+        there = path.is_file()
+        _remove(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm", ""))
+        if there and path == layout.vectors:
+            cache = VectorCache(path)
+            try:
+                for file in layout.tables(EMBEDDINGS.name):
+                    _put_back(cache, read_table(file, EMBEDDINGS))
+            finally:
+                cache.close()
+
+
+def _put_back(cache: VectorCache, embeddings: pl.DataFrame) -> None:
+    space = ("model", "model_revision", "precision")
+    for key, own in embeddings.partition_by(space, as_dict=True).items():
+        vectors = (one.to_numpy() for one in own["vector"])
+        cache.put_many(VectorSpace(*map(str, key)), dict(zip(own["text_sha256"], vectors, strict=True)))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    if path.read_bytes() != content:
+        write_bytes(path, content)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in list(paths):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageError(
+                f"cannot delete {path}: {error.strerror or error}; delete it, then run again"
+            ) from error
+
+
+def near_texts(layout: Layout, contents: Sequence[str]) -> list[str]:
+    """Other documents whose text is nearly that of a forgotten one, and which stay: batch and path."""
+    found: list[str] = []
+    for path in layout.tables(DOCUMENTS.name):
+        documents = read_table(path, DOCUMENTS)
+        own = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
+        same = {
+            *documents.filter(own)["document_id"],
+            *documents.filter(own)["near_duplicate_of"].drop_nulls(),
+        }
+        alike = listed(same)
+        near = (pl.col("near_duplicate_of").is_in(alike) | pl.col("document_id").is_in(alike)).fill_null(
+            value=False
+        )
+        named = documents.filter(near, ~own).select(pl.concat_str("batch", pl.lit("/"), "path"))
+        found += named.to_series().to_list()
+    return found
+
+
+def unlinked_decisions(layout: Layout, batches: Iterable[str]) -> dict[str, int]:
+    """Decisions about pairs that no table has any more, by batch: nobody can tell what they rest on.
+
+    Raises:
+        TableError: a file is damaged.
+    """
+    counts = {}
+    for batch in batches:
+        pairs = layout.table(PAIRS.name, batch)
+        known = read_table(pairs, PAIRS) if pairs.is_file() else PAIRS.empty()
+        lost = read_decisions(layout.decisions(batch)).join(known, on="pair_id", how="anti").height
+        if lost:
+            counts[batch] = lost
+    return counts

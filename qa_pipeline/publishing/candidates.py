@@ -1,0 +1,219 @@
+"""Candidates of a release: the accepted rows of the batches whose gates hold, noted on disk.
+
+Of a release nothing is held that grows with its rows but some bytes for each: what decides of a row lies in
+files beside the release that is being made, and is read in ranges.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.curation.withdrawals import withdrawn_batches
+from qa_pipeline.errors import CorpusError, TableError
+from qa_pipeline.pipeline import LOOK_BACK, figures_of
+from qa_pipeline.publishing.contamination import Evaluation
+from qa_pipeline.publishing.keys import (
+    BANDS,
+    KEYS,
+    SHINGLES,
+    codes,
+    near_duplicates,
+    new_documents,
+    row_keys,
+    said_codes,
+    sketches,
+)
+from qa_pipeline.quality.gate import EarlierFigures
+from qa_pipeline.quality.gates import batch_gates
+from qa_pipeline.quality.release import release_floor
+from qa_pipeline.reporting.report import read_tables
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import appended_parquet
+from qa_pipeline.table_schema import Table
+from qa_pipeline.tables import STRINGS, TRAINING_EXAMPLES, VERDICTS, column
+
+RELEASED = Table(
+    "released",
+    "One row per released pair.",
+    ("pair_id",),
+    (
+        *TRAINING_EXAMPLES.columns,
+        column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
+        column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
+        column("version", pl.Int32, "The release that first held the row."),
+        column("in_evaluation", pl.Boolean, "Whether an evaluation asks or says it.", nullable=True),
+    ),
+)  # fmt: skip
+"""A row of `data/SPLIT.parquet`."""
+ROWS = pl.Schema(
+    {
+        "row": pl.UInt32(),
+        "pair_id": pl.String(),
+        "code": pl.UInt64(),
+        "said": pl.UInt64(),
+        "composite": pl.Float64(),
+        "in_evaluation": pl.Boolean(),
+        "forgotten": pl.Boolean(),
+        "language": pl.String(),
+        "question_type": pl.String(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The rows that could be released, numbered over all batches, and where their notes lie.
+
+    Args:
+        folder: holds `rows.parquet` (ROWS) and `keys.parquet` (KEYS).
+        batches: number of the first row of each batch, and how many it has, in the order of names.
+        left_out: why a batch has none.
+        joins: documents that are nearly the same: a JOINS frame.
+    """
+
+    folder: Path
+    batches: dict[str, tuple[int, int]]
+    left_out: dict[str, str]
+    joins: pl.DataFrame
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return sum(count for _, count in self.batches.values())
+
+
+def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) -> Candidates:
+    """Hold each batch to its gates and the release floor, and note what decides of its rows.
+
+    Args:
+        resources: of the run; the embedder is asked only for an evaluation that is compared by meaning.
+        folder: an empty one.
+        evaluation: what rows must not give away.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    layout, settings = resources.layout, resources.settings
+    limit = settings.documents.near_duplicate_similarity
+    batches: dict[str, tuple[int, int]] = {}
+    left_out: dict[str, str] = {}
+    withdrawn = withdrawn_batches(layout)
+    earlier: deque[EarlierFigures] = deque(maxlen=LOOK_BACK)
+    seen: set[int] = set()
+    forgotten = sorted(forgotten_documents(layout))
+    rows, bands = 0, 0
+    with ExitStack() as opened:
+        note = {
+            name: opened.enter_context(appended_parquet(folder / f"{name}.parquet", schema))
+            for name, schema in _FILES.items()
+        }
+        for path in layout.tables(VERDICTS.name):
+            batch = path.stem
+            try:
+                tables = read_tables(layout, batch)
+            except (TableError, CorpusError) as error:
+                left_out[batch] = str(error)
+                continue
+            reason = _refused(tables, settings, earlier)
+            earlier.append(figures_of(tables))
+            if batch in withdrawn:
+                reason = "it is withdrawn"
+            if reason is not None:
+                left_out[batch] = reason
+                continue
+            own = released_rows(tables)
+            found = (
+                evaluation.finds(own) if evaluation else pl.Series([None] * own.height, dtype=pl.Boolean())
+            )
+            noted = own.with_columns(
+                codes(own["pair_id"]).alias("code"),
+                said_codes(own).alias("said"),
+                found.alias("in_evaluation"),
+                forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
+                row=rows + pl.int_range(pl.len()),
+            )
+            note["rows"](noted)
+            note["keys"](row_keys(own).with_columns(row=rows + pl.col("place")))
+            texts = tables["documents"].drop_nulls(["content_sha256", "text"])
+            texts = texts.unique("content_sha256", keep="first", maintain_order=True)
+            banded, sets = sketches(new_documents(texts, seen), limit)
+            bands += banded.height
+            note["bands"](banded)
+            note["shingles"](sets)
+            batches[batch] = rows, own.height
+            rows += own.height
+    joins = near_duplicates(folder / "bands.parquet", folder / "shingles.parquet", bands, limit)
+    return Candidates(folder, batches, left_out, joins)
+
+
+_FILES = {"rows": ROWS, "keys": KEYS, "bands": BANDS, "shingles": SHINGLES}
+
+
+def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The training examples of pairs that are accepted, with composite, documents and licences.
+
+    Args:
+        tables: of a batch, by name.
+    """
+    accepted = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted").select("pair_id", "composite")
+    own = tables[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
+    documents = (
+        _rests_on(own, tables)
+        .group_by("pair_id")
+        .agg(pl.col("content_sha256").unique().sort().alias("documents"))
+    )
+    return own.join(documents, on="pair_id", how="left", maintain_order="left").with_columns(
+        pl.col("documents").fill_null([]), licences=pl.col("provenance").struct.field("licences")
+    )
+
+
+def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The documents that rows rest on, each text once, in the order of the batch."""
+    hashes = rows.select(pl.col("documents").explode(empty_as_null=True).alias("content_sha256")).drop_nulls()
+    return (
+        tables["documents"]
+        .join(hashes.unique(), on="content_sha256", how="semi", maintain_order="left")
+        .unique("content_sha256", keep="first", maintain_order=True)
+    )
+
+
+def _refused(
+    tables: Mapping[str, pl.DataFrame], settings: Settings, earlier: deque[EarlierFigures]
+) -> str | None:
+    """Why a batch is not released: a blocking gate that fails, or that it has no training examples."""
+    gates = batch_gates(tables, settings.quality, sum(earlier, EarlierFigures()))
+    measured = {name: tables[name] for name in ("pairs", "claims", "claim_verdicts", "verdicts")}
+    gates += release_floor(**measured, settings=settings.release)
+    failed = next((gate for gate in gates if gate.blocking and not gate.passed), None)
+    if failed is not None:
+        return f"{failed.name}: {failed.detail}"
+    return None if TRAINING_EXAMPLES.name in tables else "it has no training examples; run it again"
+
+
+def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The documents each row rests on, for a refusal those it was shown: pair_id, content_sha256."""
+    proved = (
+        examples.select(
+            "pair_id",
+            pl.col("evidence").list.eval(pl.element().struct.field("content_sha256")).alias("content_sha256"),
+        )
+        .explode("content_sha256", empty_as_null=True)
+        .drop_nulls()
+    )
+    shown = (
+        tables["pairs"]
+        .join(examples, on="pair_id", how="semi")
+        .select("pair_id", chunk_id="passage_ids")
+        .explode("chunk_id", empty_as_null=True)
+        .join(tables["chunks"].select("chunk_id", "document_id"), on="chunk_id")
+        .join(tables["documents"].select("document_id", "content_sha256"), on="document_id")
+        .select("pair_id", "content_sha256")
+    )
+    refused = shown.join(proved, on="pair_id", how="anti")
+    return pl.concat([proved, refused])

@@ -1,0 +1,392 @@
+"""What people's audits of a release allow to be said of its wrong rows, and nothing beyond.
+
+Each row has a lot, the hash of seed and id, so that anybody draws the same rows. Seed and size of a sample
+are fixed when it is drawn: it counts only if each of the rows with the first lots of the release has a label,
+and is then a simple random sample of exactly these rows. The bound is the one-sided one of Clopper and
+Pearson (1934). It is exact for draws with replacement and rather too large than too small for these, without.
+
+Every sample is a look. With k looks each bound is at confidence 1 - 0.05 / k, so that all of them hold at
+once with 95 % (union bound), and the best may be chosen.
+"""
+
+import hashlib
+import json
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from math import isclose
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from qa_pipeline.errors import InputError, ReleaseError
+from qa_pipeline.publishing.loading import load_release
+from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest
+
+LABELS = ("right", "wrong", "unsure")
+CONFIDENCE = 0.95
+FEWEST = 10
+"""Audited rows below which nothing is said of a part of the sample."""
+_SHOWN = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
+_THRESHOLDS = pl.col("provenance").struct.field("thresholds_id").alias("thresholds")
+_DRAWN = pl.Schema(dict.fromkeys(("pair_id", "language", "question_type", "thresholds", "lot"), pl.String()))
+_SAID = pl.Schema(
+    {
+        **dict.fromkeys(("seed", "pair_id", "label", "thresholds", "language", "question_type"), pl.String()),
+        "sample": pl.Int64(),
+    }
+)
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    pair_id: str = Field(min_length=1)
+    label: Literal["right", "wrong", "unsure"] | None
+    seed: str
+    sample: int = Field(ge=1)
+    thresholds: str
+    language: str
+    question_type: str
+
+
+def draw_sample(
+    release: Path, count: int, seed: str | None = None, labelled: Sequence[Path] = ()
+) -> pl.DataFrame:
+    """Rows to be audited, with their quotes; a larger sample of the same seed holds the smaller one.
+
+    Args:
+        release: folder of a release.
+        count: rows of the sample, of which a release with fewer has all.
+        seed: of the lots; without one the thresholds of the rows are, so that others draw other rows.
+        labelled: audit files whose labelled rows need not be drawn once more.
+
+    Raises:
+        InputError: an audit file cannot be used.
+        ReleaseError: there is no whole release.
+    """
+    manifest = read_manifest(release)
+    rows = pl.concat(load_release(release, one).with_columns(split=pl.lit(one)) for one in manifest.splits)
+    known = rows.select("pair_id", _THRESHOLDS).collect()
+    seed = _default_seed(known["thresholds"]) if seed is None else seed
+    drawn = _with_lots(known, seed).sort("lot").head(count)
+    audited = read_audits(labelled).drop_nulls("label")
+    needed = drawn.join(audited, on=["pair_id", "thresholds"], how="anti").select("pair_id", "lot")
+    quotes = pl.col("evidence").list.eval(pl.element().struct.field("quote"))
+    shown = rows.join(needed.lazy(), on="pair_id").select(*_SHOWN, _THRESHOLDS, "lot", quotes=quotes)
+    return (
+        shown.collect()
+        .sort("lot")
+        .drop("lot")
+        .with_columns(
+            label=pl.lit(None, pl.String()),
+            seed=pl.lit(seed),
+            sample=pl.lit(count),
+            release=pl.lit(manifest.version),
+        )
+    )
+
+
+def _default_seed(thresholds: pl.Series) -> str:
+    return hashlib.sha256(json.dumps(sorted(set(thresholds))).encode()).hexdigest()[:12]
+
+
+def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:
+    lots = [hashlib.sha256(f"{seed}\x1f{one}".encode()).hexdigest() for one in rows["pair_id"]]
+    return rows.with_columns(pl.Series("lot", lots, pl.String()))
+
+
+def read_audits(files: Sequence[Path]) -> pl.DataFrame:
+    """The lines of audit files: seed, pair_id, label (null: not yet), thresholds, language, type, sample.
+
+    Raises:
+        InputError: a line cannot be read or contradicts another, or a file has no label.
+    """
+    found: list[_Line] = []
+    said: dict[str, tuple[str, str]] = {}
+    for file in files:
+        before = len(said)
+        lines = list(_lines(file))
+        for number, line in lines:
+            if line.label is None:
+                continue
+            place = f"{file}, line {number}"
+            label, other = said.setdefault(line.pair_id, (line.label, place))
+            if label != line.label:
+                raise InputError(
+                    f"{place}: {line.pair_id} is {line.label} here and {label} in {other}; agree on one"
+                )
+        if len(said) == before and all(line.label is None for _, line in lines):
+            raise InputError(f"{file} has no label; write {', '.join(LABELS)} into the field label")
+        found += [line for _, line in lines]
+    return pl.DataFrame([line.model_dump() for line in found], schema=_SAID)
+
+
+def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
+    try:
+        texts = file.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read as UTF-8") from error
+    for number, text in enumerate(texts, start=1):
+        if not text.strip():
+            continue
+        try:
+            yield number, _Line.model_validate(json.loads(text))
+        except ValidationError as error:
+            wrong = ", ".join(sorted({str(one["loc"][0]) if one["loc"] else "it" for one in error.errors()}))
+            raise InputError(
+                f"{file}, line {number}: {wrong} cannot be used; wanted is a line of qa-pipeline audit "
+                f"sample whose label is {', '.join(LABELS)} or null"
+            ) from error
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{file}, line {number} is no JSON") from error
+
+
+class Certifier:
+    """Holds audit files against the rows of a release, batch by batch; keeps the first lots alone.
+
+    Raises:
+        InputError: a file cannot be used.
+    """
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._said = read_audits(files)
+        labels = self._said.drop_nulls("label")
+        self._labels = labels.group_by("pair_id").agg(pl.first("label"), ids=pl.col("thresholds").unique())
+        looks = self._said.select("seed", "sample").unique().sort("seed", "sample")
+        self._first = {look: _DRAWN.to_frame() for look in looks.iter_rows()}
+        self._there = self._labels.head(0).select("pair_id")
+        self._rows = 0
+
+    def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
+        """Take the released rows of a batch: pair_id, language, question_type and provenance."""
+        rows = released.select("pair_id", "language", "question_type", _THRESHOLDS)
+        self._rows += rows.height
+        found = rows.select("pair_id").join(self._labels, on="pair_id", how="semi")
+        self._there = pl.concat([self._there, found])
+        for (seed, sample), first in self._first.items():
+            lots = pl.concat([first, _with_lots(rows, seed)])
+            self._first[seed, sample] = lots.sort("lot").head(sample)
+
+    def certificate(self) -> Certificate | None:
+        """What the audits show; None without any.
+
+        Raises:
+            InputError: no labelled row is in the release.
+        """
+        if not self._first:
+            return None
+        if self._there.is_empty():
+            raise InputError(
+                f"none of the {self._labels.height} labelled rows is in the release; they are of another one"
+            )
+        confidence = 1 - (1 - CONFIDENCE) / len(self._first)
+        looks = tuple(self._look(seed, sample, confidence) for seed, sample in self._first)
+        counted = [(look.at_most, place) for place, look in enumerate(looks) if look.at_most is not None]
+        best = min(counted)[1] if counted else None
+        parts = () if best is None else tuple(self._parts(looks[best], confidence))
+        return Certificate(rows=self._rows, confidence=confidence, looks=looks, best=best, parts=parts)
+
+    def _look(self, seed: str, sample: int, confidence: float) -> Look:
+        drawn = self._first[seed, sample].join(self._labels, on="pair_id", how="left")
+        labels, gone = drawn["label"], self._gone(seed, sample)
+        missing, wrong, unsure = labels.null_count(), _count(labels, "wrong"), _count(labels, "unsure")
+        gone_wrong = gone.filter(pl.col("label") != "right").height
+        redecided = drawn.filter(~pl.col("thresholds").is_in("ids")).height
+        why = None
+        if redecided:
+            why = (
+                f"{redecided} of its rows were decided by other thresholds since: an audit counts for the "
+                f"thresholds it was drawn under; draw another sample, with another --seed"
+            )
+        elif missing:
+            why = (
+                f"{missing} of {drawn.height} rows of the sample have no label; qa-pipeline audit sample "
+                f"{sample} --seed {seed} draws them"
+            )
+        doubtful = wrong + unsure + gone_wrong
+        at_most = None if why else upper_bound(doubtful, drawn.height, confidence, of=self._rows)
+        return Look(
+            seed=seed, sample=sample, labelled=drawn.height - missing, wrong=wrong, unsure=unsure,
+            gone=gone.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
+        )  # fmt: skip
+
+    def _gone(self, seed: str, sample: int) -> pl.DataFrame:
+        """Rows of a sample that were labelled and are no longer in the release.
+
+        To remove the wrong rows that an audit has found makes no other row better. So they still count as
+        wrong: these and the wrong ones among the rows that took their places are at least as many as were
+        in the sample as it was drawn.
+        """
+        own = self._said.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
+            "pair_id", maintain_order=True
+        )
+        labelled = own.drop("label", "thresholds").join(self._labels, on="pair_id")
+        return labelled.join(self._there, on="pair_id", how="anti")
+
+    def _parts(self, look: Look, confidence: float) -> Iterator[Bound]:
+        """The bounds of a look over all rows, and by language and type where the sample allows."""
+        names = ("pair_id", "language", "question_type", "label")
+        held = self._first[look.seed, look.sample].join(self._labels, on="pair_id").select(names)
+        gone = self._gone(look.seed, look.sample).filter(pl.col("label") != "right").select(names)
+        yield Bound(
+            part="all", audited=held.height, wrong=look.wrong, unsure=look.unsure, at_most=look.at_most
+        )
+        for column in ("language", "question_type"):
+            for (name,), own in sorted(held.partition_by(column, as_dict=True).items()):
+                wrong, unsure = _count(own["label"], "wrong"), _count(own["label"], "unsure")
+                doubtful = wrong + unsure + gone.filter(pl.col(column) == name).height
+                known = own.height >= FEWEST
+                at_most = upper_bound(doubtful, own.height, confidence) if known else None
+                yield Bound(
+                    part=f"{column} {name}", audited=own.height, wrong=wrong, unsure=unsure, at_most=at_most
+                )
+
+
+def _count(labels: pl.Series, label: str) -> int:
+    return int((labels == label).sum())
+
+
+def certify(release: Path, files: Sequence[Path]) -> Certificate:
+    """What audit files show of a published release.
+
+    Raises:
+        InputError: a file cannot be used, or no labelled row is in the release.
+        ReleaseError: there is no whole release.
+    """
+    certifier = Certifier(files)
+    for split in read_manifest(release).splits:
+        rows = load_release(release, split).select("pair_id", "language", "question_type", "provenance")
+        certifier.add(split, {}, rows.collect())
+    found = certifier.certificate()
+    if found is None:
+        raise InputError("name at least one audit file (qa-pipeline audit sample)")
+    return found
+
+
+def upper_bound(wrong: int, audited: int, confidence: float = CONFIDENCE, of: int | None = None) -> float:
+    """The largest share of wrong rows that these are not surprising for.
+
+    Args:
+        wrong: wrong rows of the sample.
+        audited: rows of the sample.
+        confidence: one-sided.
+        of: rows there are; where each of them was audited, nothing is left to chance.
+    """
+    from scipy.stats import beta
+
+    if audited == of:
+        return min(1.0, wrong / audited)
+    return 1.0 if wrong >= audited else float(beta.ppf(confidence, wrong + 1, audited - wrong))
+
+
+def still_needed(wrong: int, audited: int, most: float, confidence: float = CONFIDENCE) -> int:
+    """How many more rows, all of them right, would bring the bound down to `most`."""
+
+    def enough(more: int) -> bool:
+        return upper_bound(wrong, audited + more, confidence) <= most
+
+    high = 1
+    while not enough(high):
+        high *= 2
+    return bisect_left(range(high), True, key=enough)
+
+
+def hold_to(certificate: Certificate | None, max_error: float | None) -> None:
+    """Refuse a release whose audits do not rule out more wrong rows than this.
+
+    Raises:
+        ReleaseError: saying what they show, and what would settle it.
+    """
+    if max_error is not None and (missing := unsettled(certificate, max_error)):
+        raise ReleaseError(f"release.max_error is {max_error:g}: {missing}")
+
+
+def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
+    """What is missing for at most this share of wrong rows; None where nothing is."""
+    if certificate is None:
+        rows = still_needed(0, 0, max_error)
+        return (
+            f"nobody has audited the release; {rows} rows, all of them right, would settle it (publish "
+            f"without release.max_error, then qa-pipeline audit sample {rows})"
+        )
+    if certificate.best is None:
+        return " ".join(in_words(certificate))
+    look, at_most = certificate.looks[certificate.best], certificate.at_most
+    if at_most is None or at_most <= max_error:
+        return None
+    said = f"up to {at_most:.4f} of the rows may be wrong"
+    held, wrong = certificate.parts[0].audited, look.wrong + look.unsure
+    left = certificate.rows - held
+    # a larger sample is a further look
+    stricter = 1 - (1 - CONFIDENCE) / (len(certificate.looks) + 1)
+    more = still_needed(wrong + look.gone_wrong, held, max_error, stricter)
+    if more >= left and (wrong + look.gone_wrong) / certificate.rows > max_error:
+        return f"{said}; of all {certificate.rows} rows {wrong + look.gone_wrong} are known not to be right"
+    more = min(more, left)
+    return (
+        f"{said}; {more} more rows, all of them right, would settle it (qa-pipeline audit sample "
+        f"{held + more} --seed {look.seed})"
+    )
+
+
+def in_words(certificate: Certificate) -> list[str]:
+    """A certificate in sentences."""
+    words = []
+    if certificate.best is not None:
+        look = certificate.looks[certificate.best]
+        audited = certificate.parts[0].audited
+        words.append(
+            f"With 95 % confidence at most {look.at_most:.2%} of the {certificate.rows} rows are wrong: of "
+            f"{audited} rows drawn at random people found {look.wrong} wrong and were unsure of "
+            f"{look.unsure} (unsure counts as wrong)."
+        )
+        if look.gone_wrong:
+            words.append(
+                f"{look.gone_wrong} rows that they found wrong, or are unsure of, are no longer in the "
+                "release; they count as wrong all the same, for nothing else got better by that."
+            )
+    words += [
+        f"Not certified by the sample of {look.sample} with seed {look.seed}: {look.why}."
+        for look in certificate.looks
+        if look.why is not None
+    ]
+    if len(certificate.looks) > 1:
+        words.append(
+            f"{len(certificate.looks)} samples were looked at. Each bound has a confidence of "
+            f"{certificate.confidence:.2%} by itself, so that all of them hold at once with 95 %."
+        )
+    return words
+
+
+def bound_problems(certificate: Certificate | None) -> Iterator[str]:
+    """Bounds that do not follow from the counts beside them."""
+    if certificate is None:
+        return
+    level = 1 - (1 - CONFIDENCE) / max(1, len(certificate.looks))
+    if not isclose(certificate.confidence, level) or not (certificate.best is None or certificate.parts):
+        yield "the certificate does not follow from its looks"
+        return
+    for look in certificate.looks:
+        size = min(look.sample, certificate.rows)
+        if look.at_most is None:
+            continue
+        wrong = look.wrong + look.unsure + look.gone_wrong
+        bound = upper_bound(wrong, size, level, of=certificate.rows) if size else 1.0
+        if look.labelled != size or not isclose(look.at_most, bound, rel_tol=1e-6):
+            yield f"the bound of the sample with seed {look.seed} does not follow from its counts"
+    if certificate.best is not None and certificate.at_most != certificate.parts[0].at_most:
+        yield "the certificate gives two bounds over all rows"
+
+
+def certificate_document(certificate: Certificate, max_error: float | None) -> dict[str, Any]:
+    """A certificate as JSON values."""
+    missing = None if max_error is None else unsettled(certificate, max_error)
+    return {
+        **certificate.model_dump(mode="json"),
+        "at_most": certificate.at_most,
+        "reached": missing is None,
+        "missing": missing,
+        "words": in_words(certificate),
+    }

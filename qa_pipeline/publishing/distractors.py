@@ -1,0 +1,71 @@
+"""Passages beside the proof: none of a document that stands in another split.
+
+A batch draws them before anybody knows of splits, so a release draws again where it must.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import polars as pl
+
+from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.publishing.keys import Places, document_keys
+from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS
+
+LAYOUT = "with_distractors"
+_MESSAGES = MESSAGE_COLUMNS[LAYOUT]
+_INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "round_trips", "documents")
+
+
+def placed_chunks(tables: Mapping[str, pl.DataFrame], places: Places) -> pl.DataFrame:
+    """The chunks of a batch with `placed`, the split in which their document stands; null for none."""
+    documents = tables["documents"].drop_nulls("content_sha256")
+    placed = documents.select(
+        "document_id", placed=places.splits_of(document_keys(documents["content_sha256"]))
+    )
+    return tables["chunks"].join(placed, on="document_id", how="left", maintain_order="left")
+
+
+def of_own_split(
+    rows: pl.DataFrame,
+    tables: Mapping[str, pl.DataFrame],
+    count_tokens: Callable[[Sequence[str]], list[int]],
+    settings: TrainingSettings,
+) -> pl.DataFrame:
+    """The rows, with other distractors where one was of a document that stands in another split.
+
+    Args:
+        rows: released rows of a batch, with split.
+        tables: of the batch; `chunks` as `placed_chunks` gives them.
+        count_tokens: of the embedding model.
+        settings: by which the layout is made.
+    """
+    parts = []
+    for (split,), own in rows.partition_by("split", as_dict=True, maintain_order=True).items():
+        foreign = (pl.col("placed") != split).fill_null(value=False)
+        texts = tables["chunks"].filter(foreign)["text"].unique().implode()
+        held = pl.element().struct.field("content").str.contains_any(texts)
+        shown = pl.col(_MESSAGES).list.eval(held).list.any()
+        touched = own.filter(shown.fill_null(value=False)).select("pair_id")
+        if touched.is_empty():  # as where nothing stands in another split
+            parts.append(own)
+            continue
+        needed = {name: tables[name] for name in _INPUTS}
+        needed["pairs"] = needed["pairs"].join(touched, on="pair_id", how="semi", maintain_order="left")
+        again = build_training_examples(
+            **needed,
+            chunks=tables["chunks"].filter(~foreign).drop("placed"),
+            count_tokens=count_tokens,
+            settings=settings.model_copy(update={"max_examples_per_document": None}),
+        ).select("pair_id", new=_MESSAGES, count=pl.col("tokens").struct.field(LAYOUT))
+        drawn = own.join(again, on="pair_id", how="left", maintain_order="left")
+        mended = pl.col("pair_id").is_in(touched["pair_id"].implode())
+        fields = [pl.col("tokens").struct.field(one) for one in LAYOUTS if one != LAYOUT]
+        count = pl.when(mended).then("count").otherwise(pl.col("tokens").struct.field(LAYOUT)).alias(LAYOUT)
+        parts.append(
+            drawn.with_columns(
+                pl.when(mended).then("new").otherwise(_MESSAGES).alias(_MESSAGES),
+                tokens=pl.struct(*fields, count),
+            ).select(own.columns)
+        )
+    return pl.concat(parts) if parts else rows

@@ -1,0 +1,329 @@
+"""What a data card rests on: `facts.json`, from counts of tables and rows, never the rows themselves.
+
+`CardFacts` gathers what only the tables know, batch by batch. What the files of a release know is counted
+from them by `row_facts` and `source_facts`, when it is made and again when it is verified.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import SecretStr
+
+from qa_pipeline.reporting.costs import cost_summary
+from qa_pipeline.reporting.funnel import masked_counts, yield_funnel
+from qa_pipeline.settings.base import Group
+from qa_pipeline.settings.tree import PROFILES, Settings
+from qa_pipeline.tables import LAYOUTS
+from qa_pipeline.verification.canaries.outcomes import REJECTED
+
+FACTS = "facts.json"
+FORM = 1
+"""Version of these facts and of the card made from them."""
+BINS = 20
+"""Equal bins of a histogram from 0 to 1; the last one holds 1."""
+SHOWN_SOURCES = 50
+PAIR_SCORES = ("composite", "grounding", "relevance", "correctness", "completeness")
+CLAIM_SCORES = ("similarity", "entailment")
+_COUNTED = ("language", "question_type", "coverage", "difficulty", "memorised")
+_PROVENANCE = ("origin", "generator", "judge", "thresholds_id")
+LENGTHS = {
+    f"{unit} of the {part}": expression
+    for part in ("question", "answer")
+    for unit, expression in (
+        ("characters", pl.col(part).str.len_chars()),
+        ("words", pl.col(part).str.count_matches(r"\S+")),
+    )
+} | {f"tokens, {one}": pl.col("tokens").struct.field(one) for one in LAYOUTS}
+_QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
+_MAKERS = (
+    ("questions", "questions", "model", "prompt_hash"),
+    ("answers", "pairs", "generator", "prompt_hash"),
+    ("embeddings", "embeddings", pl.format("{} @ {}", "model", "model_revision"), None),
+    ("entailment of claims", "claims", "entailment_model", None),
+    ("unsupported spans", "claims", "span_model", None),
+    ("verified by a model", "claim_verdicts", "model", "prompt_hash"),
+    ("round trip", "round_trips", "model", None),
+    ("judged", "assessments", "judge", "prompt_hash"),
+)
+"""What models did: role, table, and its columns of model and prompt."""
+
+
+class CardFacts:
+    """Counts over the batches of a release."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._counts: dict[str, pl.DataFrame] = {}
+        self._costs: dict[str | None, float] = {}
+        self._calls = {"calls": 0, "tokens": 0, "calls_without_cost": 0, "accepted": 0}
+
+    def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
+        """Count all tables of a batch, and the `pair_id` of its released rows."""
+        own = tables["verdicts"].filter(pl.col("expected_verdict").is_null())
+        ids = released.select("pair_id", released=True)
+        pairs = own.join(ids, on="pair_id", how="left").with_columns(
+            pl.col("released").fill_null(value=False)
+        )
+        claims = tables["claims"].join(pairs.select("pair_id", "released"), on="pair_id")
+        decided = tables["claim_verdicts"].join(pairs.select("pair_id", "released"), on="pair_id")
+        self._sum("funnel", ("stage", "what", "reason"), yield_funnel(tables))
+        self._sum("masked", ("kind",), masked_counts(tables["documents"]))
+        self._count("sections", tables["coverage"], "status", "reason")
+        self._count("claims", decided, "verdict", "decided_by", "released")
+        self._count("canaries", tables["canaries"], "expected", "kind", "verdict")
+        for names, frame in ((PAIR_SCORES, pairs), (CLAIM_SCORES, claims)):
+            for name in names:
+                place = (pl.col(name) * BINS).floor().clip(0, BINS - 1).cast(pl.Int64)
+                known = frame.drop_nulls(name).with_columns(score=pl.lit(name), place=place)
+                self._count("scores", known, "score", "place", "released")
+        for role, table, model, prompt in _MAKERS:
+            made_by = pl.col(model) if isinstance(model, str) else model
+            prompted = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
+            done = tables[table].select(pl.lit(role).alias("role"), made_by.alias("model"), prompt=prompted)
+            self._count("made_by", done.drop_nulls("model"), "role", "model", "prompt")
+        self._add_costs(tables["llm_calls"], tables["verdicts"])
+
+    def _count(self, name: str, frame: pl.DataFrame, *keys: str) -> None:
+        self._sum(name, keys, frame.group_by(keys).agg(count=pl.len().cast(pl.Int64)))
+
+    def _sum(self, name: str, keys: Iterable[str], counts: pl.DataFrame) -> None:
+        """Add counts of equal keys, in the order in which they first come up."""
+        before = self._counts.get(name, counts.head(0))
+        added = pl.concat([before, counts]).group_by(list(keys), maintain_order=True)
+        self._counts[name] = added.agg(pl.exclude(list(keys)).sum())
+
+    def _add_costs(self, calls: pl.DataFrame, verdicts: pl.DataFrame) -> None:
+        known = calls.drop_nulls("cost").group_by("currency", maintain_order=True).agg(pl.col("cost").sum())
+        for currency, cost in known.iter_rows():
+            self._costs[currency] = self._costs.get(currency, 0.0) + cost
+        summary = cost_summary(calls, verdicts)
+        for name in self._calls:
+            self._calls[name] += getattr(summary, name) or 0
+
+    def document(self, rows: pl.LazyFrame, sources: pl.LazyFrame) -> dict[str, Any]:
+        """All facts as JSON values.
+
+        Args:
+            rows: the released rows, as `row_facts` takes them.
+            sources: the documents, as `source_facts` does.
+        """
+        options, untold = changed_settings(self._settings)
+        return {
+            "form": FORM,
+            "package": package_version(),
+            "rows": row_facts(rows),
+            "sources": source_facts(sources),
+            "funnel": self._frame("funnel"),
+            "sections": self._frame("sections", "status", "reason"),
+            "claims": self._frame("claims", "verdict", "decided_by", "released"),
+            "canaries": self._canaries(),
+            "scores": self._scores(),
+            "made_by": self._frame("made_by", "role", "model", "prompt"),
+            "masked": self._frame("masked", "kind"),
+            "masking": self._settings.documents.masking.action,
+            "cost": self._cost(),
+            "thresholds": _thresholds(self._settings),
+            "settings": options,
+            "settings_untold": untold,
+        }
+
+    def _frame(self, name: str, *by: str) -> list[dict[str, Any]]:
+        found = self._counts.get(name, pl.DataFrame())
+        if not by:
+            # a reason that only a later batch has belongs beside the others of its stage
+            order = found["stage"].unique(maintain_order=True).to_list()
+            return found.sort(pl.col("stage").cast(pl.Enum(order)), maintain_order=True).to_dicts()
+        return found.sort(by, nulls_last=True).to_dicts()
+
+    def _canaries(self) -> list[dict[str, Any]]:
+        """By expected verdict, all kinds together (kind null) and each."""
+        from qa_pipeline.evaluation.statistics import interval
+
+        found = self._counts["canaries"]
+        verdict, count = pl.col("verdict"), pl.col("count")
+        counts = {
+            "canaries": count.sum(),
+            "rejected": count.filter(verdict.is_in(REJECTED)).sum(),
+            "accepted": count.filter(verdict == "supported").sum(),
+        }
+        every = found.group_by("expected").agg(kind=pl.lit(None, pl.String()), **counts)
+        kinds = found.group_by("expected", "kind").agg(**counts)
+        rows = pl.concat([every, kinds]).sort("expected", "kind", nulls_last=False)
+        shares = ("rejected", "accepted")
+        return [
+            row | {f"{name}_share": interval(row[name], row["canaries"]).model_dump() for name in shares}
+            for row in rows.iter_rows(named=True)
+        ]
+
+    def _scores(self) -> dict[str, dict[str, list[int]]]:
+        """Counts in each bin, of all pairs or claims and of those released; scores nobody gave are absent."""
+        found: dict[str, dict[str, list[int]]] = {}
+        for score, place, released, count in self._counts["scores"].iter_rows():
+            bins = found.setdefault(score, {"all": [0] * BINS, "released": [0] * BINS})
+            bins["all"][place] += count
+            bins["released"][place] += count if released else 0
+        return found
+
+    def _cost(self) -> dict[str, Any]:
+        """Sums, and the cost of an accepted pair, null with the reason where it is not known."""
+        cost = next(iter(self._costs.items())) if len(self._costs) == 1 else None
+        accepted = self._calls["accepted"]
+        why = None
+        if not self._calls["calls"]:
+            why = "no hosted model was asked"
+        elif len(self._costs) > 1:
+            why = "the costs are in several currencies"
+        elif cost is None:
+            why = "no call has a price that is known"
+        elif not accepted:
+            why = "no pair was accepted"
+        return {
+            **self._calls,
+            "currency": cost[0] if cost else None,
+            "cost": cost[1] if cost else None,
+            "cost_per_accepted_pair": cost[1] / accepted if cost and why is None else None,
+            "why": why,
+        }
+
+
+def row_facts(rows: pl.LazyFrame) -> dict[str, Any]:
+    """What can be counted from the rows alone.
+
+    Args:
+        rows: of all splits, with the columns of TRAINING_EXAMPLES.
+
+    Returns:
+        `rows`; counts of the values of each counted column, unknown ones as `unknown`; and quantiles of
+        `lengths`, which are null where nothing is known.
+    """
+    provenance = pl.col("provenance").struct
+    columns = {name: pl.col(name).cast(pl.String) for name in _COUNTED} | {
+        name: provenance.field(name) for name in _PROVENANCE
+    }
+    values = [one.fill_null("unknown") for one in columns.values()] + list(LENGTHS.values())
+    parts = [rows.group_by(one.alias("value")).agg(rows=pl.len()) for one in values]
+    counts = pl.collect_all(parts, engine="streaming")
+    texts, lengths = counts[: len(columns)], counts[len(columns) :]
+    return {
+        "rows": int(texts[0]["rows"].sum()),
+        **{name: dict(sorted(one.iter_rows())) for name, one in zip(columns, texts, strict=True)},
+        "lengths": {name: _quantiles(one) for name, one in zip(LENGTHS, lengths, strict=True)},
+    }
+
+
+def _quantiles(counts: pl.DataFrame) -> dict[str, int | None]:
+    """Quantiles of numbers that are given with how often each occurs."""
+    known = counts.drop_nulls("value").sort("value")
+    upto = known["rows"].cum_sum()
+    every = int(known["rows"].sum())
+    found = {"rows": every}
+    if not every:
+        return {**found, **dict.fromkeys(_QUANTILES)}
+    ranks = {name: 1 + round(part * (every - 1)) for name, part in _QUANTILES.items()}
+    return {**found, **{name: int(known["value"][upto.search_sorted(one)]) for name, one in ranks.items()}}
+
+
+def source_facts(sources: pl.LazyFrame) -> dict[str, Any]:
+    """How many documents there are, of which batch and licence, and the first ones by batch and path.
+
+    Args:
+        sources: content_sha256, batch, path, source_uri and licence of each document.
+    """
+    names = ("batch", "path", "content_sha256", "licence", "source_uri")
+    by = {
+        name: sources.group_by(pl.col(name).fill_null("unknown")).agg(pl.len())
+        for name in ("batch", "licence")
+    }
+    first = sources.select(names).sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
+    batches, licences, shown = pl.collect_all([*by.values(), first], engine="streaming")
+    return {
+        "documents": int(batches["len"].sum()),
+        "batches": dict(sorted(batches.iter_rows())),
+        "licences": dict(sorted(licences.iter_rows())),
+        "first": shown.to_dicts(),
+    }
+
+
+def _thresholds(settings: Settings) -> dict[str, Any]:
+    """The fitted thresholds that the settings hold, and what was measured of them."""
+    fitted = settings.verification.fitted
+    overall = fitted.measured.overall
+    return {
+        "policy": settings.verification.policy,
+        "id": fitted.named,
+        "target_precision": fitted.target_precision,
+        "confidence": fitted.confidence,
+        "models": fitted.models.model_dump(mode="json"),
+        "data": [one.model_dump(mode="json") for one in fitted.data],
+        "fits": [one.model_dump(mode="json") for one in fitted.measured.fits],
+        "precision": None if overall is None else overall.precision.model_dump(),
+    }
+
+
+_HOW = (
+    *(
+        f"llm.{one}"
+        for one in ("budget.", "store.", "workers", "timeout_", "max_tries", "requests_", "delivery")
+    ),
+    "release.audits",
+)
+"""How models are asked, and what is in the manifest anyway."""
+_PLACES = (
+    *("corpus", "out", "llm.vertex_project"),
+    *(f"llm.{one}base_url" for one in ("", "verifier.", "judge.")),
+)
+
+
+def changed_settings(settings: Settings) -> tuple[dict[str, str], list[str]]:
+    """Settings that are not those of the profile, as `--set` takes them, and names of those not told.
+
+    Secrets and places are not told: a card is public.
+    """
+    before = dict(_leaves(Settings.model_construct()))
+    for group, values in PROFILES[settings.profile].items():
+        before |= dict(_leaves(values, f"{group}."))
+    told, untold = {}, []
+    for path, value in _leaves(settings):
+        if value == before.get(path) or path.startswith(_HOW):
+            continue
+        if path in _PLACES or _is_private(value):
+            untold.append(path)
+        else:
+            told[path] = _option(value)
+    return told, sorted(set(untold) - {"corpus", "out"})
+
+
+def _leaves(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Each setting below a group, or a mapping of settings, with its path."""
+    of_group = isinstance(values, (Group, Settings))
+    for name, value in values if of_group else values.items():
+        if isinstance(value, Group) or (not of_group and isinstance(value, dict)):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _is_private(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_is_private(one) for one in value)
+    if isinstance(value, str):
+        return value.startswith(("/", "~", ".")) or "\\" in value or "://" in value
+    return isinstance(value, SecretStr | Path)
+
+
+def _option(value: object) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def package_version() -> str:
+    """Version of this package."""
+    try:
+        return metadata.version("qa-pipeline")
+    except metadata.PackageNotFoundError:  # run from a checkout that is not installed
+        return "checkout"

@@ -1,0 +1,191 @@
+"""Keys: what no two splits may share. A row has those of its documents, its question and its answer.
+
+A question is known by its words as they are written, and by the stems of its content words, so that "Which
+valve protects the boiler?" and "The boiler is protected by which valve?" are one. A key is a hash of 64 bits:
+equal texts have equal keys, and two different ones meet once in ten million releases of a million rows, which
+would only keep two rows together.
+"""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
+from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.text.lexicon.languages import lexicon, stemmer
+
+LONG_ANSWER = 40
+"""Characters from which two equal answers keep their rows together; shorter ones are equal by chance."""
+PART = 500_000
+"""Keys that are held in memory at a time."""
+_AT_ONCE = 1000
+"""Documents whose sets are held in memory at a time."""
+
+KEYS = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64()})
+JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
+BANDS = pl.Schema({"key": pl.UInt64(), "band": pl.UInt64()})
+SHINGLES = pl.Schema({"key": pl.UInt64(), "shingles": pl.List(pl.UInt32())})
+_DOCUMENT = "document:{}"
+_WORD = re.compile(r"\w+(?:[-./:]\w+)*")
+
+
+def codes(texts: Iterable[str]) -> pl.Series:
+    """A hash of 64 bits for each text, the same on every machine."""
+    digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
+    return pl.Series(np.frombuffer(digests, dtype="<u8"), dtype=pl.UInt64())
+
+
+def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
+    """The keys of rows.
+
+    Args:
+        rows: documents (a list of hashes), question, answer, coverage and language.
+
+    Returns:
+        place of the row in the frame, and key, each once; in the order of rows.
+    """
+    placed = rows.with_row_index("place")
+    asked = normalised(pl.col("question"))
+    said = normalised(pl.col("answer"))
+    long = (pl.col("coverage") != "none") & (said.str.len_chars() >= LONG_ANSWER)
+    stems = pl.Series(
+        "text", [_stems(*one) for one in rows.select("question", "language").iter_rows()], pl.String()
+    )
+    parts = [
+        placed.select("place", text="documents")
+        .explode("text", empty_as_null=True)
+        .drop_nulls("text")
+        .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
+        placed.select("place", text=pl.format("question:{}", asked)),
+        placed.select("place", stems),
+        placed.filter(long).select("place", text=pl.format("answer:{}", said)),
+    ]
+    together = pl.concat(parts).drop_nulls("text")
+    named = together.select(pl.col("text").unique(maintain_order=True))
+    keyed = together.join(named.with_columns(codes(named["text"]).alias("key")), on="text")
+    return keyed.select("place", "key").unique().sort("place", "key")
+
+
+def said_codes(rows: pl.DataFrame) -> pl.Series:
+    """A code for question and answer: equal rows are those with equal ones."""
+    both = rows.select(
+        pl.concat_str(*(normalised(pl.col(name)) for name in ("question", "answer")), separator="\x1f")
+    )
+    return codes(both.to_series())
+
+
+def document_keys(sha256: pl.Series) -> pl.Series:
+    """The keys of documents, from the hashes of their texts."""
+    return codes(_DOCUMENT.format(one) for one in sha256)
+
+
+def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
+    """The documents that no batch before had; their keys are noted in `seen`."""
+    keys = document_keys(documents["content_sha256"]).to_list()
+    new = documents.filter(pl.Series([key not in seen for key in keys], dtype=pl.Boolean()))
+    seen.update(keys)
+    return new
+
+
+class Places:
+    """Where each key stands: some bytes for each.
+
+    Args:
+        file: `keys.parquet` of a release.
+    """
+
+    def __init__(self, file: Path) -> None:
+        placed = pl.read_parquet(file)
+        self.keys = placed["key"].to_numpy()
+        self.splits = placed["split"].cast(pl.Categorical())
+
+    def splits_of(self, keys: pl.Series) -> pl.Series:
+        """The split of each key; null for one that stands in none."""
+        asked = keys.to_numpy()
+        found = np.searchsorted(self.keys, asked)
+        known = np.append(self.keys, 0)[found] == asked
+        places = pl.Series(found, dtype=pl.UInt32()).set(pl.Series(~known | (found == len(self.keys))), None)
+        return self.splits.gather(places).cast(pl.String())
+
+
+def _stems(question: str, language: str) -> str:
+    """Its content words without their endings and their order; all its words where it has none."""
+    words, stem = _WORD.findall(question.casefold()), stemmer(language)
+    content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
+    return f"asked:{' '.join(content or words)}"
+
+
+def ranges(rows: int) -> list[tuple[int, int]]:
+    """First and last code of as many ranges as keep about `PART` of `rows` codes in each."""
+    count = max(1, -(-rows // PART))
+    bounds = [place * 2**64 // count for place in range(count + 1)]
+    return [(first, after - 1) for first, after in itertools.pairwise(bounds)]
+
+
+def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
+    """The rows of a Parquet file whose code is in a range; the others are never in memory together."""
+    first_code, last_code = (pl.lit(one, pl.UInt64()) for one in (first, last))
+    chosen = pl.scan_parquet(file).filter(pl.col(column).is_between(first_code, last_code))
+    return chosen.collect(engine="streaming")
+
+
+def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """What near duplicates are found by: a BANDS frame and a SHINGLES frame.
+
+    Args:
+        documents: content_sha256 and text.
+        threshold: least Jaccard similarity of two near duplicates.
+    """
+    keys = document_keys(documents["content_sha256"])
+    sets = [shingles(text) for text in documents["text"]]
+    bands = [(key, band) for key, own in zip(keys, sets, strict=True) for band in band_codes(own, threshold)]
+    held = {"key": keys, "shingles": pl.Series([own.tolist() for own in sets], dtype=SHINGLES["shingles"])}
+    return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(held, SHINGLES)
+
+
+def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl.DataFrame:
+    """The keys of documents that are nearly the same, directly or over others between: a JOINS frame.
+
+    Args:
+        bands: file of BANDS frames.
+        sets: file of SHINGLES frames.
+        count: number of bands.
+        threshold: least Jaccard similarity of two near duplicates.
+    """
+    found: dict[int, int] = {}
+    for first, last in ranges(count):
+        part = between(bands, "band", first, last).unique()
+        together = part.filter(pl.len().over("band") > 1).sort("band", "key")
+        own = _chosen(sets, together["key"].unique())
+        for (_,), block in together.group_by("band", maintain_order=True):
+            for one, other in itertools.combinations(block["key"].to_list(), 2):
+                if _head(found, one) != _head(found, other) and jaccard(own[one], own[other]) >= threshold:
+                    found[_head(found, other)] = _head(found, one)
+    joins = sorted((key, _head(found, key)) for key in found)
+    return pl.DataFrame(joins, JOINS, orient="row")
+
+
+def _chosen(sets: Path, keys: pl.Series) -> dict[int, Shingles]:
+    """The sets of some documents, by key."""
+    import pyarrow.parquet as pq
+
+    found: dict[int, Shingles] = {}
+    if keys.is_empty():
+        return found
+    with pq.ParquetFile(sets) as opened:
+        for part in opened.iter_batches(_AT_ONCE):
+            frame = pl.DataFrame(pl.from_arrow(part)).filter(pl.col("key").is_in(keys.implode()))
+            found |= {key: np.array(values, dtype=np.uint32) for key, values in frame.iter_rows()}
+    return found
+
+
+def _head(found: dict[int, int], key: int) -> int:
+    """The key that stands for all that this one was joined to."""
+    while key in found:
+        key = found[key]
+    return key

@@ -1,0 +1,103 @@
+"""Pictures of a data card: what became of questions and pairs, and how scores are spread.
+
+Equal facts give equal bytes under one version of matplotlib. Colours are those of Okabe and Ito (2008), which
+people tell apart whatever colours they see.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+YIELD, SCORES = "images/yield.png", "images/scores.png"
+_TOTAL, _LOST, _KEPT, _ALL = "#0072B2", "#D55E00", "#009E73", "#BBBBBB"
+_WIDTH = 8.0
+_MOST_LOSSES = 5
+"""Reasons of a step that are drawn; the others are added up."""
+
+Step = tuple[str, int, int]
+"""Name, count, and how many are left before it where it is a loss, else -1."""
+
+
+def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Step]:
+    """From planned questions to released rows: totals, and between them the losses by reason."""
+    by_stage: dict[str, list[tuple[str, str | None, int]]] = {}
+    for one in facts["funnel"]:
+        by_stage.setdefault(one["stage"], []).append((one["what"], one["reason"], one["count"]))
+    questions, verdicts = by_stage["questions"], by_stage["verdicts"]
+    examples = by_stage["training_examples"]
+    kept, example = _of(questions, "kept"), _of(examples, "example")
+    steps = [
+        *_step("questions planned", questions[0][2], [one for one in questions[1:] if one[0] != "kept"]),
+        ("questions kept", kept, -1),
+        *_step("pairs made", verdicts[0][2], [one for one in verdicts[1:] if one[0] != "accepted"]),
+        *_step("pairs accepted", examples[0][2], [one for one in examples[1:] if one[0] != "example"]),
+        *_step("training examples", example, [("left out", *one) for one in left_out.items()]),
+        ("rows released", facts["rows"]["rows"], -1),
+    ]
+    return steps if questions[0][2] else steps[2:]
+
+
+def _of(stage: Sequence[tuple[str, str | None, int]], what: str) -> int:
+    return sum(count for name, _, count in stage if name == what)
+
+
+def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) -> list[Step]:
+    known = sorted((one for one in losses if one[2]), key=lambda one: (-one[2], one[0], one[1] or ""))
+    steps, left = [(name, total, -1)], total
+    for what, reason, count in known[:_MOST_LOSSES]:
+        steps.append((f"{what}: {reason}" if reason else what, count, left))
+        left -= count
+    rest = sum(count for _, _, count in known[_MOST_LOSSES:])
+    return [*steps, ("lost for other reasons", rest, left)] if rest else steps
+
+
+def draw_yield(steps: Sequence[Step]) -> bytes:
+    """The waterfall as PNG."""
+    from qa_pipeline.evaluation.plots import new_figure, png_of
+
+    figure = new_figure(_WIDTH, 0.32 * len(steps) + 0.7)
+    axes = figure.add_subplot()
+    most = max(1, *(count for _, count, _ in steps))
+    for place, (_, count, before) in enumerate(steps):
+        start = 0 if before < 0 else before - count
+        colour = _LOST if before >= 0 else _KEPT if place == len(steps) - 1 else _TOTAL
+        axes.barh(place, count, left=start, color=colour, height=0.72)
+        said = f"{count:,}" if before < 0 else f"−{count:,}"
+        axes.text(start + count + most * 0.01, place, said, va="center", fontsize=9.5)
+    axes.set_yticks(range(len(steps)), [_words(name) for name, _, _ in steps], fontsize=9.5)
+    for label, (_, _, before) in zip(axes.get_yticklabels(), steps, strict=True):
+        label.set_parse_math(False)
+        label.set_fontweight("normal" if before >= 0 else "bold")
+    axes.set(xlim=(0, most * 1.12), ylim=(len(steps) - 0.5, -0.5), xticks=[])
+    axes.spines[:].set_visible(False)
+    axes.tick_params(left=False)
+    return png_of(figure)
+
+
+def _words(name: str) -> str:
+    text = "".join(one if one.isprintable() else "?" for one in name.replace("_", " "))
+    return text if len(text) <= 44 else f"{text[:43]}…"
+
+
+def draw_scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> bytes | None:
+    """Histograms of the scores, all over released, as PNG; None without any score."""
+    if not scores:
+        return None
+    columns = min(3, len(scores))
+    rows = -(-len(scores) // columns)
+    from qa_pipeline.evaluation.plots import new_figure, png_of
+
+    figure = new_figure(_WIDTH, 2.1 * rows + 0.5)
+    for place, (name, counts) in enumerate(scores.items(), start=1):
+        axes = figure.add_subplot(rows, columns, place)
+        bins = len(counts["all"])
+        edges = [(one + 0.5) / bins for one in range(bins)]
+        axes.bar(edges, counts["all"], width=1 / bins, color=_ALL, label="all")
+        axes.bar(edges, counts["released"], width=0.6 / bins, color=_TOTAL, label="released")
+        axes.set_title(f"{name}: {sum(counts['released']):,} of {sum(counts['all']):,}", fontsize=10)
+        axes.set(xlim=(0, 1), xticks=[0, 0.5, 1])
+        axes.tick_params(labelsize=9)
+        axes.locator_params(axis="y", nbins=4, integer=True)
+        axes.spines[["top", "right"]].set_visible(False)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
+    return png_of(figure)

@@ -1,0 +1,254 @@
+"""`push`: a copy of a release where training jobs read it: a folder, an object store, the Hugging Face hub.
+
+What is there is never overwritten, and nobody reads a part: the manifest comes last, then `latest.json` in
+one step; the hub takes all files in one commit. What libraries say of a failure is not passed on, since it
+may hold addresses that were signed; the token comes from the environment and goes nowhere else.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qa_pipeline.corpus.remote import cause_of
+from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
+from qa_pipeline.publishing.manifest import LATEST, MANIFEST, Manifest, point_to, read_manifest
+from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.settings.location import is_remote, location_of
+from qa_pipeline.storage import move_file, prepare_folder
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+HUB = "hf://"
+_HUB_TARGET = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)")
+_TAG = re.compile(r"v([1-9]\d*)")
+_OF_THE_HUB = ".gitattributes"
+"""What the hub itself puts into an empty repository."""
+_REFUSALS = {
+    401: "the token is not accepted (401)",
+    403: "the token may not write there (403)",
+    404: "there is no such repository, or the token may not see it (404)",
+    412: "somebody else has changed it meanwhile (412)",
+}
+
+
+@dataclass(slots=True)
+class Pushed:
+    """What a push sends, or would send.
+
+    Args:
+        place: where the release lies then.
+        files: bytes of each file of the release, in the order they are sent.
+        sent: the files that were sent; others were there.
+        latest: whether readers of the target now get this release.
+    """
+
+    place: str
+    files: dict[str, int]
+    sent: list[str] = field(default_factory=list)
+    latest: bool = False
+
+
+def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bool = False) -> Pushed:
+    """Send a release to a target, after it was verified; what is there already is not sent again.
+
+    Args:
+        folder: the release.
+        target: `hf://datasets/OWNER/NAME`, or a folder of releases anywhere fsspec can write.
+        dry_run: only say what a release consists of; the target is not asked.
+        public: whether a repository that is made on the hub is public.
+
+    Raises:
+        InputError: the target is none that can be written, its package is missing, or there is no token.
+        ReleaseError: the release does not hold, or another one is in its place.
+        StorageError: the target refuses; running again goes on.
+    """
+    location = _location(target)
+    problems = [f"{check.name}: {one}" for check in verify_release(folder) for one in check.problems]
+    if problems:
+        raise ReleaseError(
+            f"{folder} does not hold what it promises, nothing was sent: {problems[0]} "
+            f"({len(problems)} problems; qa-pipeline verify lists them)"
+        )
+    manifest = read_manifest(folder)
+    files = {name: file.size for name, file in sorted(manifest.files.items())}
+    version = manifest.version
+    place = f"{location}@v{version}" if target.startswith(HUB) else f"{location.rstrip('/')}/{version}"
+    push = Pushed(place, files | {MANIFEST: (folder / MANIFEST).stat().st_size})
+    if dry_run:
+        return push
+    with _faults_named(push):
+        if target.startswith(HUB):
+            _to_hub(folder, location, version, push, public=public)
+        else:
+            _to_store(folder, location, manifest, push)
+    return push
+
+
+def _location(target: str) -> str:
+    try:
+        location = location_of(target)
+    except ValueError as error:
+        raise InputError(f"the target {target.partition('://')[0]}://… cannot be used: {error}") from None
+    if location.startswith(HUB) and not _HUB_TARGET.fullmatch(location):
+        raise InputError("a data set of the hub is named hf://datasets/OWNER/NAME")
+    return location
+
+
+@contextmanager
+def _faults_named(push: Pushed) -> Iterator[None]:
+    """Turn what a target's library raises, whatever it is, into an error that names place and trouble."""
+    try:
+        yield
+    except QAPipelineError:
+        raise
+    except Exception as error:
+        status = _status_of(error) or _status_of(error.__cause__)
+        cause = _REFUSALS.get(status, f"it answers {status}") if status else cause_of(error)
+        if isinstance(error, FileNotFoundError):
+            cause = "there is no such bucket or folder"
+        raise StorageError(
+            f"{push.place} cannot be written: {cause}; check the address, and that the credentials in the "
+            f"environment may write there. {len(push.sent)} of {len(push.files)} files were sent; run again "
+            f"to go on"
+        ) from error
+
+
+def _status_of(error: BaseException | None) -> int | None:
+    """The status of HTTP that an error of the hub's library carries."""
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
+
+
+def _to_store(folder: Path, location: str, manifest: Manifest, push: Pushed) -> None:
+    """Send the files that are not there, the manifest last, then make the release the latest."""
+    import fsspec
+
+    if not is_remote(location):
+        prepare_folder(Path(location))
+    store, root = fsspec.core.url_to_fs(location)
+    store.invalidate_cache()  # listings are kept for the life of a process otherwise
+    root = root.rstrip("/")
+    base = f"{root}/{manifest.version}"
+    listed = store.find(base, detail=True) if store.exists(base) else {}
+    held = {path[len(base) + 1 :]: info["size"] for path, info in listed.items()}
+    own = (folder / MANIFEST).read_bytes()
+    whole = MANIFEST in held and store.cat_file(f"{base}/{MANIFEST}") == own
+    for name, size in held.items():
+        equal = push.files.get(name) == size
+        if equal and not whole:
+            told = manifest.files[name].sha256 if name in manifest.files else None
+            equal = _hash(store, f"{base}/{name}") == told
+        if not equal:
+            raise ReleaseError(
+                f"{push.place} holds another {name[:80]!r}, and nothing is overwritten; push to another "
+                f"place, or remove that folder if no release of yours lies in it"
+            )
+    for name in push.files:
+        if name not in held:
+            _send(store, folder / name, root, f"{base}/{name}")
+            push.sent.append(name)
+    push.latest = _point(store, root, manifest.version)
+
+
+def _hash(store: Any, path: str) -> str:
+    with store.open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_local(store: Any) -> bool:
+    from fsspec.implementations.local import LocalFileSystem
+
+    return isinstance(store, LocalFileSystem)
+
+
+def _send(store: Any, source: Path, root: str, path: str) -> None:
+    """Put a file in its place in one step: a rename in a folder, one PUT or the end of it elsewhere."""
+    if not _is_local(store):
+        store.put_file(str(source), path)
+        return
+    beside = Path(root) / f".{uuid.uuid4().hex}.tmp"  # not in the release: a killed push leaves no part there
+    try:
+        shutil.copyfile(source, beside)
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
+        move_file(beside, Path(path))
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _point(store: Any, root: str, version: int) -> bool:
+    """Make the release the latest, unless a newer one is; whether it is."""
+    path = f"{root}/{LATEST}"
+    try:
+        latest = int(json.loads(store.cat_file(path))["version"]) if store.exists(path) else 0
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReleaseError(f'{LATEST} of the target is damaged; write {{"version": N}} into it') from error
+    if latest < version and _is_local(store):
+        point_to(Path(root), version)
+    elif latest < version:
+        store.pipe_file(path, f"{json.dumps({'version': version})}\n".encode())
+    return latest <= version
+
+
+def _to_hub(folder: Path, location: str, version: int, push: Pushed, *, public: bool) -> None:
+    """Make the files the whole content of a repository, in one commit with a tag."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    token = os.environ.get("HF_TOKEN")
+    if not token:  # no other one, such as that of a person who is logged in
+        raise InputError("set HF_TOKEN to a token of the hub that may write")
+    disable_progress_bars()
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)
+    repository, tag = location.removeprefix(f"{HUB}datasets/"), f"v{version}"
+    api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
+    refs = api.list_repo_refs(repository, repo_type="dataset")
+    main = next((one.target_commit for one in refs.branches if one.name == "main"), None)
+    versions = [int(found[1]) for one in refs.tags if (found := _TAG.fullmatch(one.name))]
+    if version in versions:
+        if not _same_manifest(api, repository, tag, folder):
+            raise ReleaseError(f"{push.place} is another release, and none is overwritten; use another name")
+        push.latest = version == max(versions)
+        return
+    if max(versions, default=0) > version:
+        raise ReleaseError(f"{location} holds release {max(versions)}, which this older one would hide")
+    if not _same_manifest(api, repository, "main", folder):
+        names = api.list_repo_files(repository, repo_type="dataset")
+        if not versions and set(names) - {_OF_THE_HUB}:
+            raise ReleaseError(f"{location} holds files that are no release of ours; use another name")
+        commit = api.upload_folder(
+            repo_id=repository,
+            repo_type="dataset",
+            folder_path=folder,
+            delete_patterns="*",
+            parent_commit=main,
+            commit_message=f"Release {version}",
+        )
+        main = commit.oid
+        push.sent += push.files
+    api.create_tag(repository, tag=tag, revision=main, repo_type="dataset")
+    push.latest = True
+
+
+def _same_manifest(api: "HfApi", repository: str, revision: str, folder: Path) -> bool:
+    """Whether a revision has the manifest of this release, by the hash the hub lists."""
+    from huggingface_hub.hf_api import RepoFile
+    from huggingface_hub.utils.sha import git_hash
+
+    own = (folder / MANIFEST).read_bytes()
+    listed = api.get_paths_info(repository, MANIFEST, revision=revision, repo_type="dataset")
+    found = next(iter(listed), None)
+    if not isinstance(found, RepoFile):
+        return False
+    if found.lfs is not None:
+        return found.lfs.sha256 == hashlib.sha256(own).hexdigest()
+    return found.blob_id == git_hash(own)

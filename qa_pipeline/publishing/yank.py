@@ -1,0 +1,149 @@
+"""Withdrawing a release that is out: its data go, and a tombstone says why; its number and its keys stay."""
+
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.curation.forgetting import PLACES as KNOWN_PLACES
+from qa_pipeline.errors import InputError, ReleaseError, StorageError
+from qa_pipeline.publishing.manifest import (
+    DATA,
+    LATEST,
+    MANIFEST,
+    PLACES,
+    SOURCES,
+    TOMBSTONE,
+    Tombstone,
+    alone,
+    latest_release,
+    manifest_of,
+    point_to,
+    release_folders,
+    tombstone_of,
+)
+from qa_pipeline.storage import write_bytes
+
+LONGEST_REASON = 500
+_KEPT = (MANIFEST, PLACES, TOMBSTONE)
+
+
+def check_reason(reason: str) -> str:
+    """A person's reason, as it is kept.
+
+    Raises:
+        InputError: it is empty, too long, or holds control characters.
+    """
+    told = reason.strip()
+    if not told or len(told) > LONGEST_REASON or not told.isprintable():
+        raise InputError(f"a reason is one line of 1 to {LONGEST_REASON} letters without control characters")
+    return told
+
+
+def newest_instead(folder: Path) -> Path | None:
+    """The newest release that is not yanked, this one aside; None where there is none."""
+    others = [one for one in release_folders(folder.parent) if one != folder and tombstone_of(one) is None]
+    return others[-1] if others else None
+
+
+def yank_release(folder: Path, reason: str) -> Tombstone:
+    """Withdraw a release; one that is yanked already keeps its reason, and what is left of it goes.
+
+    The pointer moves first, so that who reads the latest never meets a yanked one.
+
+    Raises:
+        InputError: the reason cannot be kept.
+        ReleaseError: there is no such release, or somebody else changes the releases.
+        StorageError: something cannot be written or deleted.
+    """
+    told = check_reason(reason)
+    check_release(folder)
+    with alone(folder.parent):
+        stone = tombstone_of(folder) or Tombstone(
+            version=int(folder.name), reason=told, rows=sum(manifest_of(folder).splits.values())
+        )
+        latest = latest_release(folder.parent)
+        if latest is not None and latest.name == folder.name:
+            _point_elsewhere(folder)
+        write_bytes(folder / TOMBSTONE, stone.model_dump_json(indent=1).encode() + b"\n")
+        for path in sorted(folder.iterdir()):
+            if path.name not in _KEPT:
+                _delete(path)
+    return stone
+
+
+def check_release(folder: Path) -> None:
+    """Hold a path to being that of a release in its place.
+
+    Raises:
+        ReleaseError: it is none.
+    """
+    if manifest_of(folder).version != (int(folder.name) if folder.name.isdecimal() else None):
+        raise ReleaseError(f"{folder} is no release in its place; name one as OUT/releases/N")
+
+
+def _point_elsewhere(folder: Path) -> None:
+    newest = newest_instead(folder)
+    if newest is not None:
+        point_to(folder.parent, int(newest.name))
+    else:
+        _delete(folder.parent / LATEST)
+
+
+def _delete(path: Path) -> None:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except OSError as error:
+        raise StorageError(
+            f"cannot delete {path}: {error.strerror or error}; give this user the right, then run again"
+        ) from error
+
+
+def released_places(releases: Path) -> pl.DataFrame:
+    """Which contents the releases that are not yanked hold, and where they were: as `known_places`."""
+    ids = pl.col("content_sha256").str.slice(0, 32).alias("document_id")
+    found = (
+        pl.scan_parquet(one / SOURCES).select("content_sha256", ids, "batch", "path").collect()
+        for one in _open_releases(releases)
+        if (one / SOURCES).is_file()
+    )
+    return pl.concat([KNOWN_PLACES.to_frame(), *found]).unique()
+
+
+def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
+    """How many rows of each release rest on these contents; of those that may hold a passage of them.
+
+    Args:
+        releases: their folder; yanked ones are not looked at.
+        contents: hashes of documents.
+        batches: that hold them: a release of one of these may show a passage beside a proof.
+    """
+    counts = {}
+    for folder in _open_releases(releases):
+        sources = (
+            pl.scan_parquet(folder / SOURCES)
+            if (folder / SOURCES).is_file()
+            else KNOWN_PLACES.to_frame().lazy()
+        )
+        held = sources.filter(pl.col("content_sha256").is_in(contents)).select(pl.len()).collect().item()
+        rows = sum(_rows_with(path, contents) for path in sorted((folder / DATA).glob("*.parquet")))
+        if held or rows or not manifest_of(folder).batches.keys().isdisjoint(batches):
+            counts[int(folder.name)] = rows
+    return counts
+
+
+def _rows_with(path: Path, contents: list[str]) -> int:
+    rows = pl.scan_parquet(path)
+    fields = rows.collect_schema()
+    proved = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
+    rests_on = pl.col("documents") if "documents" in fields else proved
+    found = rests_on.list.eval(pl.element().is_in(contents)).list.any()
+    return int(rows.filter(found.fill_null(value=False)).select(pl.len()).collect().item())
+
+
+def _open_releases(releases: Path) -> list[Path]:
+    return [one for one in release_folders(releases) if tombstone_of(one) is None]

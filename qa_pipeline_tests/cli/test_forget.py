@@ -1,0 +1,64 @@
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.cli.common import BAD_INPUT, OK
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.maintenance import size, versions_of
+from qa_pipeline.storage import Layout
+from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    walked = new_workspace(tmp_path, monkeypatch)
+    walked.write({"one/guide.md": GUIDE, "one/other.md": "# Other\n\nThe pump runs at 40 bar at most.\n"})
+    walked.run()
+    return walked
+
+
+def replies_of(workspace: Workspace) -> int:
+    with closing(Database(Layout(workspace.out).replies)) as database:
+        return sum(share.rows for share in size(database).shares)
+
+
+def test_replies_about_a_document_and_its_earlier_versions_are_deleted(workspace: Workspace) -> None:
+    first = replies_of(workspace)
+    workspace.write({"one/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
+    workspace.run()
+    assert replies_of(workspace) > first
+    assert invoke("forget", "guide.md", "--out", workspace.out, "--yes").code == OK
+    assert 0 < replies_of(workspace) < first
+    invoke("forget", "one/other.md", "--out", workspace.out, "--yes")
+    assert replies_of(workspace) == 0
+    with closing(Database(Layout(workspace.out).replies)) as database:
+        assert versions_of(database, "guide.md") == []
+
+
+def test_replies_about_a_document_that_no_table_has_any_more_are_deleted(workspace: Workspace) -> None:
+    (workspace.corpus / "one" / "guide.md").unlink()
+    workspace.run()
+    before = replies_of(workspace)
+    ran = invoke("forget", "one/guide.md", "--out", workspace.out, "--yes", "--json")
+    assert (ran.code, json.loads(ran.stdout)["documents"]) == (OK, [])
+    assert json.loads(ran.stdout)["replies"] == before - replies_of(workspace) > 0
+
+
+def test_a_document_nobody_knows_is_reported_with_names_like_it(workspace: Workspace) -> None:
+    ran = invoke("forget", "giude.md", "--out", workspace.out, "--yes")
+    assert (ran.code, "no document is called 'giude.md'; did you mean guide.md" in ran.stderr) == (
+        BAD_INPUT,
+        True,
+    )
+    ran = invoke("forget", "x", "--out", workspace.out / "none")
+    assert (ran.code, "no document is called 'x'; give a path" in ran.stderr) == (BAD_INPUT, True)
+    assert not (workspace.out / "none").exists()
+
+
+def test_a_folder_without_stored_replies_can_forget_too(workspace: Workspace) -> None:
+    Layout(workspace.out).replies.unlink()
+    ran = invoke("forget", "guide.md", "--out", workspace.out, "--yes")
+    assert (ran.code, "0 replies" in ran.stdout) == (OK, True)
+    assert "guide.md" not in set(workspace.table("documents", "one")["path"])

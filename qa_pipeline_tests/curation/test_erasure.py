@@ -1,0 +1,410 @@
+import io
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.curation import forgetting
+from qa_pipeline.curation.decisions import add_decisions, read_decisions
+from qa_pipeline.curation.erasure import (
+    MENDED,
+    OTHER_IDS,
+    REPEATED_FORGOTTEN,
+    kind_of,
+    mended,
+    words_of,
+)
+from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.curation.training import marked_passage
+from qa_pipeline.records import passages_by_id
+from qa_pipeline.storage import Layout, write_bytes
+from qa_pipeline.table_schema import Column, Table
+from qa_pipeline.tables import DOCUMENTS, STORED
+from qa_pipeline_tests.end_to_end import Workspace, invoke
+from qa_pipeline_tests.publishing.plants import guide
+
+FORGOTTEN = "b0/pbrt.md"
+SECRET = "A pbrt valve is a part that takes 3 bar in the pbrt plant."
+DECIDED = {True: "pbrt.md", False: "pigments.md"}
+SHARED = "Every plant of the company is inspected by an engineer once a year."
+
+
+COLOURS = "# Pigments\n\n" + "\n".join(
+    f"## Crimson {one}\n\nCrimson {one} is a mineral that painters of {one} grind for {n + 2} hours.\n"
+    for n, one in enumerate(("lake", "ochre", "umber", "sienna", "vermilion", "madder", "cochineal"))
+)
+"""A document so unlike the others that its questions are shown none of them."""
+
+
+def leaves(frame: pl.DataFrame) -> Iterator[tuple[str, pl.Series]]:
+    """Every string of a frame, by the name of the column or field that holds it."""
+
+    def below(name: str, values: pl.Series) -> Iterator[tuple[str, pl.Series]]:
+        if isinstance(values.dtype, pl.List):
+            yield from below(name, values.explode())
+        elif isinstance(values.dtype, pl.Struct):
+            for one in values.struct.fields:
+                yield from below(one, values.struct.field(one))
+        elif values.dtype == pl.String():
+            yield name, values.drop_nulls()
+
+    for name in frame.columns:
+        yield from below(name, frame[name])
+
+
+def holding(out: Path, words: str) -> list[str]:
+    """The files below a folder that hold these words, releases aside; tables and stores unpacked."""
+    found = []
+    for path in out.rglob("*"):
+        if not path.is_file() or "releases" in path.parts:
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".parquet":
+            texts = leaves(pl.read_parquet(io.BytesIO(content)))
+            content += "\n".join(text for _, part in texts for text in part).encode()
+        if words.encode() in b" ".join(content.split()):
+            found.append(path.relative_to(out).as_posix())
+    return sorted(found)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Two batches that share a document; pairs of others were shown it, and people decided about some."""
+    folder = tmp_path_factory.mktemp("erasure")
+    made = Workspace(folder / "corpus", folder / "out")
+    names = ["part", "pbrt", "pcrt", "pdrt"]
+    files: dict[str, str | bytes] = {f"b0/{name}.md": f"{guide(name)}\n{SHARED}\n" for name in names}
+    files |= {"b1/copy of it.md": files[FORGOTTEN], "b1/pert.md": guide("pert"), "b2/pfrt.md": guide("pfrt")}
+    made.write(files | {"b0/pigments.md": COLOURS})
+    assert made.run().code == OK
+    record(made)
+    assert made.run().code == OK
+    assert invoke("release", "--out", made.out).code == OK
+    return made
+
+
+def record(made: Workspace) -> None:
+    lines = (made.out / "exports" / "passed" / "b0.jsonl").read_text().splitlines()
+    told = [row for row in map(json.loads, lines) if row["evidence"]]
+    rows = [
+        {
+            "pair_id": row["pair_id"],
+            "content_sha256": row["content_sha256"],
+            "decision": "rejected",
+            "who": "me",
+            "why": SECRET if theirs else "no",
+        }
+        for theirs in (True, False)
+        for row in [row for row in told if row["evidence"][0]["path"] == DECIDED[theirs]][:2]
+    ]
+    file = made.out.parent / "decided.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    ran = invoke("decide", file, "--out", made.out)
+    assert ran.code == OK, ran.stderr
+
+
+@pytest.fixture
+def copied(made: Workspace, tmp_path: Path) -> Workspace:
+    shutil.copytree(made.corpus, tmp_path / "corpus")
+    shutil.copytree(made.out, tmp_path / "out")
+    for origin in (tmp_path / "out" / "origins").iterdir():
+        origin.write_text(str(tmp_path / "corpus"))
+    return Workspace(tmp_path / "corpus", tmp_path / "out")
+
+
+def forget(workspace: Workspace, name: str = FORGOTTEN, *options: str) -> dict[str, Any]:
+    ran = invoke("forget", name, "--out", workspace.out, "--json", *(options or ("--yes",)))
+    assert ran.code == OK, ran.stderr
+    said: dict[str, Any] = json.loads(ran.stdout)
+    return said
+
+
+def ids_of(workspace: Workspace, batch: str, path: str) -> dict[str, set[str]]:
+    """Ids of a document, its chunks, and the pairs and questions that were shown one of them."""
+    documents, chunks = workspace.table("documents", batch), workspace.table("chunks", batch)
+    own = documents.filter(pl.col("path") == path)
+    held = set(chunks.join(own, on="document_id", how="semi")["chunk_id"])
+    shown, asked = (
+        pl.col(name).list.eval(pl.element().is_in(list(held))).list.any()
+        for name in ("passage_ids", "target_chunk_ids")
+    )
+    return {
+        "document": {*own["document_id"], *own["content_sha256"]},
+        "chunk": held,
+        "pair": set(workspace.table("pairs", batch).filter(shown)["pair_id"]),
+        "question": set(workspace.table("questions", batch).filter(shown | asked)["question_id"]),
+    }
+
+
+def identifying(table: Table) -> set[str]:
+    """Names of columns and fields that look as if they held ids."""
+    looks = re.compile(r"(_ids?|_sha256|_of|_group|_key|_from|_by)$")
+    fields = {name for name, _ in leaves(table.empty())}
+    return {name for name in {*table.schema, *fields} if looks.search(name)}
+
+
+NO_IDS = frozenset({"parsed_by", "split_by", "decided_by", "guarded_by", "request_key", "rewritten_from"})
+
+
+@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: str(table.name))
+def test_every_column_that_holds_ids_is_known_to_the_rule(table: Table) -> None:
+    unknown = {name for name in identifying(table) if kind_of(name) is None} - MENDED - OTHER_IDS - NO_IDS
+    assert unknown == set()
+
+
+def test_a_column_the_rule_does_not_know_is_found() -> None:
+    table = Table("t", "", (), (*STORED["links"].columns, Column("seen_of", pl.String(), "")))
+    assert identifying(table) == {"chunk_id", "other_chunk_id", "seen_of"}
+    assert kind_of("seen_of") is None
+
+
+def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspace) -> None:
+    assert len(holding(copied.out, SECRET)) > 10
+    gone = [ids_of(copied, "b0", "pbrt.md"), ids_of(copied, "b1", "copy of it.md")]
+    assert all(gone[0].values())
+    said = forget(copied)
+    assert said["documents"] == ["b0/pbrt.md", "b1/copy of it.md"]
+    assert set(said["rows"]) == {"b0", "b1"}
+    assert holding(copied.out, SECRET) == []
+    for batch, ids in zip(("b0", "b1"), gone, strict=True):
+        named = set().union(*ids.values())
+        for name, table in STORED.items():
+            strings = [part for _, part in leaves(copied.table(name, batch))]
+            left = pl.concat([pl.Series([], dtype=pl.String()), *strings])
+            assert not named & set(left), (batch, table.name)
+        index = (copied.out / "indexes" / f"{batch}.faiss").read_bytes()
+        assert not [one for one in ids["chunk"] if one.encode() in index]
+    assert not list(copied.out.rglob(".*.tmp"))
+    assert not Layout(copied.out).forgetting.exists()
+
+
+def test_rows_of_other_documents_are_what_they_were(copied: Workspace, made: Workspace) -> None:
+    gone = ids_of(copied, "b0", "pbrt.md")
+    forget(copied)
+    assert copied.contents("b2") == made.contents("b2")
+    for name in ("documents", "chunks", "embeddings", "questions", "pairs", "claims", "claim_verdicts",
+                 "assessments", "round_trips", "refusals"):  # fmt: skip
+        before, after = (one.table(name, "b0") for one in (made, copied))
+        known = "document_id" if name == "documents" else STORED[name].key[0]
+        named = gone["document"] | gone["chunk"] | gone["question"] | gone["pair"]
+        about = [
+            one for one in ("document_id", "chunk_id", "question_id", "pair_id") if one in before.columns
+        ]
+        others = before.filter(~pl.any_horizontal(pl.col(about).is_in(list(named)).fill_null(value=False)))
+        lost = others.join(after, on=known, how="anti")
+        assert lost.is_empty(), (name, lost)
+        assert after.join(others, on=known, how="semi").equals(
+            others.join(after, on=known, how="semi").select(after.columns)
+        )
+    assert copied.table("pairs", "b0").height > 0
+    assert copied.table("chunks", "b0").height == made.table("chunks", "b0").height - len(gone["chunk"])
+
+
+def test_the_laws_hold_over_what_is_left(copied: Workspace) -> None:
+    forget(copied)
+    for batch in ("b0", "b1"):
+        pairs, verdicts = copied.table("pairs", batch), copied.table("verdicts", batch)
+        assert sorted(pairs["pair_id"]) == sorted(verdicts["pair_id"])
+        kept = verdicts["duplicate_of"].drop_nulls()
+        assert set(kept) <= set(verdicts["pair_id"])
+        examples = copied.table("training_examples", batch)
+        accepted = verdicts.filter(pl.col("verdict") == "accepted")
+        assert set(examples["pair_id"]) <= set(accepted["pair_id"])
+        chunks = set(copied.table("chunks", batch)["chunk_id"])
+        for name in STORED:
+            for column, values in leaves(copied.table(name, batch)):
+                if kind_of(column) == "chunk":
+                    assert set(values) <= chunks, (name, column)
+    assert invoke("status", "--out", copied.out).code == OK
+    ran = invoke("release", "--out", copied.out, "--json")
+    assert ran.code == OK, ran.stderr
+    assert json.loads(ran.stdout)["version"] == 2
+    assert invoke("verify", copied.out / "releases").code == OK
+    sources = pl.read_parquet(copied.out / "releases" / "2" / "sources.parquet")
+    assert not {"pbrt.md", "copy of it.md"} & set(sources["path"])
+
+
+def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: Workspace) -> None:
+    forget(copied)
+    assert copied.run().code == OK
+    assert holding(copied.out, SECRET) == []
+    row = copied.table("documents", "b1").filter(pl.col("path") == "copy of it.md").row(0, named=True)
+    assert (row["status"], row["reason"], row["text"]) == ("failed", "forgotten", None)
+    for file in ("b0/pbrt.md", "b1/copy of it.md"):
+        (copied.corpus / file).unlink()
+    assert copied.run().code == OK
+    assert "pbrt.md" not in set(copied.table("documents", "b0")["path"])
+
+
+def test_forgetting_ends_the_same_wherever_it_was_killed(
+    copied: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untouched = Path(shutil.copytree(copied.out, tmp_path / "untouched"))
+    forget(copied)
+    whole = copied.contents()
+    remove = forgetting._remove
+    steps = 0
+
+    def counted(work: Any) -> Any:
+        def step(*arguments: Any) -> None:
+            nonlocal steps
+            work(*arguments)
+            steps -= 1
+            if steps == 0:
+                raise KeyboardInterrupt
+
+        return step
+
+    monkeypatch.setattr(forgetting, "write_bytes", counted(write_bytes))
+    monkeypatch.setattr(forgetting, "_remove", counted(remove))
+    tried = 0
+    while True:
+        tried += 2
+        shutil.rmtree(copied.out)
+        shutil.copytree(untouched, copied.out)
+        steps = tried
+        killed = invoke("forget", FORGOTTEN, "--out", copied.out, "--yes").code != OK
+        steps = -1
+        if not killed:
+            break
+        assert forgotten_documents(Layout(copied.out))
+        forget(copied)
+        assert copied.contents() == whole, tried
+        assert holding(copied.out, SECRET) == []
+    assert tried > 30  # every second step: two are alike
+
+
+def test_without_yes_nothing_is_changed(copied: Workspace) -> None:
+    before = copied.contents()
+    assert not forget(copied, FORGOTTEN, "--dry-run", "--yes")["done"]
+    ran = invoke("forget", FORGOTTEN, "--out", copied.out)
+    assert "Nothing is changed; add --yes to do it" in ran.stdout
+    assert copied.contents() == before
+
+
+def test_a_document_is_named_by_path_id_or_hash_and_only_if_one_is_meant(copied: Workspace) -> None:
+    row = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md").row(0, named=True)
+    for name in ("pbrt.md", "b1/copy of it.md", row["document_id"], row["content_sha256"][:8]):
+        assert forget(copied, name, "--dry-run")["documents"] == ["b0/pbrt.md", "b1/copy of it.md"]
+    ran = invoke("forget", "pbrtt.md", "--out", copied.out)
+    assert ran.code == BAD_INPUT
+    assert "no document is called 'pbrtt.md'; did you mean" in ran.stderr
+    assert "pbrt.md" in ran.stderr
+    copied.write({"b1/pcrt.md": "# Another\n\nIt has the path of one of b0.\n"})
+    copied.run("--batch", "b1")
+    ran = invoke("forget", "pcrt.md", "--out", copied.out)
+    assert (ran.code, "2 documents are called 'pcrt.md': b0/pcrt.md, b1/pcrt.md" in ran.stderr) == (
+        BAD_INPUT,
+        True,
+    )
+
+
+def test_releases_that_hold_it_and_files_that_are_still_there_are_named(copied: Workspace) -> None:
+    ran = invoke("forget", FORGOTTEN, "--out", copied.out)
+    assert f"qa-pipeline yank {copied.out}/releases/1 --reason" in ran.stdout
+    assert f"The file is still there: {copied.corpus}/b0/pbrt.md" in ran.stdout
+    (copied.corpus / "b0/pbrt.md").write_text("# Another text\n")
+    said = forget(copied)
+    assert said["still_in_corpus"] == [f"{copied.corpus}/b1/copy of it.md"]
+    assert list(said["releases"]) == ["1"]
+
+
+def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
+    shutil.rmtree(copied.corpus / "b1")
+    copied.run()
+    assert [one for one in holding(copied.out, SECRET) if one.startswith("withdrawn/b1/")]
+    forget(copied)
+    assert holding(copied.out, SECRET) == []
+    pert = "A pert valve is a part that takes 3 bar in the pert plant."
+    assert "withdrawn/b1/tables/documents/b1.parquet" in holding(copied.out, pert)
+
+
+def test_an_earlier_version_that_only_a_release_has_is_forgotten_with_it(copied: Workspace) -> None:
+    old = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md")["content_sha256"].item()
+    copied.write({FORGOTTEN: guide("pbrt", ("boiler",))})
+    assert copied.run("--batch", "b0").code in (OK, FAILED)
+    said = forget(copied)
+    assert old in said["contents"]
+    assert len(said["contents"]) == 2
+    assert said["unlinked_decisions"]["b0"] >= 2
+    assert holding(copied.out, SECRET) == ["decisions/b0.jsonl", "tables/decisions/b0.parquet"]
+
+
+def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:
+    Layout(copied.out).forgotten.write_text("{")
+    ran = copied.run()
+    assert (ran.code, "forgotten.jsonl is damaged" in ran.stdout + ran.stderr) == (FAILED, True)
+
+
+def test_no_release_holds_a_forgotten_document_even_where_tables_still_do(copied: Workspace) -> None:
+    row = copied.table("documents", "b0").filter(pl.col("path") == "pbrt.md").row(0, named=True)
+    line = json.dumps({"content_sha256": row["content_sha256"]})
+    Layout(copied.out).forgotten.write_text(f"{line}\n")
+    said = json.loads(invoke("release", "--out", copied.out, "--json").stdout)
+    assert said["rows_left_out"]["forgotten"] > 0
+    release = copied.out / "releases" / "2"
+    left_out = pl.read_parquet(release / "left_out.parquet").filter(pl.col("reason") == "forgotten")
+    rows = pl.concat(pl.read_parquet(path) for path in (release / "data").iterdir())
+    assert rows.join(left_out, on="pair_id", how="semi").is_empty()
+    proved = rows.select(pl.col("evidence").explode().struct.field("content_sha256")).to_series()
+    assert row["content_sha256"] not in {
+        *proved,
+        *pl.read_parquet(release / "sources.parquet")["content_sha256"],
+    }
+    assert invoke("verify", release).code == OK
+
+
+def test_a_pair_whose_kept_twin_is_gone_awaits_the_next_run(made: Workspace) -> None:
+    verdicts, twins = made.table("verdicts", "b0"), made.table("twins", "b0")
+    first, second, third = twins["pair_id"].sort().head(3)
+    repeats = pl.when(pl.col("pair_id") == second).then(pl.lit(first)).otherwise("duplicate_of")
+    told = verdicts.with_columns(duplicate_of=repeats).filter(pl.col("pair_id") != first)
+    gone = {"pair": {first}}
+    said = words_of(DOCUMENTS.empty(), STORED["chunks"].empty(), ())
+    after = mended(STORED["verdicts"], told, gone, said, ())
+    row = after.filter(pl.col("pair_id") == second).row(0, named=True)
+    assert (row["verdict"], row["reason"], row["duplicate_of"]) == ("needs_review", REPEATED_FORGOTTEN, None)
+    others = pl.col("pair_id") != second
+    assert after.filter(others).equals(told.filter(others))
+    near = [{"pair_id": first, "similarity": 0.9}, {"pair_id": third, "similarity": 0.8}]
+    grouped = twins.filter(pl.col("pair_id").is_in([second, third])).with_columns(
+        exact_group=pl.lit(first), similar=pl.Series([near, near], dtype=twins.schema["similar"])
+    )
+    left = mended(STORED["twins"], grouped, gone, said, ())
+    assert left["exact_group"].to_list() == [second, second]
+    assert left["similar"].to_list() == [near[1:], near[1:]]
+
+
+def test_an_example_that_shows_it_as_a_distractor_loses_that_layout_alone(made: Workspace) -> None:
+    documents, chunks = made.table("documents", "b0"), made.table("chunks", "b0")
+    row = documents.filter(pl.col("path") == "pbrt.md").row(0, named=True)
+    theirs = chunks.filter(pl.col("document_id") == row["document_id"])
+    shown = marked_passage(3, next(iter(passages_by_id(theirs).values())))
+    messages = [{"role": "user", "content": f"[1] Another\nText.\n\n{shown}\n\nWhat is it?"}]
+    examples = made.table("training_examples", "b2")
+    dtype = examples.schema["messages_with_distractors"]
+    first = examples.head(1).with_columns(messages_with_distractors=pl.Series([messages], dtype=dtype))
+    told = pl.concat([first, examples.slice(1)])
+    said = words_of(documents, chunks, {row["content_sha256"]})
+    after = mended(STORED["training_examples"], told, {}, said, ())
+    assert after["messages_with_distractors"].is_null().to_list()[:2] == [True, False]
+    counts = after["tokens"].struct.field("with_distractors")
+    assert counts.is_null().to_list()[:2] == [True, False]
+    rest = pl.exclude("messages_with_distractors", "tokens")
+    assert after.select(rest).equals(told.select(rest))
+    assert after["tokens"].struct.field("with_context").equals(told["tokens"].struct.field("with_context"))
+
+
+def test_decisions_that_are_left_keep_their_order_and_later_ones_come_after_them(copied: Workspace) -> None:
+    forget(copied)
+    path = Layout(copied.out).decisions("b0")
+    left = read_decisions(path)
+    assert left["sequence"].to_list() == [2, 3]
+    add_decisions(path, [left.row(0, named=True) | {"decision_id": "another"}])
+    assert read_decisions(path)["sequence"].to_list() == [2, 3, 4]
