@@ -13,6 +13,8 @@ from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS
 
 LAYOUT = "with_distractors"
+_BEGINNING = 80
+"""Characters by which a passage is known; who is taken for another is only drawn again."""
 _MESSAGES = MESSAGE_COLUMNS[LAYOUT]
 _INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "round_trips", "documents")
 
@@ -43,9 +45,9 @@ def of_own_split(
     parts = []
     for (split,), own in rows.partition_by("split", as_dict=True, maintain_order=True).items():
         foreign = (pl.col("placed") != split).fill_null(value=False)
-        texts = tables["chunks"].filter(foreign)["text"].unique().implode()
-        held = pl.element().struct.field("content").str.contains_any(texts)
-        shown = pl.col(_MESSAGES).list.eval(held).list.any()
+        beginnings = tables["chunks"].filter(foreign)["text"].str.slice(0, _BEGINNING).unique().implode()
+        asked = pl.col(_MESSAGES).list.get(1).struct.field("content")
+        shown = asked.str.contains_any(beginnings)
         touched = own.filter(shown.fill_null(value=False)).select("pair_id")
         if touched.is_empty():  # as where nothing stands in another split
             parts.append(own)
