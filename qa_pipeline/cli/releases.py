@@ -127,19 +127,25 @@ def diff(
     after: Annotated[Path, typer.Argument(help="A later one, or the folder of releases: its latest.")],
     table: Annotated[Path | None, typer.Option(help="Parquet file to write the rows to.")] = None,
     page: Annotated[Path | None, typer.Option(help="Markdown file to write them to.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Output folder, whose verdicts say why rows are no longer accepted."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show which rows a later release added, retired and why, or moved to another split (none should be)."""
     import polars as pl
 
     from qa_pipeline.cli.console import print_document, print_line, show_frame
-    from qa_pipeline.publishing.differences import compare_releases, differences_page
+    from qa_pipeline.publishing.differences import compare_releases, differences_page, with_verdicts
     from qa_pipeline.publishing.loading import release_folder
-    from qa_pipeline.storage import write_bytes, write_frame
+    from qa_pipeline.storage import Layout, write_bytes, write_frame
 
     with errors_as_exit_codes():
         old, new = release_folder(before), release_folder(after)
         rows = compare_releases(old, new)
+        if out is not None:
+            rows = with_verdicts(rows, Layout(out))
         counts = (
             rows.group_by("change", "batch", "reason").agg(rows=pl.len()).sort("change", "batch", "reason")
         )

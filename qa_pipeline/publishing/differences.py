@@ -6,6 +6,8 @@ import polars as pl
 
 from qa_pipeline.publishing.card import markdown_table
 from qa_pipeline.publishing.manifest import DATA, LEFT_OUT, Manifest, read_manifest
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.tables import VERDICTS
 
 DIFFERENCES = pl.Schema(
     {
@@ -14,7 +16,7 @@ DIFFERENCES = pl.Schema(
     }
 )
 MOST_ROWS = 200
-GONE, BATCH_LEFT_OUT = "no_longer_accepted", "batch_left_out"
+GONE, BATCH_LEFT_OUT, NOT_MADE = "no_longer_accepted", "batch_left_out", "no_longer_made"
 
 
 def compare_releases(before: Path, after: Path) -> pl.DataFrame:
@@ -60,6 +62,37 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
         .filter(pl.col("change").is_not_null())
         .sort("change", "batch", "pair_id")
         .cast(DIFFERENCES)
+    )
+
+
+def with_verdicts(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """The rows with their present verdict for a reason, where they are no longer accepted.
+
+    Args:
+        rows: as `compare_releases` gives them.
+        layout: the output folder that the releases were made from. A pair that its batch does not make any
+            more is `NOT_MADE`; of a batch without verdicts nothing more is known.
+
+    Raises:
+        TableError: verdicts of a batch cannot be read.
+    """
+    lost = rows.filter(pl.col("reason") == GONE)
+    held = [
+        read_table(path, VERDICTS).select(
+            "pair_id", "batch", now=pl.concat_str("verdict", "reason", separator=": ", ignore_nulls=True)
+        )
+        for batch in sorted(set(lost["batch"]))
+        if (path := layout.table(VERDICTS.name, batch)).is_file()
+    ]
+    if not held:
+        return rows
+    verdicts = pl.concat(held)
+    known = pl.col("batch").is_in(verdicts["batch"].unique().implode())
+    now = pl.when(known).then(pl.col("now").fill_null(NOT_MADE)).otherwise("reason")
+    return (
+        rows.join(verdicts.drop("batch"), on="pair_id", how="left", maintain_order="left")
+        .with_columns(reason=pl.when(pl.col("reason") == GONE).then(now).otherwise("reason"))
+        .drop("now")
     )
 
 

@@ -5,7 +5,16 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
-from qa_pipeline.publishing.differences import MOST_ROWS, compare_releases, differences_page
+from qa_pipeline.publishing.differences import (
+    GONE,
+    MOST_ROWS,
+    NOT_MADE,
+    compare_releases,
+    differences_page,
+    with_verdicts,
+)
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.tables import VERDICTS
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 
@@ -68,6 +77,21 @@ def test_the_page_counts_and_lists_the_rows_and_no_question_makes_markup(two: Pa
     many = pl.concat([rows.head(1)] * (MOST_ROWS + 3))
     assert "3 more rows are not shown" in differences_page(many, "1", "2")
     assert "the same rows" in differences_page(rows.clear(), "1", "2")
+
+
+def test_the_verdicts_of_the_output_folder_say_why_a_row_is_no_longer_accepted(two: Path) -> None:
+    rows = compare_releases(two / "1", two / "2")
+    layout = Layout(two.parent)
+    lost = rows.filter(pl.col("reason") == GONE)
+    assert set(with_verdicts(rows, layout).join(lost, on="pair_id", how="semi")["reason"]) == {NOT_MADE}
+    others = rows.filter(pl.col("reason").ne_missing(GONE))
+    assert with_verdicts(others, layout).equals(others)
+    decided = read_table(layout.table("verdicts", "b0"), VERDICTS).row(0, named=True)
+    changed = lost.head(1).with_columns(pair_id=pl.lit(decided["pair_id"]))
+    assert with_verdicts(changed, layout)["reason"].to_list() == ["accepted: unjudged"]
+    assert with_verdicts(lost, Layout(two / "nowhere")).equals(lost)
+    ran = invoke("diff", two / "1", two, "--out", two.parent)
+    assert (ran.code, NOT_MADE in ran.stdout) == (OK, True)
 
 
 def test_what_is_no_release_is_named(two: Path, tmp_path: Path) -> None:
