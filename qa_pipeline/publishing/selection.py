@@ -132,11 +132,20 @@ def select_rows(found: Candidates, before: Earlier, settings: ReleaseSettings) -
         found.joins,
         [settings.splits.get(name, 0.0) for name in names],
         strata,
+        _placed_before(found.joins, before, names),
     )
     reason[(split == NOWHERE) & (reason == 0)] = REASONS.index(JOINS_SPLITS)
     kept = reason == REASONS.index(KEPT)
     beside = _beside(groups_of(found.joins), _key_parts(found, before, names, kept), split)
     return Selection(names, split, reason, instead, beside)
+
+
+def _placed_before(joins: pl.DataFrame, before: Earlier, names: Sequence[str]) -> pl.DataFrame:
+    """Where the release before has the documents that are nearly the same as another: key, known."""
+    keys = groups_of(joins).select("key")
+    places = ranges(rows_of(before.keys)) if before.keys else []
+    found = [_known(before, *place, names).join(keys, on="key", how="semi") for place in places]
+    return pl.concat([PART.to_frame().select("key", "known"), *found])
 
 
 def _beside(groups: pl.DataFrame, parts: Iterator[pl.DataFrame], split: npt.NDArray[np.int8]) -> pl.DataFrame:

@@ -32,6 +32,7 @@ def assign_splits(
     joins: pl.DataFrame,
     shares: Sequence[float],
     strata: npt.NDArray[np.int32] | None = None,
+    elsewhere: pl.DataFrame | None = None,
 ) -> Splits:
     """Give each row its split.
 
@@ -43,6 +44,7 @@ def assign_splits(
         shares: share of each split among the components, relative to each other; 0 for one that gets none.
         strata: number of the stratum of each row, whose shares are to be the same in each split, as far as
             components allow.
+        elsewhere: key and known of joined keys that no row has now, and that an earlier release placed.
 
     Returns:
         For each row the number of its split or `NOWHERE`, which is also that of a row without a key. No key,
@@ -76,6 +78,10 @@ def assign_splits(
     np.minimum.at(anchor, labels, least)
     known_to = np.zeros(len(names), dtype=np.uint64)
     np.bitwise_or.at(known_to, labels, own)
+    if elsewhere is not None:
+        first_rows = beside.group_by("group").agg(pl.col("row").min())
+        told = elsewhere.join(groups, on="key").join(first_rows, on="group")
+        np.bitwise_or.at(known_to, labels[told["row"].to_numpy()], _bit(told["known"].to_numpy()))
     drawn = _drawn(anchor, shares)
     if strata is not None:
         _balance(drawn, labels, keyed, known_to, anchor, shares, strata)

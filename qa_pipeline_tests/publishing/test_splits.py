@@ -115,6 +115,16 @@ def test_of_documents_that_are_joined_later_those_to_train_on_go() -> None:
     assert assigned(rows, {(1, 2)}, {1: 0, 2: 1, 3: 0}) == {"a": NOWHERE, "b": 1, "c": 0}
 
 
+@pytest.mark.parametrize("split", [0, 1])
+def test_what_is_nearly_the_same_as_a_document_without_rows_goes_where_that_was(split: int) -> None:
+    part = pl.DataFrame([(0, 5, UNKNOWN), (1, 6, UNKNOWN)], PART, orient="row")
+    joins = pl.DataFrame([(5, 4)], JOINS, orient="row")
+    placed = pl.DataFrame({"key": [4], "known": [split]}, {"key": pl.UInt64(), "known": pl.Int8()})
+    free = assign_splits(2, [part], joins, EVEN)
+    found = assign_splits(2, [part], joins, EVEN, elsewhere=placed)
+    assert found.tolist() == [split, free[1]]
+
+
 def test_many_components_come_out_in_the_shares_and_one_of_share_0_gets_none() -> None:
     rows = {f"p{n}": {n * 7919} for n in range(4000)}
     splits = list(assigned(rows, shares=(*SHARES, 0.0)).values())
