@@ -120,7 +120,7 @@ def _blank() -> "MinHash":
 def _bands(threshold: float) -> tuple[int, int]:
     """How many bands of how many values find candidates: as many values as keep misses at `_MISSES`."""
     found = (_PERMUTATIONS, 1)
-    for values in range(2, _PERMUTATIONS + 1):
+    for values in range(2, _PERMUTATIONS // 2 + 1):  # MinHashLSH takes no fewer than two bands
         bands = _PERMUTATIONS // values
         if (1 - threshold**values) ** bands > _MISSES:
             break
