@@ -6,7 +6,7 @@ import io
 import os
 import unicodedata
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,6 +174,15 @@ def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.Dat
     with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
         yield append
         flush()
+
+
+def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """The row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as opened:
+        for number in range(opened.num_row_groups):
+            yield pl.DataFrame(pl.from_arrow(opened.read_row_group(number, columns=columns)))
 
 
 def frame_hash(frame: pl.DataFrame) -> str:

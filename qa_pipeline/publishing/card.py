@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import yaml
 
 from qa_pipeline.publishing.candidates import RELEASED
@@ -22,6 +21,7 @@ from qa_pipeline.publishing.facts import (
     LENGTHS,
     PAIR_SCORES,
     SHOWN_SOURCES,
+    counted_parts,
     row_facts,
     source_facts,
 )
@@ -94,13 +94,12 @@ def write_card(folder: Path, manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"files": files})
 
 
-def card_problems(folder: Path, manifest: Manifest, rows: pl.LazyFrame) -> Iterator[str]:
+def card_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Where the card is not what facts and manifest make of it, or the facts not what the files hold.
 
     Args:
         folder: of the release.
         manifest: of the release.
-        rows: the rows of all splits.
     """
     try:
         facts = json.loads((folder / FACTS).read_bytes())
@@ -114,7 +113,7 @@ def card_problems(folder: Path, manifest: Manifest, rows: pl.LazyFrame) -> Itera
         return
     if (folder / CARD).read_bytes() != card.encode():
         yield f"{CARD} is not what {FACTS} and the manifest say"
-    sources = pl.scan_parquet(folder / "sources.parquet")
+    rows, sources = counted_parts(folder, manifest.splits)
     yield from _differences("rows", told, row_facts(rows))
     yield from _differences("sources", told_sources, source_facts(sources))
     yield from bound_problems(manifest.certificate)

@@ -5,6 +5,7 @@ from them by `row_facts` and `source_facts`, when it is made and again when it i
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 import polars as pl
 from pydantic import SecretStr
 
+from qa_pipeline.publishing.manifest import DATA, SOURCES
 from qa_pipeline.reporting.costs import cost_summary
 from qa_pipeline.reporting.funnel import masked_counts, yield_funnel
 from qa_pipeline.settings.base import Group
 from qa_pipeline.settings.tree import PROFILES, Settings
+from qa_pipeline.storage import row_groups
 from qa_pipeline.tables import LAYOUTS
 from qa_pipeline.verification.canaries.outcomes import REJECTED
 
@@ -38,6 +41,8 @@ LENGTHS = {
         ("words", pl.col(part).str.count_matches(r"\S+")),
     )
 } | {f"tokens, {one}": pl.col("tokens").struct.field(one) for one in LAYOUTS}
+ROW_COLUMNS = (*_COUNTED, "provenance", "question", "answer", "tokens")
+SOURCE_COLUMNS = ("batch", "path", "content_sha256", "licence", "source_uri")
 _QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
 _MAKERS = (
     ("questions", "questions", "model", "prompt_hash"),
@@ -104,7 +109,7 @@ class CardFacts:
         for name in self._calls:
             self._calls[name] += getattr(summary, name) or 0
 
-    def document(self, rows: pl.LazyFrame, sources: pl.LazyFrame) -> dict[str, Any]:
+    def document(self, rows: Iterable[pl.DataFrame], sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
         """All facts as JSON values.
 
         Args:
@@ -190,11 +195,20 @@ class CardFacts:
         }
 
 
-def row_facts(rows: pl.LazyFrame) -> dict[str, Any]:
+def counted_parts(
+    folder: Path, splits: Iterable[str]
+) -> tuple[Iterator[pl.DataFrame], Iterator[pl.DataFrame]]:
+    """What `row_facts` and `source_facts` count of a release, row group by row group."""
+    files = (folder / DATA / f"{name}.parquet" for name in splits)
+    rows = (part for file in files for part in row_groups(file, ROW_COLUMNS))
+    return rows, row_groups(folder / SOURCES, SOURCE_COLUMNS)
+
+
+def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """What can be counted from the rows alone.
 
     Args:
-        rows: of all splits, with the columns of TRAINING_EXAMPLES.
+        rows: of all splits, part after part, with `ROW_COLUMNS`.
 
     Returns:
         `rows`; counts of the values of each counted column, unknown ones as `unknown`; and quantiles of
@@ -205,19 +219,26 @@ def row_facts(rows: pl.LazyFrame) -> dict[str, Any]:
         name: provenance.field(name) for name in _PROVENANCE
     }
     values = [one.fill_null("unknown") for one in columns.values()] + list(LENGTHS.values())
-    parts = [rows.group_by(one.alias("value")).agg(rows=pl.len()) for one in values]
-    counts = pl.collect_all(parts, engine="streaming")
+    counts = [Counter[Any]() for _ in values]
+    for part in rows:
+        _count_values(part, values, counts)
     texts, lengths = counts[: len(columns)], counts[len(columns) :]
     return {
-        "rows": int(texts[0]["rows"].sum()),
-        **{name: dict(sorted(one.iter_rows())) for name, one in zip(columns, texts, strict=True)},
+        "rows": texts[0].total(),
+        **{name: dict(sorted(one.items())) for name, one in zip(columns, texts, strict=True)},
         "lengths": {name: _quantiles(one) for name, one in zip(LENGTHS, lengths, strict=True)},
     }
 
 
-def _quantiles(counts: pl.DataFrame) -> dict[str, int | None]:
-    """Quantiles of numbers that are given with how often each occurs."""
-    known = counts.drop_nulls("value").sort("value")
+def _count_values(part: pl.DataFrame, values: Iterable[pl.Expr], counts: Iterable[Counter[Any]]) -> None:
+    for value, counted in zip(values, counts, strict=True):
+        counted.update(dict(part.group_by(value.alias("value")).len().iter_rows()))
+
+
+def _quantiles(counts: Counter[int | None]) -> dict[str, int | None]:
+    """Quantiles of numbers that are given with how often each occurs; None is not known."""
+    held = [one for one in counts.items() if one[0] is not None]
+    known = pl.DataFrame(held, dict.fromkeys(("value", "rows"), pl.Int64()), orient="row").sort("value")
     upto = known["rows"].cum_sum()
     every = int(known["rows"].sum())
     found = {"rows": every}
@@ -227,23 +248,22 @@ def _quantiles(counts: pl.DataFrame) -> dict[str, int | None]:
     return {**found, **{name: int(known["value"][upto.search_sorted(one)]) for name, one in ranks.items()}}
 
 
-def source_facts(sources: pl.LazyFrame) -> dict[str, Any]:
+def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """How many documents there are, of which batch and licence, and the first ones by batch and path.
 
     Args:
-        sources: content_sha256, batch, path, source_uri and licence of each document.
+        sources: the documents, part after part, with `SOURCE_COLUMNS`.
     """
-    names = ("batch", "path", "content_sha256", "licence", "source_uri")
-    by = {
-        name: sources.group_by(pl.col(name).fill_null("unknown")).agg(pl.len())
-        for name in ("batch", "licence")
-    }
-    first = sources.select(names).sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
-    batches, licences, shown = pl.collect_all([*by.values(), first], engine="streaming")
+    counts = {name: Counter[str]() for name in ("batch", "licence")}
+    shown = pl.DataFrame(schema=dict.fromkeys(SOURCE_COLUMNS, pl.String()))
+    for part in sources:
+        _count_values(part, [pl.col(name).fill_null("unknown") for name in counts], counts.values())
+        together = pl.concat([shown, part.select(SOURCE_COLUMNS)])
+        shown = together.sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
     return {
-        "documents": int(batches["len"].sum()),
-        "batches": dict(sorted(batches.iter_rows())),
-        "licences": dict(sorted(licences.iter_rows())),
+        "documents": counts["batch"].total(),
+        "batches": dict(sorted(counts["batch"].items())),
+        "licences": dict(sorted(counts["licence"].items())),
         "first": shown.to_dicts(),
     }
 

@@ -17,14 +17,13 @@ import polars as pl
 
 from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
 from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.storage import row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
 """Characters from which two equal answers keep their rows together; shorter ones are equal by chance."""
 PART = 500_000
 """Keys that are held in memory at a time."""
-_AT_ONCE = 1000
-"""Documents whose sets are held in memory at a time."""
 
 KEYS = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64()})
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
@@ -100,9 +99,9 @@ class Places:
     """
 
     def __init__(self, file: Path) -> None:
-        placed = pl.read_parquet(file)
-        self.keys = placed["key"].to_numpy()
-        self.splits = placed["split"].cast(pl.Categorical())
+        parts = [(part["key"].to_numpy(), part["split"].cast(pl.Categorical())) for part in row_groups(file)]
+        self.keys = np.concatenate([np.zeros(0, np.uint64), *(keys for keys, _ in parts)])
+        self.splits = pl.concat([pl.Series("split", [], pl.Categorical()), *(split for _, split in parts)])
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """The split of each key; null for one that stands in none."""
@@ -172,15 +171,10 @@ def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl
 
 def _chosen(sets: Path, keys: pl.Series) -> dict[int, Shingles]:
     """The sets of some documents, by key."""
-    import pyarrow.parquet as pq
-
     found: dict[int, Shingles] = {}
-    if keys.is_empty():
-        return found
-    with pq.ParquetFile(sets) as opened:
-        for part in opened.iter_batches(_AT_ONCE):
-            frame = pl.DataFrame(pl.from_arrow(part)).filter(pl.col("key").is_in(keys.implode()))
-            found |= {key: np.array(values, dtype=np.uint32) for key, values in frame.iter_rows()}
+    for part in row_groups(sets) if len(keys) else ():
+        chosen = part.filter(pl.col("key").is_in(keys.implode()))
+        found |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
     return found
 
 

@@ -22,7 +22,7 @@ from qa_pipeline.publishing.card import write_card, write_facts
 from qa_pipeline.publishing.certificate import Certifier, hold_to
 from qa_pipeline.publishing.contamination import Evaluation, read_evaluation
 from qa_pipeline.publishing.distractors import of_own_split, placed_chunks
-from qa_pipeline.publishing.facts import CardFacts
+from qa_pipeline.publishing.facts import CardFacts, counted_parts
 from qa_pipeline.publishing.format_files import FormatFiles
 from qa_pipeline.publishing.keys import Places, new_documents
 from qa_pipeline.publishing.manifest import (
@@ -130,8 +130,7 @@ def _publish(resources: Resources, found: Candidates, own: Path) -> Release:
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
     certificate = certifier.certificate()
     hold_to(certificate, settings.release.max_error)
-    rows = pl.concat(pl.scan_parquet(own / DATA / f"{name}.parquet") for name in selection.names)
-    write_facts(own, facts.document(rows, pl.scan_parquet(own / SOURCES)), reasons)
+    write_facts(own, facts.document(*counted_parts(own, selection.names)), reasons)
     manifest = Manifest(
         format=FORMAT,
         version=version,

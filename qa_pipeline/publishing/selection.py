@@ -23,7 +23,7 @@ from qa_pipeline.publishing.manifest import (
 )
 from qa_pipeline.publishing.splits import NOWHERE, PART, UNKNOWN, assign_splits, groups_of
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage import appended_parquet, row_groups
 
 PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
@@ -87,8 +87,6 @@ def read_earlier_release(releases: Path) -> Earlier:
     Raises:
         ReleaseError: it is damaged.
     """
-    import pyarrow.parquet as pq
-
     last, keys = latest_release(releases), newest_keys(releases)
     splits = tuple(manifest_of(keys.parent).splits) if keys else ()
     if last is None:
@@ -103,12 +101,9 @@ def read_earlier_release(releases: Path) -> Earlier:
             )
     known, versions = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
     for name in manifest.splits:
-        for part in pq.ParquetFile(last / DATA / f"{name}.parquet").iter_batches(
-            columns=["pair_id", "version"]
-        ):
-            frame = pl.DataFrame(pl.from_arrow(part))
-            known.append(codes(frame["pair_id"]).to_numpy())
-            versions.append(frame["version"].to_numpy())
+        for part in row_groups(last / DATA / f"{name}.parquet", ["pair_id", "version"]):
+            known.append(codes(part["pair_id"]).to_numpy())
+            versions.append(part["version"].to_numpy())
     together = np.concatenate(known)
     order = np.argsort(together)
     return Earlier(last, manifest, keys, splits, together[order], np.concatenate(versions)[order])

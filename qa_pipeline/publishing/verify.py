@@ -39,7 +39,7 @@ from qa_pipeline.publishing.manifest import (
     hash_file,
     read_manifest,
 )
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage import appended_parquet, row_groups
 from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 
@@ -112,14 +112,6 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
         yield from (f"{DATA}/{name}.parquet: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
 
 
-def _row_groups(file: Path) -> Iterator[pl.DataFrame]:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as opened:
-        for number in range(opened.num_row_groups):
-            yield pl.DataFrame(pl.from_arrow(opened.read_row_group(number)))
-
-
 class _Sources:
     """The documents of a release, read where they are needed."""
 
@@ -186,7 +178,7 @@ class _Rows:
         }
         problems: dict[str, list[str]] = {name: [] for name in of_rows}
         for split in self._manifest.splits:
-            for part in _row_groups(self._folder / DATA / f"{split}.parquet"):
+            for part in row_groups(self._folder / DATA / f"{split}.parquet"):
                 rows += part.height
                 self._note(split, part)
                 for name, check in of_rows.items():
@@ -196,12 +188,11 @@ class _Rows:
         repeated = int((together[1:] == together[:-1]).sum())
         problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
         problems["splits"] += [*self._place_problems(), *self._near_problems()]
-        parts = [pl.scan_parquet(self._folder / DATA / f"{name}.parquet") for name in self._manifest.splits]
         further = {
             "counts": self._count_problems(),
             "left_out": self._left_out_problems(together),
             "formats": self._format_problems(ids),
-            "card": card_problems(self._folder, self._manifest, pl.concat(parts)),
+            "card": card_problems(self._folder, self._manifest),
         }
         problems |= {name: list(found) for name, found in further.items()}
         unseen = {} if self._sources.texts_held or not rows else {"evidence": NO_SOURCES}
@@ -261,7 +252,7 @@ class _Rows:
         limit = float(self._manifest.settings["near_duplicate_similarity"])
         count, bands, sets = 0, self._notes / "bands", self._notes / "shingles"
         with appended_parquet(bands, BANDS) as note_bands, appended_parquet(sets, SHINGLES) as note_sets:
-            for part in _row_groups(self._folder / SOURCES):
+            for part in row_groups(self._folder / SOURCES):
                 for some in part.drop_nulls("text").iter_slices(_AT_ONCE):
                     own, shingled = sketches(some, limit)
                     note_bands(own)

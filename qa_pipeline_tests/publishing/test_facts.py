@@ -21,6 +21,7 @@ from qa_pipeline.tables import LLM_CALLS
 from qa_pipeline_tests.end_to_end import Workspace
 
 Frames = dict[str, pl.DataFrame]
+Files = tuple[list[pl.DataFrame], list[pl.DataFrame]]
 
 
 def rows_of(folder: Path) -> pl.LazyFrame:
@@ -33,21 +34,22 @@ def frames(published: Workspace) -> dict[str, Frames]:
 
 
 @pytest.fixture
-def files(published: Workspace) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-    """Rows and sources of the release."""
+def files(published: Workspace) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
+    """Rows and sources of the release, some rows at a time."""
     folder = published.out / "releases" / "1"
-    return rows_of(folder), pl.scan_parquet(folder / "sources.parquet")
+    rows, sources = rows_of(folder).collect(), pl.read_parquet(folder / "sources.parquet")
+    return [*rows.iter_slices(3)], [*sources.iter_slices(3)]
 
 
-def document(files: tuple[pl.LazyFrame, pl.LazyFrame], *batches: Frames) -> dict[str, Any]:
+def document(files: Files, *batches: Frames) -> dict[str, Any]:
     facts = CardFacts(load_settings())
     for number, tables in enumerate(batches):
         facts.add(f"b{number}", tables, tables["training_examples"])
     return facts.document(*files)
 
 
-def test_counts_and_lengths_are_those_of_the_rows(files: tuple[pl.LazyFrame, pl.LazyFrame]) -> None:
-    rows = files[0].collect().to_dicts()
+def test_counts_and_lengths_are_those_of_the_rows(files: Files) -> None:
+    rows = pl.concat(files[0]).to_dicts()
     found = row_facts(files[0])
     assert found["rows"] == len(rows)
     for name in ("language", "question_type", "coverage"):
@@ -59,8 +61,8 @@ def test_counts_and_lengths_are_those_of_the_rows(files: tuple[pl.LazyFrame, pl.
     assert words[len(words) // 2 - 1] <= of_words["median"] <= words[len(words) // 2 + 1]
 
 
-def test_what_is_not_known_is_counted_as_unknown(files: tuple[pl.LazyFrame, pl.LazyFrame]) -> None:
-    rows = files[0].with_columns(
+def test_what_is_not_known_is_counted_as_unknown(files: Files) -> None:
+    rows = pl.concat(files[0]).with_columns(
         memorised=pl.lit(None, pl.Boolean()),
         tokens=pl.struct(
             closed_book=pl.lit(None, pl.Int32()),
@@ -68,7 +70,7 @@ def test_what_is_not_known_is_counted_as_unknown(files: tuple[pl.LazyFrame, pl.L
             with_distractors=pl.lit(None, pl.Int32()),
         ),
     )
-    found = row_facts(rows)
+    found = row_facts([rows])
     assert found["memorised"] == {"unknown": found["rows"]}
     assert found["judge"] == {"unknown": found["rows"]}
     assert found["lengths"]["tokens, with_context"] == {
@@ -79,14 +81,15 @@ def test_what_is_not_known_is_counted_as_unknown(files: tuple[pl.LazyFrame, pl.L
 def test_the_first_documents_are_shown_and_all_are_counted() -> None:
     names = ("batch", "path", "content_sha256", "licence", "source_uri")
     many = [("b", f"{n:03}.md", f"{n}", "MIT" if n else None, None) for n in range(SHOWN_SOURCES + 5)]
-    found = source_facts(pl.LazyFrame(many[::-1], schema=dict.fromkeys(names, pl.String()), orient="row"))
+    frame = pl.DataFrame(many[::-1], schema=dict.fromkeys(names, pl.String()), orient="row")
+    found = source_facts(frame.iter_slices(20))
     assert (found["documents"], found["batches"]) == (SHOWN_SOURCES + 5, {"b": SHOWN_SOURCES + 5})
     assert found["licences"] == {"MIT": SHOWN_SOURCES + 4, "unknown": 1}
     assert [one["path"] for one in found["first"]] == [f"{n:03}.md" for n in range(SHOWN_SOURCES)]
 
 
 def test_batches_add_up_in_any_order_and_a_batch_more_holds_no_more_counts(
-    frames: dict[str, Frames], files: tuple[pl.LazyFrame, pl.LazyFrame]
+    frames: dict[str, Frames], files: Files
 ) -> None:
     first, second = frames.values()
     both, other_way = document(files, first, second), document(files, second, first)
@@ -98,9 +101,7 @@ def test_batches_add_up_in_any_order_and_a_batch_more_holds_no_more_counts(
     assert json.loads(json.dumps(both)) == both
 
 
-def test_each_known_score_is_in_one_bin(
-    frames: dict[str, Frames], files: tuple[pl.LazyFrame, pl.LazyFrame]
-) -> None:
+def test_each_known_score_is_in_one_bin(frames: dict[str, Frames], files: Files) -> None:
     first = frames["b0"]
     scored = first["verdicts"].with_columns(composite=pl.lit(1.0), relevance=pl.lit(0.0))
     found = document(files, {**first, "verdicts": scored})["scores"]
@@ -111,7 +112,7 @@ def test_each_known_score_is_in_one_bin(
 
 
 def test_pairs_whose_verdict_was_known_before_have_no_part_in_scores_and_claims(
-    frames: dict[str, Frames], files: tuple[pl.LazyFrame, pl.LazyFrame]
+    frames: dict[str, Frames], files: Files
 ) -> None:
     known = frames["b0"]["verdicts"].with_columns(expected_verdict=pl.lit("rejected"))
     found = document(files, {**frames["b0"], "verdicts": known})
@@ -119,7 +120,7 @@ def test_pairs_whose_verdict_was_known_before_have_no_part_in_scores_and_claims(
 
 
 def test_canaries_are_counted_by_kind_and_over_all_with_exact_intervals(
-    frames: dict[str, Frames], files: tuple[pl.LazyFrame, pl.LazyFrame]
+    frames: dict[str, Frames], files: Files
 ) -> None:
     found = document(files, *frames.values())["canaries"]
     canaries = pl.concat(one["canaries"] for one in frames.values())
@@ -151,7 +152,7 @@ def calls(*costs: tuple[float | None, str | None]) -> pl.DataFrame:
 )
 def test_the_cost_of_an_accepted_pair_is_null_with_the_reason_where_it_is_not_known(
     frames: dict[str, Frames],
-    files: tuple[pl.LazyFrame, pl.LazyFrame],
+    files: Files,
     made: list[tuple[float | None, str | None]],
     each: float | None,
     why: str | None,

@@ -28,7 +28,8 @@ LAUNCH = """mutation($params: LaunchBackfillParams!) {
 BACKFILL = """query($id: String!) {
   partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }"""
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
-STALE = """query($batch: String!) { assetNodes { assetKey { path }
+PARTITIONED = "{ assetNodes { assetKey { path } isPartitioned } }"
+STALE = """query($batch: String!, $assets: [AssetKeyInput!]!) { assetNodes(assetKeys: $assets) { assetKey { path }
   staleStatus(partition: $batch) staleCauses(partition: $batch) { key { path } partitionKey reason } } }"""
 START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on Error { message } } }"""
@@ -121,12 +122,14 @@ class Servers:
 
     def stale(self, batch: str) -> dict[str, list[tuple[str, str, str]]]:
         """The assets that the UI shows as stale for a batch, each with what changed: asset, batch, how."""
+        nodes = self.ask(PARTITIONED)["assetNodes"]
+        assets = [node["assetKey"] for node in nodes if node["isPartitioned"]]
         return {
             node["assetKey"]["path"][-1]: [
                 (cause["key"]["path"][-1], cause["partitionKey"], cause["reason"])
                 for cause in node["staleCauses"]
             ]
-            for node in self.ask(STALE, batch=batch)["assetNodes"]
+            for node in self.ask(STALE, batch=batch, assets=assets)["assetNodes"]
             if node["staleStatus"] == "STALE"
         }
 
