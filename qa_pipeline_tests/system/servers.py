@@ -29,8 +29,9 @@ BACKFILL = """query($id: String!) {
   partitionBackfillOrError(backfillId: $id) { ... on PartitionBackfill { status } } }"""
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 PARTITIONED = "{ assetNodes { assetKey { path } isPartitioned } }"
-STALE = """query($batch: String!, $assets: [AssetKeyInput!]!) { assetNodes(assetKeys: $assets) { assetKey { path }
-  staleStatus(partition: $batch) staleCauses(partition: $batch) { key { path } partitionKey reason } } }"""
+STALE = """query($batch: String!, $assets: [AssetKeyInput!]!) { assetNodes(assetKeys: $assets) {
+  assetKey { path } staleStatus(partition: $batch)
+  staleCauses(partition: $batch) { key { path } partitionKey reason } } }"""
 START = """mutation($sensor: SensorSelector!) { startSensor(sensorSelector: $sensor) {
   __typename ... on Error { message } } }"""
 REPOSITORIES = "{ repositoriesOrError { ... on RepositoryConnection { nodes { name location { name } } } } }"
