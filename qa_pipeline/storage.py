@@ -149,7 +149,9 @@ ROW_GROUP = 2000
 
 
 @contextmanager
-def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.DataFrame], None]]:
+def appended_parquet(
+    path: Path, schema: pl.Schema, group: int = ROW_GROUP
+) -> Iterator[Callable[[pl.DataFrame], None]]:
     """A new Parquet file that frames are appended to; what is held are the rows of one row group.
 
     Raises:
@@ -168,7 +170,7 @@ def appended_parquet(path: Path, schema: pl.Schema) -> Iterator[Callable[[pl.Dat
     def append(frame: pl.DataFrame) -> None:
         if frame.height:
             waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(one.height for one in waiting) >= ROW_GROUP:
+        if sum(one.height for one in waiting) >= group:
             flush()
 
     with pq.ParquetWriter(path, arrow, compression="zstd") as writer:

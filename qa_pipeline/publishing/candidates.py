@@ -20,6 +20,7 @@ from qa_pipeline.publishing.contamination import Evaluation
 from qa_pipeline.publishing.keys import (
     BANDS,
     KEYS,
+    NARROW_GROUP,
     SHINGLES,
     codes,
     near_duplicates,
@@ -34,7 +35,7 @@ from qa_pipeline.quality.release import release_floor
 from qa_pipeline.reporting.report import read_tables
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage import ROW_GROUP, appended_parquet
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STRINGS, TRAINING_EXAMPLES, VERDICTS, column
 
@@ -110,8 +111,8 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
     rows, bands = 0, 0
     with ExitStack() as opened:
         note = {
-            name: opened.enter_context(appended_parquet(folder / f"{name}.parquet", schema))
-            for name, schema in _FILES.items()
+            name: opened.enter_context(appended_parquet(folder / f"{name}.parquet", schema, group))
+            for name, (schema, group) in _FILES.items()
         }
         for path in layout.tables(VERDICTS.name):
             batch = path.stem
@@ -152,7 +153,12 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
     return Candidates(folder, batches, left_out, joins)
 
 
-_FILES = {"rows": ROWS, "keys": KEYS, "bands": BANDS, "shingles": SHINGLES}
+_FILES = {
+    "rows": (ROWS, ROW_GROUP),
+    "keys": (KEYS, NARROW_GROUP),
+    "bands": (BANDS, NARROW_GROUP),
+    "shingles": (SHINGLES, ROW_GROUP),
+}
 
 
 def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:

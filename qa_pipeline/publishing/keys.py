@@ -22,6 +22,8 @@ from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40
 """Characters from which two equal answers keep their rows together; shorter ones are equal by chance."""
+NARROW_GROUP = 100_000
+"""Rows of a row group in files of keys, which are read whole again and again."""
 PART = 500_000
 """Keys that are held in memory at a time."""
 
@@ -128,9 +130,9 @@ def ranges(rows: int) -> list[tuple[int, int]]:
 
 def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
     """The rows of a Parquet file whose code is in a range; the others are never in memory together."""
-    first_code, last_code = (pl.lit(one, pl.UInt64()) for one in (first, last))
-    chosen = pl.scan_parquet(file).filter(pl.col(column).is_between(first_code, last_code))
-    return chosen.collect(engine="streaming")
+    inside = pl.col(column).is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
+    parts = [part.filter(inside) for part in row_groups(file)]
+    return pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(file)), *parts])
 
 
 def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:

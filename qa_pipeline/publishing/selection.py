@@ -12,7 +12,7 @@ from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.candidates import ROWS, Candidates
 from qa_pipeline.publishing.contamination import IN_EVALUATION
-from qa_pipeline.publishing.keys import between, codes, ranges
+from qa_pipeline.publishing.keys import NARROW_GROUP, between, codes, ranges
 from qa_pipeline.publishing.manifest import (
     DATA,
     Manifest,
@@ -216,7 +216,7 @@ def rows_of(file: Path) -> int:
 def write_keys(file: Path, found: Candidates, before: Earlier, selection: Selection) -> None:
     """Where each key stands from now on: those of this release, and those of earlier ones that are gone."""
     names = pl.Series([*selection.names, None], dtype=pl.String())
-    with appended_parquet(file, PLACED) as write:
+    with appended_parquet(file, PLACED, NARROW_GROUP) as write:
         for part, (first, last) in zip(
             _key_parts(found, before, selection.names, selection.reason == 0),
             ranges(rows_of(found.folder / "keys.parquet")),
