@@ -55,6 +55,13 @@ class LabelledRow(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
     types: ClassVar[Mapping[str, tuple[Callable[[pl.DataType], bool], str]]] = {}
+    other_names: ClassVar[bool] = False
+    """Whether `given` finds fields under other names too, so that columns are checked row by row alone."""
+
+    @classmethod
+    def given(cls, values: Row) -> Row:
+        """The fields of a row as it is written; those that are null are absent."""
+        return {name: values[name] for name in cls.model_fields if values.get(name) is not None}
 
     @classmethod
     def needed(cls) -> dict[str, str]:
@@ -142,8 +149,9 @@ def _parquet_values(
         _check_amount(path, facts.num_rows, unpacked, limits)
         types = pl.read_parquet_schema(io.BytesIO(content))
         shape = kind(types)
-        _check_types(path, types, shape)
-        wanted = [one for one in shape.model_fields if one in types]
+        if not shape.other_names:
+            _check_types(path, types, shape)
+        wanted = [one for one in types if shape.other_names or one in shape.model_fields]
         return shape, pl.read_parquet(io.BytesIO(content), columns=wanted).to_dicts()
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
@@ -327,9 +335,8 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
         return values
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
-    given = {name: values[name] for name in shape.model_fields if values.get(name) is not None}
     try:
-        return shape.model_validate(given).row()
+        return shape.model_validate(shape.given(values)).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field, needed = str(problem["loc"][0]), shape.needed()

@@ -10,7 +10,7 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation import scorers as baselines
-from qa_pipeline.evaluation.metrics import METRICS, Floats, Task, measure, overlaps, span_f1
+from qa_pipeline.evaluation.detection import METRICS, Floats, Task, measure, overlaps, span_f1
 from qa_pipeline.evaluation.scorers import HALF, ScoreColumn
 from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
 from qa_pipeline.records import ProgressCallback, no_progress

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from qa_pipeline.evaluation.detection import Flags, Floats, kendall, partial, ratio, spearman
 from qa_pipeline.evaluation.judge import SCORES
 from qa_pipeline.evaluation.judged_datasets import RATINGS
-from qa_pipeline.evaluation.metrics import Flags, Floats, kendall, partial, ratio, spearman
 from qa_pipeline.evaluation.statistics import Resamples, estimate
 
 Document = dict[str, Any]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.metrics import Flags, Floats, reliability_bins, steps_of
+from qa_pipeline.evaluation.detection import Flags, Floats, reliability_bins, steps_of
 from qa_pipeline.storage import write_bytes
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics import Task, measure
+from qa_pipeline.evaluation.detection import Task, measure
 from qa_pipeline.evaluation.scorers import word_overlap
 from qa_pipeline.evaluation.statistics import Resamples, estimate, rounded
 from qa_pipeline.models.cpu import quiet_transformers

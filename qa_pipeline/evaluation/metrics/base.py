@@ -1,0 +1,71 @@
+"""What a metric is: a name, what it needs of a row, what its values mean, and how they are computed.
+
+A metric is a pure function of a frame whose columns are those of a data set (`RAG_ROWS`) and signals
+(`evaluation.signals`): what the texts were found to say, each found out once and shared by all metrics. A row
+that lacks what a metric needs has no value, and neither has one whose value is no number; both are counted.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+Direction = Literal["higher", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One measure of an answered question.
+
+    Args:
+        name: column of the values, and name in reports.
+        needs: columns of the frame without which a row has no value, signals among them.
+        of: the values from a frame, one a row, in order; rows that lack what it needs may hold anything.
+        source: paper, or system, that the formula is from.
+        range: least and largest value; None where there is no largest.
+        direction: whether more or less is better.
+        decided_by: lists of who found out what the metric rests on; None for arithmetic alone.
+        version: goes up with each change of the formula, so that no two reports are compared across it.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    of: Callable[[pl.DataFrame], pl.Series]
+    source: str
+    range: tuple[float, float | None] = (0.0, 1.0)
+    direction: Direction = "higher"
+    decided_by: pl.Expr | None = None
+    version: int = 1
+
+    def scores(self, frame: pl.DataFrame) -> pl.Series:
+        """The values (Float64, named like the metric), null where they are unknown; order as in the frame."""
+        values = self.of(frame).cast(pl.Float64).alias(self.name)
+        known = pl.all_horizontal(pl.col(name).is_not_null() for name in self.needs) & values.is_finite()
+        return frame.select(pl.when(known).then(values).alias(self.name))[self.name]
+
+    def missing(self, frame: pl.DataFrame) -> dict[str, int]:
+        """How many rows lack each column that it needs."""
+        counts = frame.select(pl.col(name).null_count() for name in self.needs).row(0, named=True)
+        return {name: int(count) for name, count in counts.items() if count}
+
+
+def expression(values: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
+    """A metric's `of` that is an expression over the frame."""
+    return lambda frame: frame.select(values.alias("value"))["value"]
+
+
+def share(of: pl.Expr) -> pl.Expr:
+    """Share of true elements in each list of booleans; null for an empty list, or with an unknown element."""
+    known = (of.list.len() > 0) & (of.list.eval(pl.element().is_null()).list.sum() == 0)
+    return pl.when(known).then(of.list.eval(pl.element().cast(pl.Float64)).list.mean())
+
+
+def by_name(metrics: Iterable[Metric]) -> Mapping[str, Metric]:
+    """Metrics by name, in order; a name may stand once."""
+    found: dict[str, Metric] = {}
+    for metric in metrics:
+        if metric.name in found:
+            raise ValueError(f"two metrics are called {metric.name}")
+        found[metric.name] = metric
+    return found

@@ -1,0 +1,92 @@
+"""Metrics of grounding: how far the statements of an answer rest on its contexts, and where these deny it."""
+
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.base import Metric, expression, share
+
+HALLUCINATES = 0.5
+"""Hallucination from which on an answer is flagged."""
+_SUPPORTED = pl.element().struct.field("verdict") == "supported"
+_KNOWN = pl.element().struct.field("verdict") != "undecided"
+_DECIDED = pl.col("statements").list.eval(pl.element().struct.field("decided_by"))
+_SCORED = pl.col("statements").list.eval(pl.element().struct.field("scored_by"))
+_RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
+
+
+def _supported() -> pl.Expr:
+    """Whether each statement is supported; null where that is undecided."""
+    return pl.col("statements").list.eval(pl.when(_KNOWN).then(_SUPPORTED))
+
+
+def _weighted(weight: pl.Expr) -> pl.Expr:
+    """Share of supported statements by weight; null where one is undecided, or all weights are 0.
+
+    Args:
+        weight: of an element of the list.
+    """
+    known = pl.col("statements").list.eval(_KNOWN).list.all() & (pl.col("statements").list.len() > 0)
+    total = pl.col("statements").list.eval(weight).list.sum()
+    held = pl.col("statements").list.eval(weight * _SUPPORTED.cast(pl.Float64)).list.sum()
+    return pl.when(known & (total > 0)).then(held / total)
+
+
+def _mean(field: str) -> pl.Expr:
+    """Mean of a field over the statements; null where one is unknown."""
+    values = pl.col("statements").list.eval(pl.element().struct.field(field))
+    known = values.list.eval(pl.element().is_null()).list.sum() == 0
+    return pl.when(known).then(values.list.mean())
+
+
+def _contradicted() -> pl.Expr:
+    return share(pl.col("contradictions").list.eval(pl.element().struct.field("contradicted")))
+
+
+_POSITION = pl.element().struct.field("position").cast(pl.Float64)
+METRICS = (
+    Metric(
+        "faithfulness", ("statements",), expression(share(_supported())), _RAGAS, decided_by=_DECIDED
+    ),
+    Metric(
+        "weighted_faithfulness_uniform",
+        ("statements",),
+        expression(_weighted(pl.lit(1.0))),
+        f"{_RAGAS}, every statement alike",
+        decided_by=_DECIDED,
+    ),
+    Metric(
+        "weighted_faithfulness_position",
+        ("statements",),
+        expression(_weighted(1 / (_POSITION + 1))),
+        f"{_RAGAS}, weight 1/position",
+        decided_by=_DECIDED,
+    ),
+    Metric(
+        "weighted_faithfulness_semantic",
+        ("statements",),
+        expression(_weighted(pl.element().struct.field("relevance").clip(lower_bound=0))),
+        f"{_RAGAS}, weight cosine of statement and question, at least 0",
+        decided_by=_DECIDED,
+    ),
+    Metric(
+        "grounding",
+        ("statements",),
+        expression(_mean("score")),
+        "mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
+        decided_by=_SCORED,
+    ),
+    Metric(
+        "multi_document_grounding",
+        ("statements",),
+        expression(_mean("pair_score")),
+        "as grounding, with pairs of passages where the best single one is below 0.8",
+        decided_by=_SCORED,
+    ),
+    Metric(
+        "hallucination",
+        ("contradictions",),
+        expression(_contradicted()),
+        "DeepEval HallucinationMetric: contradicted contexts / contexts",
+        direction="lower",
+        decided_by=pl.col("contradictions_by"),
+    ),
+)  # fmt: skip

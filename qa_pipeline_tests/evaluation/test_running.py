@@ -1,0 +1,59 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
+from qa_pipeline.evaluation.rag_datasets import read_rag_rows
+from qa_pipeline.evaluation.running import evaluate, evaluate_into, rows_schema
+from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.signals import Means
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.fakes import HashEmbedder
+
+EIFFEL = {
+    "query": "What is the Eiffel Tower?",
+    "answer": "The Eiffel Tower is in Paris. It was completed in 1889. The Eiffel Tower is 500 metres tall.",
+    "contexts": [
+        "The Eiffel Tower is in Paris. It was completed in 1889.",
+        "The Eiffel Tower is 330 metres tall.",
+    ],
+}
+
+
+def means_at(folder: Path) -> Means:
+    return Means(Resources(evaluation_settings(Settings(out=folder)), embedder=HashEmbedder()))
+
+
+def read(folder: Path, *rows: dict[str, Any]) -> pl.DataFrame:
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return read_rag_rows([path]).items
+
+
+def test_two_of_three_statements_about_the_eiffel_tower_are_faithful(tmp_path: Path) -> None:
+    _, values = evaluate(read(tmp_path, EIFFEL), chosen_metrics(["faithfulness"]), means_at(tmp_path))
+    assert values["faithfulness"].to_list() == [pytest.approx(2 / 3)]
+
+
+def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: Path) -> None:
+    bare = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
+    unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
+    metrics = chosen_metrics(["faithfulness"])
+    counts = evaluate_into(tmp_path, read(tmp_path, EIFFEL, *bare, unread), metrics, means_at(tmp_path))
+    rows = pl.read_parquet(tmp_path / "rows.parquet")
+    assert rows["faithfulness"].null_count() == 3
+    assert counts.missing == {"faithfulness": {"statements": 3}}
+    assert sum(counts.decided_by["faithfulness"].values()) == 3
+
+
+def test_every_metric_has_a_column_for_every_row_in_the_order_of_the_data(tmp_path: Path) -> None:
+    rows = read(tmp_path, *({**EIFFEL, "id": f"r{number}"} for number in range(3)))
+    evaluate_into(tmp_path, rows, list(METRICS.values()), means_at(tmp_path))
+    found = pl.read_parquet(tmp_path / "rows.parquet")
+    assert found.schema == rows_schema(list(METRICS.values()))
+    assert found["id"].to_list() == ["r0", "r1", "r2"]
+    assert pl.read_parquet(tmp_path / "statements.parquet").height == 9
