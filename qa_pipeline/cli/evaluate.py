@@ -193,12 +193,81 @@ def _model(resources: "Resources") -> "LanguageModel":
     return model
 
 
+def metrics(
+    data: Data,
+    metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeatable.")] = None,
+    limit: Limit = None,
+    resamples: Resampled = 1000,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask the models that llm.verifier and llm.judge name.")
+    ] = False,
+    to: Annotated[
+        Path | None, typer.Option(help="JSON file for what reports say of each metric.", dir_okay=False)
+    ] = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    out: Out = Path("data"),
+    as_json: Json = False,
+) -> None:
+    """Measure how far the metrics of eval run agree with people, against the length of the answer.
+
+    Files hold labelled items, as for eval grounding, or ratings, as for eval judge. A metric is better than
+    length where its lead is above 0 with its whole interval.
+    """
+    from qa_pipeline.cli.console import print_document, watching
+    from qa_pipeline.cli.evaluation_tables import show_agreement
+    from qa_pipeline.evaluation.datasets import draw
+    from qa_pipeline.evaluation.meta_evaluation import (
+        agreement_with_labels,
+        agreement_with_ratings,
+        metric_values,
+        read_opinions,
+        write_packaged,
+    )
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+    from qa_pipeline.evaluation.scoring import evaluation_settings
+    from qa_pipeline.evaluation.signals import Means
+    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.resources import Resources
+
+    with errors_as_exit_codes():
+        chosen = chosen_metrics(metric or [])
+        resources = Resources(evaluation_settings(_settings(out, max_calls, max_cost)))
+        models = (resources.reviewer("verifier"), _model(resources)) if ask else (None, None)
+        means = Means(resources, *models)
+        labelled, rated, left_out = read_opinions(data, resources.settings.pairs_file)
+        with watching(quiet=False) as watch:
+            of_labels, of_ratings = (
+                metric_values(draw(items, limit), chosen, means, watch("metrics", what))
+                for items, what in ((labelled, "labelled"), (rated, "rated"))
+            )
+        found = rounded(
+            {
+                "labels": agreement_with_labels(of_labels, chosen, resamples),
+                "ratings": agreement_with_ratings(of_ratings, chosen, resamples),
+            }
+        )
+        about = {
+            "items": of_labels.height,
+            "resamples": resamples,
+            "embedding": resources.settings.embedding.model,
+            "models": [one.name for one in models if one is not None],
+        }
+        if to is not None:
+            write_packaged(to, found["labels"], about)
+        if as_json:
+            print_document({**about, **found, "left_out": left_out})
+        else:
+            show_agreement(found, left_out)
+
+
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Measure source verification (grounding) and the judge on data that people labelled, and generation "
-    "on a corpus.",
+    help="Measure source verification (grounding), the judge and the metrics on data that people labelled, "
+    "and generation on a corpus.",
 )
 evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)
+evaluation.command()(metrics)

@@ -176,6 +176,34 @@ def _show_rated(one: Document) -> None:
     show_table(named, ["what", "judge's overall score", "people's mean", "judge beyond people"], rows)
 
 
+def show_agreement(found: Document, left_out: pl.DataFrame) -> None:
+    """Print how far each metric agrees with labels, by language, and with ratings."""
+    _show_left_out(left_out)
+    columns = ["metric", "in", "sets", "known", "AUROC", "length", "words", "ahead of length", "better"]
+    rows = [
+        [
+            name,
+            language,
+            str(len(one["sets"])),
+            f"{one['known']:.0%}",
+            *(with_interval(one[figure]) for figure in ("auroc", "length", "word_overlap")),
+            with_interval(one["ahead_of_length"], sign="+"),
+            "yes" if one["beats_length"] else "no",
+        ]
+        for name, languages in found["labels"].items()
+        for language, one in languages.items()
+    ]
+    show_table("Metrics against labels of people (mean over sets, 95 % intervals)", columns, rows)
+    for key in dict.fromkeys(one["dataset"] for one in found["ratings"]):
+        own = {(one["metric"], one["rating"]): one for one in found["ratings"] if one["dataset"] == key}
+        ratings = list(dict.fromkeys(rating for _, rating in own))
+        rows = [
+            [name, *(with_interval(own.get((name, rating)), places=2) for rating in ratings)]
+            for name in dict.fromkeys(name for name, _ in own)
+        ]
+        show_table(f"{key}: Spearman's rho with people's ratings", ["metric", *ratings], rows)
+
+
 def show_generation(found: Document) -> None:
     """Print the figures of generation over all batches, the shares of each, and what other runs changed."""
     whole = found["all"]
