@@ -1,0 +1,206 @@
+"""Metrics held against people: how far each one orders answers as people's labels and ratings do.
+
+The rivals are trivial: the length of the answer, shorter or longer, whichever does better on these very
+items, and the words it shares with its contexts. A metric that is not ahead of length by more than the
+interval says so in every report (`meta_evaluation.json`, written by `qa-pipeline eval metrics`).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets import ITEMS, LIMITS, Item, labelled_files, read_file
+from qa_pipeline.evaluation.detection import Floats, Task, measure, spearman
+from qa_pipeline.evaluation.judged_datasets import RATINGS, Rated
+from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.rag_datasets import CONTEXT, RAG_ROWS
+from qa_pipeline.evaluation.running import BLOCK, evaluate
+from qa_pipeline.evaluation.scorers import word_overlap
+from qa_pipeline.evaluation.signals import Means
+from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage import write_bytes
+
+Document = dict[str, Any]
+PACKAGED = Path(__file__).with_name("meta_evaluation.json")
+LENGTH, OVERLAP = "length", "word_overlap"
+_FEWEST = 30
+"""Items with a value, and without, below which a set says nothing of a metric."""
+
+
+def read_opinions(
+    places: Sequence[Path], limits: PairsFileSettings = LIMITS
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Labelled items (`ITEMS`), rated answers (`Rated`), and what is left out of both.
+
+    A file with the column label holds items.
+
+    Raises:
+        InputError: a file cannot be read as a whole, lacks a column or holds no row that can be used.
+    """
+    read = [
+        read_file(path, lambda columns: Item if "label" in columns else Rated, limits)
+        for path in labelled_files(places)
+    ]
+    items, rated = (
+        pl.concat([schema.to_frame(), *(one.items for one in read if one.items.schema == schema)])
+        for schema in (ITEMS, Rated.columns())
+    )
+    return items, rated, pl.concat([one.left_out for one in read])
+
+
+def labelled_rows(items: pl.DataFrame) -> pl.DataFrame:
+    """Labelled items (`ITEMS`) or rated answers (`Rated`) as rows of an evaluation (`RAG_ROWS`).
+
+    A statement without a question is its own.
+    """
+    texts = pl.col("context") if "context" in items.columns else pl.concat_list("passage")
+    known = {"text": pl.element(), "rank": pl.int_range(1, pl.len() + 1)}
+    context = pl.struct(
+        known.get(name, pl.lit(None, type_)).alias(name) for name, type_ in CONTEXT.to_schema().items()
+    )
+    rows = items.select(
+        "file",
+        pl.format("{}\x1f{}", "dataset", "id").alias("id"),
+        "dataset",
+        pl.format("{}\x1f{}", "dataset", "group_id").alias("group"),
+        pl.coalesce("question", "answer").alias("query"),
+        "answer",
+        "language",
+        texts.list.eval(context).alias("contexts"),
+    )
+    empty = [pl.lit(None, type_).alias(name) for name, type_ in RAG_ROWS.items() if name not in rows.columns]
+    return rows.with_columns(empty).select(RAG_ROWS.names()).cast(RAG_ROWS)
+
+
+def metric_values(
+    items: pl.DataFrame, metrics: Sequence[Metric], means: Means, notify: ProgressCallback = no_progress
+) -> pl.DataFrame:
+    """The items, the value of each metric turned so that higher is better, and the trivial rivals.
+
+    Raises:
+        PermanentModelError: a model can answer no further request.
+    """
+    rows, found = labelled_rows(items), []
+    for block in rows.iter_slices(BLOCK):
+        found.append(evaluate(block, metrics, means)[1])
+        notify(sum(one.height for one in found), rows.height)
+    turned = [pl.col(one.name) * (1 if one.direction == "higher" else -1) for one in metrics]
+    contexts = rows["contexts"].list.eval(pl.element().struct.field("text")).to_list()
+    rivals = {
+        LENGTH: -items["answer"].str.len_chars().cast(pl.Float64),
+        OVERLAP: pl.Series(word_overlap(items["answer"].to_list(), contexts)).fill_nan(None),
+    }
+    return pl.concat([items, pl.concat(found).select(turned)], how="horizontal").with_columns(**rivals)
+
+
+def agreement_with_labels(values: pl.DataFrame, metrics: Sequence[Metric], resamples: int) -> Document:
+    """AUROC of each metric by language, the mean over its sets, each counting alike.
+
+    Args:
+        values: of `metric_values` over `ITEMS`, whose `label` is 1 where people call the answer supported.
+        metrics: those measured.
+        resamples: of the intervals, groups of a set drawn together.
+
+    Returns:
+        By metric and language: `auroc`, that of `length` and `word_overlap` on the items the metric has a
+        value for, `ahead_of_length` (each an `Estimate`), the share of items `known`, the `sets` it is the
+        mean of, and `beats_length`. A set in which a metric has a value for fewer than 30 supported or 30
+        unsupported items is no part of its mean; a language without any set is absent.
+    """
+    found: Document = {one.name: {} for one in metrics}
+    for (language,), own in sorted(values.partition_by("language", as_dict=True).items()):
+        for metric in metrics:
+            drawn = {
+                str(name): one
+                for (name,), of_set in sorted(own.partition_by("dataset", as_dict=True).items())
+                if (one := _set_figures(of_set, metric.name, str(name), resamples)) is not None
+            }
+            if drawn:
+                figures = _averaged(list(drawn.values()))
+                known = float(own[metric.name].is_not_null().mean())  # type: ignore[arg-type]
+                found[metric.name][str(language)] = {**figures, "known": known, "sets": list(drawn)}
+    return found
+
+
+def _set_figures(items: pl.DataFrame, metric: str, key: str, resamples: int) -> dict[str, Floats] | None:
+    """AUROC of a metric and its rivals on each resample, over the items the metric has a value for."""
+    usable = items.filter(pl.col(metric).is_not_null())
+    supported = (usable["label"] == 1).to_numpy()
+    if min(supported.sum(), (~supported).sum()) < _FEWEST:
+        return None
+    draws = Resamples(usable["group_id"].to_list(), key, resamples)
+    figures = {}
+    for name in (metric, LENGTH, OVERLAP):
+        task = Task(usable[name].cast(pl.Float64).to_numpy(), supported, None, None, probability=False)
+        figures[name] = draws.over(partial(measure, task, target=1.0))["auroc"]
+    length = figures[LENGTH] if figures[LENGTH][0] >= 1 / 2 else 1 - figures[LENGTH]
+    return {"auroc": figures[metric], LENGTH: length, OVERLAP: figures[OVERLAP]}
+
+
+def _averaged(drawn: Sequence[Mapping[str, Floats]]) -> Document:
+    mean = {name: np.mean([one[name] for one in drawn], axis=0) for name in drawn[0]}
+    ahead = estimate(mean["auroc"] - mean[LENGTH])
+    figures: dict[str, Estimate] = {name: estimate(values) for name, values in mean.items()}
+    beats = ahead["low"] is not None and ahead["low"] > 0
+    return {**figures, "ahead_of_length": ahead, "beats_length": beats}
+
+
+def agreement_with_ratings(values: pl.DataFrame, metrics: Sequence[Metric], resamples: int) -> list[Document]:
+    """Spearman's rho of each metric, and of the length of the answer, with each rating people gave.
+
+    Args:
+        values: of `metric_values` over rated answers (`Rated`).
+        metrics: those measured.
+        resamples: of the intervals.
+
+    Returns:
+        A row for each set, metric and rating of which both are known for 30 items and neither is constant.
+    """
+    found = []
+    for (name,), own in sorted(values.partition_by("dataset", as_dict=True).items()):
+        for rating in RATINGS:
+            for metric in (*(one.name for one in metrics), LENGTH):
+                both = own.filter(pl.col(metric).is_not_null() & pl.col(rating).is_not_null())
+                sides = [both[one].cast(pl.Float64).to_numpy() for one in (metric, rating)]
+                if both.height < _FEWEST or any(np.ptp(side) == 0 for side in sides):
+                    continue
+                draws = Resamples(both["group_id"].to_list(), f"{name}", resamples)
+                rho = draws.over(partial(_rho, *sides))["rho"]
+                row = {"dataset": name, "metric": metric, "rating": rating, "items": both.height}
+                found.append({**row, **estimate(rho)})
+    return found
+
+
+def _rho(metric: Floats, rating: Floats, weights: Floats) -> dict[str, Floats]:
+    return {"rho": spearman(metric, rating, weights)}
+
+
+def write_packaged(path: Path, of_labels: Document, about: Document) -> None:
+    """Write what reports say of each metric: `meta_evaluation.json`.
+
+    Raises:
+        StorageError: it cannot be written.
+    """
+    document = {**about, "metrics": of_labels}
+    write_bytes(path, (json.dumps(document, indent=1, sort_keys=True) + "\n").encode())
+
+
+@cache
+def known_agreement(path: Path = PACKAGED) -> Document:
+    """What is known of the metrics, by metric and language; empty for one that nobody measured.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    try:
+        return dict(json.loads(path.read_bytes())["metrics"]) if path.is_file() else {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} cannot be read; write it again with qa-pipeline eval metrics") from error
