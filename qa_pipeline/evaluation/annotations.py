@@ -83,10 +83,13 @@ class _Rated(LabelledRow):
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """Those of all forms; `id` is the row's place in the file, from 0."""
-        said = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
-        texts = dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String())
-        return pl.Schema({**texts, "said": said})
+        """`id` is the row's place in the file, from 0."""
+        return pl.Schema(dict.fromkeys(("file", "id", "item", *list(cls.model_fields)[1:]), pl.String()))
+
+    def row(self) -> Row | Fault:
+        """The values, the item under a name of its own."""
+        row = self.model_dump()
+        return {"item": row.pop("id"), **row}
 
 
 class Rating(_Rated):
@@ -95,12 +98,6 @@ class Rating(_Rated):
     types: ClassVar[Types] = {"rating": (_is_rating, "texts or numbers")}
     annotator: Text = Field(description="a text: who rated")
     rating: Category = Field(description="a category or a number")
-
-    def row(self) -> Row | Fault:
-        """The item with one rating."""
-        row = self.model_dump()
-        said = {"annotator": row.pop("annotator"), "rating": row.pop("rating")}
-        return {"item": row.pop("id"), **row, "said": [said]}
 
 
 class RatedItem(_Rated):
@@ -111,11 +108,17 @@ class RatedItem(_Rated):
     }
     ratings: dict[Text, Category | None] = Field(description="an object: annotator to rating")
 
+    @classmethod
+    def columns(cls) -> pl.Schema:
+        """The ratings as a list."""
+        said = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
+        return pl.Schema({**super().columns(), "ratings": said})
+
     def row(self) -> Row | Fault:
         """The item with its ratings; null is none."""
-        row = self.model_dump()
-        said = [{"annotator": who, "rating": one} for who, one in row.pop("ratings").items() if one]
-        return {"item": row.pop("id"), **row, "said": said}
+        said = [{"annotator": who, "rating": one} for who, one in self.ratings.items() if one]
+        row = self.model_dump() | {"ratings": said}
+        return {"item": row.pop("id"), **row}
 
 
 def read_ratings(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
@@ -132,18 +135,16 @@ def read_ratings(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> 
         read_file(path, lambda columns: RatedItem if "ratings" in columns else Rating, limits)
         for path in labelled_files(places)
     ]
-    rows = pl.concat([one.items for one in files]).explode("said").drop_nulls("said")
-    said = pl.col("said").struct
-    flat = rows.select(
-        "file",
-        "item",
-        "group",
-        row=pl.col("id").cast(pl.Int64) + 1,
-        annotator=said.field("annotator"),
-        criterion=pl.col("criterion").fill_null(CRITERION),
-        rating=said.field("rating"),
-    ).match_to_schema(RATINGS, missing_columns="raise")
-    used, set_aside = _without_repeats(flat.select(RATINGS.names()))
+    flat = [
+        one.items.explode("ratings").drop_nulls("ratings").unnest("ratings")
+        if "ratings" in one.items.columns
+        else one.items
+        for one in files
+    ]
+    rows = pl.concat([one.with_columns(row=pl.col("id").cast(pl.Int64) + 1) for one in flat], how="diagonal")
+    used, set_aside = _without_repeats(
+        rows.with_columns(pl.col("criterion").fill_null(CRITERION)).select(RATINGS.names())
+    )
     if not used.height:
         raise InputError(f"{', '.join(map(str, places))}: no rating can be used; name a file of ratings")
     return Labelled(used, pl.concat([*(one.left_out for one in files), set_aside]))
