@@ -10,6 +10,7 @@ import typer
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.cli.evaluate_generation import generation
+from qa_pipeline.cli.evaluate_people import annotators, next_to_rate
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
@@ -196,9 +197,11 @@ def _model(resources: "Resources") -> "LanguageModel":
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Measure source verification (grounding) and the judge on data that people labelled, and generation "
-    "on a corpus.",
+    help="Measure source verification (grounding) and the judge on data that people labelled, generation on "
+    "a corpus, and what people's ratings are worth.",
 )
 evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)
+evaluation.command()(annotators)
+evaluation.command("next")(next_to_rate)

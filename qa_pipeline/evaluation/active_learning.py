@@ -1,10 +1,14 @@
-"""Which rows people should rate next: those that a score leaves open, that scorers dispute, unlike the rest.
+"""Which rows people should rate next: those a score leaves open, scorers dispute, or that are unlike others.
 
-Three ways to value a row, each from 0 to 1, in a mix of one's choice. What each is worth against rows drawn at
-random is measured in docs/annotations.md.
+Three ways to value a row, each from 0 to 1, in a mix of one's choice. docs/annotations.md tells what each is
+worth against rows drawn at random.
 """
 
+import json
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +16,14 @@ import polars as pl
 from scipy.stats import rankdata
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.annotations import Panel
+from qa_pipeline.evaluation.annotations import GOLD, Panel, panel
+from qa_pipeline.evaluation.calibration.probabilities import (
+    LEAST_OF_CLASS,
+    calibration_figures,
+    fit_logistic,
+)
+from qa_pipeline.evaluation.consensus import consensus
+from qa_pipeline.models.base import Encoder
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -83,7 +94,9 @@ def scorer_disagreement(scores: Floats) -> Floats:
 
 
 def rating_disagreement(rated: Panel) -> Floats:
-    """Entropy of the ratings of each item of a panel, over its largest value: 0 to 1."""
+    """Entropy of the ratings of each item of a panel, over its largest value: 0 to 1; 0 with too many."""
+    if not rated.few:
+        return np.zeros(len(rated.items))
     shares = rated.counts / rated.counts.sum(axis=1, keepdims=True)
     logs = np.log(np.where(shares > 0, shares, 1.0))
     return np.asarray(-(shares * logs).sum(axis=1) / np.log(max(2, len(rated.categories))))
@@ -167,3 +180,185 @@ class _Distances:
             return np.ones(len(self._near))
         self._largest = self._largest or float(self._near[left].max(initial=0.0))
         return np.minimum(self._near / self._largest, 1.0) if self._largest else np.zeros(len(self._near))
+
+
+RIGHT = ("1", "true", "yes", "supported", "right")
+"""Ratings that call a row right, where nobody names others."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be chosen, and by what.
+
+    Args:
+        count: rows.
+        metric: score that is calibrated on the labels, and whose uncertainty counts.
+        against: scores whose disagreement with it counts.
+        lower: metrics that are better when lower.
+        right: ratings that call a row right; all others call it wrong.
+        mix: weights.
+        threshold: probability from which a row is taken for right.
+        seed: of the order of equals.
+    """
+
+    count: int
+    metric: str
+    against: Sequence[str] = ()
+    lower: Collection[str] = ()
+    right: Collection[str] = RIGHT
+    mix: Mix = Mix()
+    threshold: float = 0.5
+    seed: int = 0
+
+
+def next_rows(
+    rows: pl.DataFrame, ratings: pl.DataFrame, wanted: Wanted, encoder: Encoder | None, resamples: int = 1000
+) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The rows of a report to rate next, and what the choice rests on.
+
+    A row is labelled by a gold rating, else by more than half of two ratings or more; all others may be
+    chosen, those without consensus among them.
+
+    Args:
+        rows: of a report: id, group, query, answer and a column for each metric.
+        ratings: `RATINGS` of one criterion.
+        wanted: how many, and by what.
+        encoder: of query and answer, where the mix wants diversity.
+        resamples: of the intervals of the calibration.
+
+    Returns:
+        `CHOSEN` with the rows' columns, best first; and a document: `labelled` rows, of them `right`, ratings
+        `beside` the report, `without_consensus`, and the `calibration` (null with fewer than
+        `LEAST_OF_CLASS` labels of a kind: the metric itself is then taken for the probability).
+
+    Raises:
+        InputError: there is no such metric, all rows are labelled, or what `choose_rows` and `panel` refuse.
+    """
+    scores = _oriented(rows, wanted)
+    labels = _labels(rows, ratings)
+    labelled = labels["label"].is_not_null().to_numpy()
+    if labelled.all():
+        raise InputError(f"all {rows.height} rows are labelled; there is none to rate next")
+    right = labels["label"].is_in(list(wanted.right)).fill_null(value=False).to_numpy()
+    usable = labelled & np.isfinite(scores[:, 0])
+    fitted = min(right[usable].sum(), (~right[usable]).sum()) >= LEAST_OF_CLASS
+    probabilities = np.clip(scores[:, 0], 0, 1)
+    if fitted:
+        probabilities = fit_logistic(scores[usable, 0], right[usable])(scores[:, 0])
+    vectors = None
+    if wanted.mix.diversity and encoder is not None:
+        texts = rows.select(pl.concat_str("query", "answer", separator="\n", ignore_nulls=True))
+        vectors = encoder.encode(texts.to_series().to_list()).astype(np.float64)
+    disputed = np.maximum(scorer_disagreement(scores), labels["entropy"].fill_null(0.0).to_numpy())
+    chosen = choose_rows(
+        wanted.count,
+        wanted.mix,
+        uncertainty(probabilities, wanted.threshold),
+        disputed,
+        vectors,
+        labelled,
+        wanted.seed,
+    )
+    told = {
+        "rows": rows.height,
+        "labelled": int(labelled.sum()),
+        "right": int(right.sum()),
+        "without_consensus": int((labels["entropy"].is_not_null().to_numpy() & ~labelled).sum()),
+        "beside": ratings.filter(~pl.col("item").is_in(rows["id"].to_list())).height,
+        "calibration": calibration_figures(
+            scores[usable, 0],
+            right[usable],
+            rows.filter(pl.Series(usable))["group"].to_list(),
+            resamples=resamples,
+        )
+        if fitted
+        else None,
+    }
+    of_rows = rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    return chosen.join(of_rows, on="row", how="left", maintain_order="left"), told
+
+
+def _oriented(rows: pl.DataFrame, wanted: Wanted) -> Floats:
+    """The scores, higher better: shape (rows, scores)."""
+    names = [wanted.metric, *wanted.against]
+    known = [name for name, dtype in rows.schema.items() if dtype == pl.Float64()]
+    if missing := [name for name in names if name not in known]:
+        raise InputError(f"the report has no metric {missing[0]!r}; it has {', '.join(known)}")
+    up = [1 - pl.col(name) if name in wanted.lower else pl.col(name) for name in names]
+    return rows.select(up).to_numpy().astype(np.float64)
+
+
+def _labels(rows: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
+    """The label of each row, and the entropy of its ratings; null where there are none."""
+    rated = ratings.filter(pl.col("annotator") != GOLD)
+    gold = ratings.filter(pl.col("annotator") == GOLD).select("item", gold="rating")
+    agreed = pl.DataFrame(schema={"item": pl.String(), "label": pl.String(), "entropy": pl.Float64()})
+    if rated.height:
+        people = panel(rated)
+        entropy = pl.Series("entropy", rating_disagreement(people))
+        agreed = consensus(people).select("item", "label", entropy)
+    joined = (
+        rows.select(item="id")
+        .join(agreed, on="item", how="left", maintain_order="left")
+        .join(gold, on="item", how="left", maintain_order="left")
+    )
+    return joined.select("entropy", label=pl.coalesce("gold", "label"))
+
+
+@dataclass(frozen=True)
+class Report:
+    """What an evaluation wrote: a row for each row, statements of the answers, metrics better when lower."""
+
+    rows: pl.DataFrame
+    statements: pl.DataFrame
+    lower: list[str]
+
+
+_ROWS_NEED = ("id", "group", "query", "answer")
+_STATEMENT = ("position", "text", "document", "quote")
+
+
+def read_report(folder: Path) -> Report:
+    """Read the folder that an evaluation wrote.
+
+    Raises:
+        InputError: it is none, or a file of it cannot be read or lacks a column.
+    """
+    try:
+        metrics = json.loads((folder / "report.json").read_bytes())["metrics"]
+        lower = [name for name, of in metrics.items() if of.get("direction") == "lower"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{folder / 'report.json'} is no report; name a folder that eval run wrote"
+        ) from error
+    rows = _read_columns(folder / "rows.parquet", _ROWS_NEED)
+    if rows["id"].is_duplicated().any() or rows["id"].null_count():
+        raise InputError(f"{folder / 'rows.parquet'}: ids are missing or repeat; write the report again")
+    return Report(rows, _read_columns(folder / "statements.parquet", ("id", *_STATEMENT)), lower)
+
+
+def _read_columns(path: Path, names: Sequence[str]) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read; write the report again with eval run") from error
+    if missing := [name for name in names if name not in frame.columns]:
+        raise InputError(f"{path} has no column {missing[0]}; write the report again with eval run")
+    return frame
+
+
+def rating_sheet(chosen: pl.DataFrame, statements: pl.DataFrame, criterion: str) -> pl.DataFrame:
+    """Rows as they are put to people, in the order of `chosen`, annotator and rating left open.
+
+    Verdicts and scores are left out: who knows them agrees with them too readily (Tversky and Kahneman 1974).
+    """
+    of_row = (
+        statements.filter(pl.col("id").is_in(chosen["id"].to_list()))
+        .sort("id", "position", maintain_order=True)
+        .group_by("id", maintain_order=True)
+        .agg(statements=pl.struct(_STATEMENT[1:]))
+    )
+    nothing = pl.lit(None, pl.String())
+    return chosen.join(of_row, on="id", how="left", maintain_order="left").select(
+        *_ROWS_NEED, "statements", criterion=pl.lit(criterion), annotator=nothing, rating=nothing
+    )

@@ -121,12 +121,19 @@ class RatedItem(_Rated):
         return {"item": row.pop("id"), **row}
 
 
-def read_ratings(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
+def read_ratings(
+    places: Sequence[Path], categories: Sequence[str] = (), limits: PairsFileSettings = LIMITS
+) -> Labelled:
     """Ratings (`RATINGS`) of files and folders, and what is left out of them (`LEFT_OUT`).
 
     A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion and
     group are optional. An annotator's ratings of an item that contradict each other are all left out, reason
     `conflicting_ratings`; one that is repeated counts once, reason `repeated_rating`.
+
+    Args:
+        places: files and folders.
+        categories: the ratings there may be; others are left out, reason `unknown_category`. None: any.
+        limits: bytes and rows of a file, bytes of a line.
 
     Raises:
         InputError: a file cannot be read as a whole, lacks a column or holds no rating that can be used.
@@ -142,21 +149,27 @@ def read_ratings(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> 
         for one in files
     ]
     rows = pl.concat([one.with_columns(row=pl.col("id").cast(pl.Int64) + 1) for one in flat], how="diagonal")
-    used, set_aside = _without_repeats(
-        rows.with_columns(pl.col("criterion").fill_null(CRITERION)).select(RATINGS.names())
+    used, set_aside = _usable(
+        rows.with_columns(pl.col("criterion").fill_null(CRITERION)).select(RATINGS.names()), categories
     )
     if not used.height:
         raise InputError(f"{', '.join(map(str, places))}: no rating can be used; name a file of ratings")
     return Labelled(used, pl.concat([*(one.left_out for one in files), set_aside]))
 
 
-def _without_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    marked = rows.with_columns(
-        conflict=pl.col("rating").n_unique().over(_KEY) > 1, first=pl.struct(_KEY).is_first_distinct()
+def _usable(rows: pl.DataFrame, categories: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    unknown = ~pl.col("rating").is_in(list(categories)) if categories else pl.lit(value=False)
+    several = pl.col("rating").n_unique().over(_KEY) > 1
+    marked = rows.with_columns(unknown=unknown).with_columns(
+        conflict=~pl.col("unknown") & several, first=pl.struct(_KEY).is_first_distinct()
     )
     reasons = {
+        "unknown_category": (pl.col("unknown"), "{} rated {} outside the categories named"),
         "conflicting_ratings": (pl.col("conflict"), "{} rated {} in more than one way"),
-        "repeated_rating": (~pl.col("conflict") & ~pl.col("first"), "{} rated {} so before"),
+        "repeated_rating": (
+            ~pl.col("unknown") & ~pl.col("conflict") & ~pl.col("first"),
+            "{} rated {} so before",
+        ),
     }
     left_out = [
         marked.filter(which)
@@ -169,9 +182,21 @@ def _without_repeats(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         )
         for reason, (which, words) in reasons.items()
     ]
-    return marked.filter(~pl.col("conflict") & pl.col("first")).select(rows.columns), pl.concat(
-        [LEFT_OUT.to_frame(), *(one.select(LEFT_OUT.names()) for one in left_out)]
-    )
+    used = marked.filter(~pl.any_horizontal(which for which, _ in reasons.values()))
+    told = [LEFT_OUT.to_frame(), *(one.select(LEFT_OUT.names()) for one in left_out)]
+    return used.select(rows.columns), pl.concat(told)
+
+
+def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
+    """The ratings of one criterion.
+
+    Raises:
+        InputError: there is no such criterion, or several and none is named.
+    """
+    there = rows["criterion"].unique().sort().to_list()
+    if name not in there and (name is not None or len(there) > 1):
+        raise InputError(f"--criterion {name or 'NAME'}: name one of {', '.join(there)}")
+    return rows.filter(pl.col("criterion") == (name or there[0]))
 
 
 @dataclass(frozen=True)
@@ -218,7 +243,7 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
 
     Args:
         rows: without gold ones.
-        order: all categories, from low to high.
+        order: all categories, from low to high; numbers have an order of their own.
 
     Raises:
         InputError: there are more than `MOST_ANNOTATORS`, or `order` lacks a category.
@@ -229,8 +254,9 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
         raise InputError(f"{len(annotators)} annotators, at most {MOST_ANNOTATORS} are compared; part them")
     if order and (strange := [one for one in categories if one not in order]):
         raise InputError(f"rating {strange[0]!r} is none of the ordered ones: {', '.join(order)}")
+    categories = list(order or categories)
     numbers = pl.Series(categories, dtype=pl.String()).cast(pl.Float64, strict=False)
-    values = numbers.to_numpy() if not order and numbers.is_finite().fill_null(value=False).all() else None
+    values = numbers.to_numpy() if numbers.is_finite().fill_null(value=False).all() else None
     if values is not None:
         categories = [categories[place] for place in np.argsort(values)]
         values = np.sort(values)
@@ -238,7 +264,7 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
     codes = rows.select(
         pl.col("item").cast(pl.Enum(items["item"])).to_physical().cast(pl.Int64),
         pl.col("annotator").cast(pl.Enum(annotators)).to_physical().cast(pl.Int64),
-        pl.col("rating").cast(pl.Enum(order or categories)).to_physical().cast(pl.Int64),
+        pl.col("rating").cast(pl.Enum(categories)).to_physical().cast(pl.Int64),
     )
     return Panel(
         item=codes["item"].to_numpy(),
@@ -247,7 +273,7 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
         items=items["item"].to_list(),
         groups=items.select(pl.coalesce("group", "item"))["group"].to_list(),
         annotators=annotators,
-        categories=list(order or categories),
+        categories=categories,
         values=values,
         ordered=bool(order) or values is not None,
     )
@@ -361,17 +387,13 @@ def annotators(rated: Panel, gold: Collection[tuple[str, str]] = ()) -> pl.DataF
         rated: ratings of one criterion.
         gold: items and their right ratings.
     """
-    others = rated.counts[rated.item]
-    own = np.arange(len(others)), rated.category
-    others[own] -= 1
-    total = others.sum(axis=1)
-    told = others.max(axis=1, initial=0) * 2 > total
+    told, by_others = _majority_of_others(rated)
     frame = pl.DataFrame(
         {
             "item": np.array(rated.items, dtype=object)[rated.item],
             "annotator": np.array(rated.annotators, dtype=object)[rated.annotator],
             "rating": np.array(rated.categories, dtype=object)[rated.category],
-            "by_others": np.where(told, others.argmax(axis=1) == rated.category, False),
+            "by_others": told & (by_others == rated.category),
             "told": told,
         },
         schema_overrides={"item": pl.String(), "annotator": pl.String(), "rating": pl.String()},
@@ -391,6 +413,15 @@ def annotators(rated: Panel, gold: Collection[tuple[str, str]] = ()) -> pl.DataF
         .sort("annotator")
     )
     return counted.select("annotator", "ratings", "always", *_shares("others"), *_shares("gold"))
+
+
+def _majority_of_others(rated: Panel) -> tuple[npt.NDArray[np.bool_], Codes]:
+    """Of each rating, whether the others of its item have a majority, and which."""
+    if not rated.few:
+        return np.zeros(len(rated.item), dtype=np.bool_), rated.category
+    others = rated.counts[rated.item]
+    others[np.arange(len(others)), rated.category] -= 1
+    return others.max(axis=1) * 2 > others.sum(axis=1), others.argmax(axis=1)
 
 
 def _shares(name: str) -> list[pl.Expr]:

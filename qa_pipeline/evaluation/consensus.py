@@ -1,13 +1,23 @@
 """What several annotators agree on, item by item: by majority, or by the model of Dawid and Skene."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.annotations import MOST_CATEGORIES, Panel
+from qa_pipeline.evaluation.annotations import (
+    GOLD,
+    Panel,
+    agreement,
+    annotators,
+    pairs,
+    panel,
+)
 from qa_pipeline.evaluation.statistics import Floats
 
 
@@ -83,8 +93,9 @@ CONSENSUS = pl.Schema(
         "share": pl.Float64(),
     }
 )
-"""One item. `label` is null without consensus, and `reason` then says why: `one_rating`, `no_majority` or
-`unlikely`. `share` is that of the most frequent rating, or the probability of the most likely one."""
+"""One item. `label` is null without consensus, and `reason` then says why: `one_rating`, `no_majority`,
+`unlikely`, or `too_many_categories`: more than 30, for which no model is fitted. `share` is that of the most
+frequent rating, or the probability of the most likely one."""
 
 
 def consensus(rated: Panel, fitted: DawidSkene | None = None, least: float = 0.8) -> pl.DataFrame:
@@ -94,14 +105,19 @@ def consensus(rated: Panel, fitted: DawidSkene | None = None, least: float = 0.8
         rated: ratings of one criterion.
         fitted: for the most likely category; without it, that of more than half of the ratings.
         least: probability below which the most likely category is no consensus.
-
-    Raises:
-        InputError: there are more than `MOST_CATEGORIES` different ratings.
     """
     if not rated.few:
-        raise InputError(
-            f"{len(rated.categories)} different ratings, of at most {MOST_CATEGORIES} there can be a "
-            "consensus; round them"
+        return (
+            pl.DataFrame({"item": rated.items, "group": rated.groups})
+            .select(
+                "item",
+                "group",
+                ratings=pl.Series(np.bincount(rated.item)),
+                label=pl.lit(None, pl.String()),
+                reason=pl.lit("too_many_categories"),
+                share=pl.lit(None, pl.Float64()),
+            )
+            .match_to_schema(CONSENSUS)
         )
     total = rated.counts.sum(axis=1)
     shares = rated.counts / total[:, None] if fitted is None else fitted.posterior
@@ -125,3 +141,71 @@ def consensus(rated: Panel, fitted: DawidSkene | None = None, least: float = 0.8
         )
         .match_to_schema(CONSENSUS)
     )
+
+
+class Method(StrEnum):
+    """How a consensus is found."""
+
+    majority = "majority"
+    dawid_skene = "dawid-skene"
+
+
+def annotation_figures(
+    rows: pl.DataFrame,
+    method: Method = Method.majority,
+    *,
+    gold: str = GOLD,
+    order: Sequence[str] = (),
+    resamples: int = 1000,
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    """All that ratings of one criterion say about items and annotators.
+
+    Args:
+        rows: `RATINGS` of one criterion.
+        method: of the consensus.
+        gold: the annotator whose ratings are known to be right; no annotator is compared with it but by them.
+        order: categories from low to high.
+        resamples: of the intervals.
+
+    Returns:
+        A document of `items`, `ratings`, `categories`, `beside_gold` (categories that gold ratings lack),
+        `agreement`, frames `annotators` and `pairs`, and `consensus`: the method, rows with and without a
+        label by reason, steps and convergence of the model, and how often each annotator says what of each
+        label; and the `CONSENSUS`.
+
+    Raises:
+        InputError: there are only gold ratings, or what `panel` refuses.
+    """
+    known = rows.filter(pl.col("annotator") == gold)
+    people = rows.filter(pl.col("annotator") != gold)
+    if not people.height:
+        raise InputError(f"all ratings are of {gold!r}, which is gold; there is no annotator to compare")
+    rated = panel(people, order)
+    fitted = dawid_skene(rated) if method is Method.dawid_skene and rated.few else None
+    agreed = consensus(rated, fitted)
+    right = known["rating"].unique().to_list()
+    reasons = agreed["reason"].drop_nulls().value_counts(sort=True).sort("reason").rows()
+    confusion = (
+        people.join(agreed.select("item", "label").drop_nulls(), on="item")
+        .group_by("annotator", "label", "rating")
+        .agg(count=pl.len().cast(pl.Int64))
+        .sort("annotator", "label", "rating")
+    )
+    return {
+        "criterion": rows["criterion"][0],
+        "items": len(rated.items),
+        "ratings": people.height,
+        "categories": rated.categories,
+        "beside_gold": [one for one in rated.categories if one not in right] if right else [],
+        "agreement": agreement(rated, resamples),
+        "annotators": annotators(rated, known.select("item", "rating").rows()),
+        "pairs": pairs(rated),
+        "consensus": {
+            "method": method.value,
+            "labelled": int(agreed["label"].is_not_null().sum()),
+            "set_aside": dict(reasons),
+            "steps": None if fitted is None else len(fitted.objectives),
+            "converged": None if fitted is None else fitted.converged,
+            "confusion": confusion,
+        },
+    }, agreed
