@@ -281,7 +281,7 @@ def next_rows(
 def _oriented(rows: pl.DataFrame, wanted: Wanted) -> Floats:
     """The scores, higher better: shape (rows, scores)."""
     names = [wanted.metric, *wanted.against]
-    known = [name for name, dtype in rows.schema.items() if dtype == pl.Float64()]
+    known = [name for name, dtype in rows.schema.items() if dtype == pl.Float64() and name != "seconds"]
     if missing := [name for name in names if name not in known]:
         raise InputError(f"the report has no metric {missing[0]!r}; it has {', '.join(known)}")
     up = [1 - pl.col(name) if name in wanted.lower else pl.col(name) for name in names]
