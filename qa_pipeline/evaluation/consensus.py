@@ -45,7 +45,7 @@ _LEAST = 1e-300
 
 
 def dawid_skene(
-    rated: Panel, *, smoothing: float = 0.01, tolerance: float = 1e-7, most: int = 500
+    rated: Panel, *, smoothing: float = 0.01, tolerance: float = 1e-9, most: int = 500
 ) -> DawidSkene:
     """Fit by expectation and maximisation, beginning with the shares of the ratings of each item.
 
