@@ -24,6 +24,13 @@ Categories = Annotated[
 Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
 
 
+class Unlike(StrEnum):
+    """What makes rows unlike each other."""
+
+    scores = "scores"
+    texts = "texts"
+
+
 class Consensus(StrEnum):
     """How a consensus is found."""
 
@@ -102,10 +109,15 @@ def next_to_rate(
         float, typer.Option(min=0, help="Weight of scorers and annotators that differ.")
     ] = 1.0,
     diversity: Annotated[float, typer.Option(min=0, help="Weight of being unlike labelled rows.")] = 1.0,
+    chance: Annotated[float, typer.Option(min=0, help="Weight of chance; alone, rows are drawn.")] = 0.0,
+    unlike: Annotated[
+        Unlike,
+        typer.Option(help="What diversity compares: scores, or query and answer by the embedding model."),
+    ] = Unlike.scores,
     threshold: Annotated[
         float, typer.Option(min=0.01, max=0.99, help="Probability from which a row is taken for right.")
     ] = 0.5,
-    seed: Annotated[int, typer.Option(min=0, help="Of the order of rows of equal value.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of chance, and of the order of rows of equal value.")] = 0,
     resamples: Resampled = 1000,
     as_json: Json = False,
 ) -> None:
@@ -124,13 +136,13 @@ def next_to_rate(
 
     with errors_as_exit_codes():
         found = read_report(report)
-        mix = Mix(uncertainty, disagreement, diversity)
+        mix = Mix(uncertainty, disagreement, diversity, chance)
         wanted = Wanted(
             count, metric, tuple(against or ()), found.lower, _listed(right), mix, threshold, seed
         )
         read = read_ratings(labelled)
         ratings = of_criterion(read.items, criterion)
-        encoder = load_embedder(load_settings().embedding) if diversity else None
+        encoder = load_embedder(load_settings().embedding) if unlike is Unlike.texts else None
         chosen, told = next_rows(found.rows, ratings, wanted, encoder, resamples)
         _write_lines(out, rating_sheet(chosen, found.statements, ratings["criterion"][0]))
         document = {**told, "left_out": read.left_out, "file": str(out)}

@@ -1,7 +1,7 @@
 """Which rows people should rate next: those a score leaves open, scorers dispute, or that are unlike others.
 
-Three ways to value a row, each from 0 to 1, in a mix of one's choice. docs/annotations.md tells what each is
-worth against rows drawn at random.
+Three ways to value a row, each from 0 to 1, and chance, in a mix of one's choice. docs/annotations.md tells
+what each is worth against chance alone: rows chosen for their uncertainty spoil a calibration.
 """
 
 import json
@@ -41,7 +41,7 @@ CHOSEN = pl.Schema(
 
 @dataclass(frozen=True)
 class Mix:
-    """How much each way of valuing a row counts; only their proportions matter.
+    """How much each way of valuing a row counts, and chance; only their proportions matter.
 
     Raises:
         InputError: one is below 0, or all are 0.
@@ -50,15 +50,16 @@ class Mix:
     uncertainty: float = 1.0
     disagreement: float = 1.0
     diversity: float = 1.0
+    chance: float = 0.0
 
     def __post_init__(self) -> None:
         if min(self.weights) < 0 or not 0 < sum(self.weights) < np.inf:
             raise InputError(f"weights of the mix are {self.weights}; one must be above 0, and none below")
 
     @property
-    def weights(self) -> tuple[float, float, float]:
-        """In the order of the columns of `CHOSEN`."""
-        return self.uncertainty, self.disagreement, self.diversity
+    def weights(self) -> tuple[float, float, float, float]:
+        """In the order of the fields."""
+        return self.uncertainty, self.disagreement, self.diversity, self.chance
 
 
 def uncertainty(probabilities: Floats, threshold: float = 0.5) -> Floats:
@@ -124,7 +125,7 @@ def choose_rows(
         disputed: of each row, 0 to 1.
         vectors: shape (rows, dimensions), finite; None where the mix wants no diversity.
         labelled: rows that need no rating. They are not chosen, and others should be unlike them.
-        seed: of the order of equals, and of the first row where nothing else tells.
+        seed: of chance, and of the order of equals.
 
     Raises:
         InputError: the mix wants diversity, and there are no vectors, or one is not finite.
@@ -134,8 +135,9 @@ def choose_rows(
     if vectors is not None and not np.isfinite(vectors).all():
         raise InputError("a vector is not finite; embed its row again, or set the weight of diversity to 0")
     shares = np.array(mix.weights) / sum(mix.weights)
-    value = shares[0] * uncertain + shares[1] * disputed
-    order = np.random.default_rng(seed).permutation(len(value))
+    drawn = np.random.default_rng(seed)
+    order = drawn.permutation(len(labelled))
+    value = shares[0] * uncertain + shares[1] * disputed + shares[3] * drawn.random(len(labelled))
     left = np.where(labelled, -np.inf, 0.0)
     far = _Distances(vectors if mix.diversity else None, len(value))
     far.move_to(np.flatnonzero(labelled))
@@ -198,7 +200,7 @@ class Wanted:
         right: ratings that call a row right; all others call it wrong.
         mix: weights.
         threshold: probability from which a row is taken for right.
-        seed: of the order of equals.
+        seed: of chance, and of the order of equals.
     """
 
     count: int
@@ -223,7 +225,7 @@ def next_rows(
         rows: of a report: id, group, query, answer and a column for each metric.
         ratings: `RATINGS` of one criterion.
         wanted: how many, and by what.
-        encoder: of query and answer, where the mix wants diversity.
+        encoder: of query and answer, which diversity then compares; without it, it compares scores.
         resamples: of the intervals of the calibration.
 
     Returns:
@@ -245,7 +247,7 @@ def next_rows(
     probabilities = np.clip(scores[:, 0], 0, 1)
     if fitted:
         probabilities = fit_logistic(scores[usable, 0], right[usable])(scores[:, 0])
-    vectors = None
+    vectors = _standard(scores)
     if wanted.mix.diversity and encoder is not None:
         texts = rows.select(pl.concat_str("query", "answer", separator="\n", ignore_nulls=True))
         vectors = encoder.encode(texts.to_series().to_list()).astype(np.float64)
@@ -286,6 +288,15 @@ def _oriented(rows: pl.DataFrame, wanted: Wanted) -> Floats:
         raise InputError(f"the report has no metric {missing[0]!r}; it has {', '.join(known)}")
     up = [1 - pl.col(name) if name in wanted.lower else pl.col(name) for name in names]
     return rows.select(up).to_numpy().astype(np.float64)
+
+
+def _standard(scores: Floats) -> Floats:
+    """Each scorer's scores in standard deviations from their mean; unknown ones lie there."""
+    known = np.isfinite(scores)
+    many = np.maximum(known.sum(axis=0), 1)
+    apart = np.where(known, np.where(known, scores, 0) - np.where(known, scores, 0).sum(axis=0) / many, 0)
+    spread = np.sqrt((apart**2).sum(axis=0) / many)
+    return apart / np.where(spread > 0, spread, 1)
 
 
 def _labels(rows: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:

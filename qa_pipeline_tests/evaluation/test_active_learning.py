@@ -11,12 +11,14 @@ from qa_pipeline.evaluation.active_learning import (
     CHOSEN,
     Floats,
     Mix,
+    Wanted,
     choose_rows,
+    next_rows,
     rating_disagreement,
     scorer_disagreement,
     uncertainty,
 )
-from qa_pipeline_tests.evaluation.ratings import columns
+from qa_pipeline_tests.evaluation.ratings import columns, rows
 
 shares = st.floats(0, 1)
 weights = st.tuples(shares, shares, shares).filter(lambda mix: sum(mix) > 0.01)
@@ -41,9 +43,9 @@ def test_rows_are_chosen_once_without_labelled_ones_and_alike_each_time(
     found = choose_rows(count, Mix(*mix), seed=seed, **pool)
     assert found.equals(choose_rows(count, Mix(*mix), seed=seed, **pool))
     assert found.schema == CHOSEN
-    rows = found["row"].to_list()
-    assert len(rows) == len(set(rows)) == min(count, int((~pool["labelled"]).sum()))
-    assert not pool["labelled"][rows].any()
+    places = found["row"].to_list()
+    assert len(places) == len(set(places)) == min(count, int((~pool["labelled"]).sum()))
+    assert not pool["labelled"][places].any()
     assert found.select(pl.exclude("row").is_between(0, 1 + 1e-9).all()).row(0) == (True,) * 4
 
 
@@ -96,6 +98,15 @@ def test_without_a_difference_the_seed_decides() -> None:
     assert order(1) == order(1) != order(2)
 
 
+def test_by_chance_alone_every_row_is_as_likely_whatever_it_is_worth() -> None:
+    worth = np.linspace(0, 1, 10)
+    first = [
+        choose_rows(1, Mix(0, 0, 0, 1), worth, worth, None, np.zeros(10, dtype=bool), seed)["row"][0]
+        for seed in range(500)
+    ]
+    assert np.bincount(first, minlength=10) == pytest.approx(np.full(10, 50), abs=25)
+
+
 def test_a_probability_at_the_threshold_is_most_uncertain_and_so_is_an_unknown_one() -> None:
     found = uncertainty(np.array([0.5, 0.0, 1.0, 0.75, np.nan]))
     assert found.tolist() == [1.0, 0.0, 0.0, 0.5, 1.0]
@@ -138,3 +149,62 @@ def test_diversity_without_vectors_or_with_broken_ones_is_refused() -> None:
         choose_rows(1, Mix(), *pool, None, np.zeros(3, dtype=bool))
     with pytest.raises(InputError, match="not finite"):
         choose_rows(1, Mix(), *pool, np.array([[1.0], [np.nan], [2.0]]), np.zeros(3, dtype=bool))
+
+
+def report_rows(size: int = 40) -> pl.DataFrame:
+    score = np.arange(size) / size
+    ids = [f"r{place}" for place in range(size)]
+    texts = {"id": ids, "group": ids, "query": ids, "answer": ids}
+    return pl.DataFrame({**texts, "faithfulness": score, "hallucination": 1 - score, "relevance": np.nan})
+
+
+def rated_rows(*said: tuple[int, str, str]) -> pl.DataFrame:
+    return rows(*((f"r{place}", who, rating) for place, who, rating in said))
+
+
+def labels_of(places: range, right_from: int) -> list[tuple[int, str, str]]:
+    """Two annotators who agree, and err in every fifth row."""
+    return [
+        (place, who, "yes" if (place >= right_from) != (place % 5 == 0) else "no")
+        for place in places
+        for who in ("anna", "ben")
+    ]
+
+
+def test_the_probability_is_the_calibrated_one_where_there_are_labels_enough() -> None:
+    """All labels say that rows are right from 0.75 on, so that rows near 0.5 are no longer uncertain."""
+    ratings = rated_rows(*labels_of(range(0, 40, 2), 30))
+    found, told = next_rows(report_rows(), ratings, Wanted(5, "faithfulness", mix=Mix(1, 0, 0)), None, 50)
+    assert told["calibration"]["items"] == told["labelled"] == 20
+    assert (found["faithfulness"] > 0.55).all()
+    few = rated_rows(*labels_of(range(0, 8, 2), 4))
+    found, told = next_rows(report_rows(), few, Wanted(5, "faithfulness", mix=Mix(1, 0, 0)), None)
+    assert told["calibration"] is None
+    assert found["faithfulness"].is_between(0.44, 0.56).all()
+
+
+def test_a_metric_that_is_better_when_lower_agrees_with_its_opposite() -> None:
+    wanted = Wanted(40, "faithfulness", ["hallucination"], lower=["hallucination"])
+    found, _ = next_rows(report_rows(), rated_rows((0, "anna", "yes")), wanted, None)
+    assert found["disagreement"].max() == pytest.approx(0)
+    turned = Wanted(40, "faithfulness", ["hallucination"])
+    found, _ = next_rows(report_rows(), rated_rows((0, "anna", "yes")), turned, None)
+    assert found["disagreement"].max() == pytest.approx(1)
+
+
+def test_gold_ratings_decide_and_rows_without_consensus_are_asked_for_again() -> None:
+    said = [(0, "gold", "no"), (0, "anna", "yes"), (0, "ben", "yes"), (1, "anna", "yes"), (1, "ben", "no")]
+    said.append((99, "anna", "no"))
+    found, told = next_rows(report_rows(), rated_rows(*said), Wanted(40, "faithfulness"), None)
+    assert (told["labelled"], told["right"], told["without_consensus"], told["beside"]) == (1, 0, 1, 1)
+    assert "r0" not in found["id"]
+    assert found.filter(id="r1")["disagreement"].item() == 1
+
+
+def test_a_metric_that_is_unknown_everywhere_leaves_every_row_uncertain() -> None:
+    found, told = next_rows(
+        report_rows(), rated_rows(*labels_of(range(30), 15)), Wanted(10, "relevance", ["faithfulness"]), None
+    )
+    assert told["calibration"] is None
+    assert found["uncertainty"].to_list() == [1.0] * 10
+    assert found["disagreement"].to_list() == [0.0] * 10
