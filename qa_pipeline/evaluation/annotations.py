@@ -53,6 +53,7 @@ GOLD = "gold"
 MOST_ANNOTATORS = 100
 MOST_CATEGORIES = 30
 _MOST_BLOCKS = 2_000
+_MOST_WHOLE = 1e15
 _KEY = ("item", "annotator", "criterion")
 
 
@@ -63,7 +64,7 @@ def _category(value: object) -> object:
     if isinstance(value, float):
         if not np.isfinite(value):
             raise PydanticCustomError("not_finite", "is no number")
-        return str(int(value)) if value.is_integer() else repr(value)
+        return str(int(value)) if value.is_integer() and abs(value) < _MOST_WHOLE else repr(value)
     return str(value) if isinstance(value, int) else value.strip() if isinstance(value, str) else value
 
 
@@ -284,7 +285,8 @@ def agreement(rated: Panel, resamples: int = 1000, seed: int = 0) -> list[dict[s
 
     `fleiss_kappa` (Fleiss 1971; with unequal numbers of ratings an item's shares count alike, Gwet 2014) and
     Krippendorff's alpha (2011) for nominal, ordinal and interval ratings. Only items that two annotators
-    rated say anything. With more than 2,000 groups these are drawn in 2,000 blocks.
+    rated say anything. With more than 2,000 groups these are drawn in 2,000 blocks; a
+    single group has no interval.
     """
     compared = rated.counts.sum(axis=1) >= 2 if rated.few else np.bincount(rated.item) >= 2
     names = ("fleiss_kappa", "alpha_nominal", "alpha_ordinal", "alpha_interval")
@@ -293,7 +295,7 @@ def agreement(rated: Panel, resamples: int = 1000, seed: int = 0) -> list[dict[s
     found: dict[str, Floats] = {}
     if len(sums):
         places = [str(place) for place in range(len(sums))]
-        found = Resamples(places, "agreement", resamples, seed).over(
+        found = Resamples(places, "agreement", resamples if len(sums) > 1 else 0, seed).over(
             lambda weights: _agreement_of(weights @ sums, rated)
         )
     told = []

@@ -138,6 +138,12 @@ def test_agreement_without_a_meaning_is_unknown_and_says_why(texts: list[str], r
         assert one["unknown"] == reason
 
 
+def test_one_group_has_agreement_without_an_interval() -> None:
+    for one in agreement(columns(["1", "2"]), resamples=50):
+        assert one["value"] is not None
+        assert one["low"] is None
+
+
 def test_texts_have_no_order_unless_it_is_given() -> None:
     texts = ["lhmlh", "lhmhh"]
     without = {one["name"]: one["unknown"] for one in agreement(columns(texts), resamples=0)}
@@ -159,14 +165,14 @@ def test_many_different_numbers_have_agreement_by_interval_alone() -> None:
 
 
 def test_numbers_are_ordered_by_value_and_one_number_is_one_rating(tmp_path: Path) -> None:
-    said = [1, 1.0, "1", 10, 2, "high"]
+    said = [1, 1.0, "1", 10, 2, "high", True, 1e300, 0.5]
     file = write_lines(
         tmp_path / "r.jsonl",
         [{"id": "i", "annotator": f"a{n}", "rating": one} for n, one in enumerate(said)],
     )
     read = read_ratings([file]).items
-    assert read["rating"].to_list() == ["1", "1", "1", "10", "2", "high"]
-    numbers = panel(read.filter(pl.col("rating") != "high"))
+    assert read["rating"].to_list() == ["1", "1", "1", "10", "2", "high", "true", "1e+300", "0.5"]
+    numbers = panel(read.filter(pl.col("rating").is_in(["1", "2", "10"])))
     assert numbers.categories == ["1", "2", "10"]
     assert panel(read).values is None
 
