@@ -12,6 +12,8 @@ on the groups held out, with the calibration on the whole pool:
 - apart: its probabilities are on average at most 0.02 from those of the whole pool's
 
 Rows needed are those of the first step from which this holds to the end; the whole pool where there is none.
+Wrong are the rows of the pool that are decided wrongly after 240 ratings: rated ones are right, all others are
+decided by their calibrated probability.
 Intervals are of 95 %, paired: over seeds, and over sets where all are taken together.
 """
 
@@ -40,6 +42,7 @@ Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 STEPS = (20, 30, 40, 60, 80, 120, 160, 240, 320, 480)
 WITHIN = 0.02
+DECIDED = 240
 SCORES = ("overlap", "cosine")
 STRATEGIES: dict[str, tuple[Mix, str] | None] = {
     "random": None,
@@ -47,8 +50,8 @@ STRATEGIES: dict[str, tuple[Mix, str] | None] = {
     "disagreement": (Mix(0, 1, 0), "texts"),
     "diversity of texts": (Mix(0, 0, 1), "texts"),
     "diversity of scores": (Mix(0, 0, 1), "scores"),
-    "all three, texts": (Mix(1, 1, 1), "texts"),
-    "all three, scores": (Mix(1, 1, 1), "scores"),
+    "all three": (Mix(1, 1, 1), "scores"),
+    "all three and chance": (Mix(1, 1, 1, 3), "scores"),
 }
 """Weights, and whose vectors should be unlike those of labelled rows."""
 
@@ -89,7 +92,7 @@ def _rows_needed(
 ) -> dict[str, dict[str, list[int]]]:
     """By figure and strategy, the rows that each seed needs."""
     found: dict[str, dict[str, list[int]]] = {
-        figure: {strategy: [] for strategy in STRATEGIES} for figure in ("ece", "apart")
+        figure: {strategy: [] for strategy in STRATEGIES} for figure in ("ece", "apart", "wrong")
     }
     right = items["label"].to_numpy() == 1
     _, group = np.unique(items["group_id"].to_numpy(), return_inverse=True)
@@ -109,6 +112,11 @@ def _rows_needed(
                 told = _probabilities(columns[pool[rated], 0], right[pool[rated]], columns[held, 0])
                 apart.append(float(np.abs(told - whole).mean()))
                 worse.append(_error(told, right[held]) - best)
+                if len(rated) == DECIDED:
+                    told = _probabilities(columns[pool[rated], 0], right[pool[rated]], columns[pool, 0])
+                    wrong = (told >= 0.5) != right[pool]
+                    wrong[rated] = False
+                    found["wrong"][strategy].append(int(wrong.sum()))
             found["ece"][strategy].append(_first_for_good(worse, len(pool)))
             found["apart"][strategy].append(_first_for_good(apart, len(pool)))
     return found
