@@ -12,8 +12,8 @@ on the groups held out, with the calibration on the whole pool:
 - apart: its probabilities are on average at most 0.02 from those of the whole pool's
 
 Rows needed are those of the first step from which this holds to the end; the whole pool where there is none.
-Wrong are the rows of the pool that are decided wrongly after 240 ratings: rated ones are right, all others are
-decided by their calibrated probability.
+Wrong are the rows of the pool decided wrongly after 240 ratings: rated ones are right, all others are decided
+by their calibrated probability.
 Intervals are of 95 %, paired: over seeds, and over sets where all are taken together.
 """
 
