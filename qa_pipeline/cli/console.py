@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Literal
+from unicodedata import category
 
 import polars as pl
 from rich.box import SIMPLE_HEAD
@@ -39,7 +40,7 @@ TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
     "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost", "document",
-    "section", "decision", "used",
+    "section", "decision", "used", "agreement", "annotator", "first", "second", "query", "on held-out groups",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
@@ -289,12 +290,19 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
 def _cell(value: object) -> str:
     if value is None:
         return "–"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    return f"{value:.3f}" if isinstance(value, float) else _harmless(str(value))
+
+
+def _harmless(text: str) -> str:
+    """The text without what would steer a terminal; names and ratings come from files of anybody."""
+    if text.isprintable():
+        return text
+    return "".join("\ufffd" if category(sign) == "Cc" and sign not in "\n\t" else sign for sign in text)
 
 
 def print_line(text: str, colour: str | None = None) -> None:
     """Print one line without wrapping."""
-    words = escape(text)
+    words = escape(_harmless(text))
     _console().print(f"[{colour}]{words}[/{colour}]" if colour else words, soft_wrap=True)
 
 

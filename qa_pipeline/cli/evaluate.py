@@ -10,6 +10,7 @@ import typer
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.cli.evaluate_generation import generation
+from qa_pipeline.cli.evaluate_people import annotators, next_to_rate
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
@@ -264,10 +265,12 @@ def metrics(
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Measure source verification (grounding), the judge and the metrics on data that people labelled, "
-    "and generation on a corpus.",
+    help="Evaluate answered questions (run, compare, gate, abilities), and measure source verification "
+    "(grounding), the judge, the metrics, generation and people's ratings.",
 )
+evaluation.command()(metrics)
 evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)
-evaluation.command()(metrics)
+evaluation.command()(annotators)
+evaluation.command("next")(next_to_rate)

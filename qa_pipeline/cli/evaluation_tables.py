@@ -274,3 +274,70 @@ def _show_compared(compared: Document) -> None:
         for one in compared["differences"]
     ]
     show_table("Scores without and with the change", columns, rows)
+
+
+def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
+    """Print agreement, annotators, pairs of them, and how many items have a label."""
+    _show_left_out(left_out)
+    about = f"{found['criterion']}: {found['ratings']:,} ratings of {found['items']:,} items"
+    columns = ["agreement", "value (95 % interval)", "unknown because"]
+    rows = [[one["name"], with_interval(one), one["unknown"] or ""] for one in found["agreement"]]
+    show_table(f"Agreement on {about}", columns, rows)
+    columns = ["annotator", "ratings", "always", "as most others", "of", "as gold", "of"]
+    show_table(
+        "Annotators (95 % intervals)",
+        columns,
+        [_annotator_row(one) for one in found["annotators"].to_dicts()],
+    )
+    show_frame("Two and two", found["pairs"].head(_MOST_PAIRS))
+    if found["beside_gold"]:
+        print_line(f"Ratings that no gold row has: {', '.join(found['beside_gold'])}", "yellow")
+    agreed = found["consensus"]
+    aside = ", ".join(f"{count:,} {reason}" for reason, count in agreed["set_aside"].items()) or "none"
+    print_line(
+        f"Consensus ({agreed['method']}): {agreed['labelled']:,} items have a label; set aside: {aside}"
+    )
+    if agreed["converged"] is False:
+        print_line(f"The model has not converged after {agreed['steps']} steps", "yellow")
+
+
+_MOST_PAIRS = 45
+
+
+def _annotator_row(one: Document) -> list[str]:
+    row = [one["annotator"], f"{one['ratings']:,}", one["always"] or ""]
+    for name in ("others", "gold"):
+        bounds = Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
+        row += [with_interval(bounds), f"{one[f'{name}_compared']:,}"]
+    return row
+
+
+def show_next(found: Document, values: pl.DataFrame) -> None:
+    """Print what the choice rests on, and the first rows chosen."""
+    _show_left_out(found["left_out"])
+    print_line(
+        f"{found['labelled']:,} of {found['rows']:,} rows are labelled, {found['right']:,} of them right; "
+        f"{found['without_consensus']:,} are rated without consensus; {found['beside']:,} ratings are of no "
+        "row"
+    )
+    calibration = found["calibration"]
+    if calibration is None:
+        print_line(
+            "Too few labels for a calibration: the metric itself is taken for the probability", "yellow"
+        )
+    else:
+        columns = ["on held-out groups", "before", "after calibration", "change"]
+        rows = [
+            [
+                name.replace("_", " "),
+                *(with_interval(calibration[name][when]) for when in ("before", "after", "change")),
+            ]
+            for name in ("calibration_error", "brier")
+        ]
+        show_table(f"The metric as a probability, {calibration['items']:,} labels", columns, rows)
+    shown = values.head(_MOST_CHOSEN).with_columns(pl.col("query").str.replace_all(r"\s+", " ").str.head(40))
+    show_frame(f"Rows to rate next, the first {shown.height} of {values.height}", shown)
+    print_line(found["file"])
+
+
+_MOST_CHOSEN = 20

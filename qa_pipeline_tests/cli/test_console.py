@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from rich.progress import Progress
 
-from qa_pipeline.cli.console import MOST_UNREAD, show_outcomes, watch_bars, watching
+from qa_pipeline.cli.console import MOST_UNREAD, print_line, show_outcomes, show_table, watch_bars, watching
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline import BatchOutcome
 from qa_pipeline.records import CallRecord
@@ -46,6 +46,15 @@ def test_names_and_details_that_look_like_markup_are_printed_as_they_are(
     told = printed(layout_with(tmp_path, failed(1, "[red]x[/red].pdf")), capsys)
     assert "[red]x[/red].pdf" in told
     assert "[bold]no[/bold]" in told
+
+
+def test_what_would_steer_a_terminal_is_shown_as_a_sign(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table("t", ["a"], [["red \x1b[31m, back \r, caf\u00e9\u200d\ta"]])
+    print_line("one\x1b]0;title\x07\ntwo")
+    shown = capsys.readouterr().out
+    assert not {"\x1b", "\r", "\x07"} & set(shown)
+    assert "red \ufffd[31m" in shown
+    assert "one\ufffd]0;title\ufffd\ntwo" in shown
 
 
 def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(

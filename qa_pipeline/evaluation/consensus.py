@@ -1,0 +1,211 @@
+"""What several annotators agree on, item by item: by majority, or by the model of Dawid and Skene."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.annotations import (
+    GOLD,
+    Panel,
+    agreement,
+    annotators,
+    pairs,
+    panel,
+)
+from qa_pipeline.evaluation.statistics import Floats
+
+
+@dataclass(frozen=True)
+class DawidSkene:
+    """Estimates of Dawid and Skene (1979).
+
+    Args:
+        posterior: probability of each category being right: shape (items, categories).
+        prior: how frequent each right category is.
+        confusion: of each annotator, how often each category is said of each right one: shape (annotators,
+            right, said).
+        objectives: penalised log-likelihood before each step, never falling.
+        converged: whether the last step gained less than the tolerance.
+    """
+
+    posterior: Floats
+    prior: Floats
+    confusion: Floats
+    objectives: list[float]
+    converged: bool
+
+
+_LEAST = 1e-300
+
+
+def dawid_skene(
+    rated: Panel, *, smoothing: float = 0.01, tolerance: float = 1e-9, most: int = 500
+) -> DawidSkene:
+    """Fit by expectation and maximisation, beginning with the shares of the ratings of each item.
+
+    The model cannot tell a category from another under which all annotators err; to begin with shares takes
+    the solution in which most of them are right.
+
+    Args:
+        rated: ratings; several of one annotator and item count each.
+        smoothing: ratings added to each cell of each annotator's confusion, so that nothing is impossible.
+        tolerance: gain of log-likelihood for each item below which a step is the last.
+        most: steps.
+    """
+    size, people = len(rated.categories), len(rated.annotators)
+    places = rated.annotator * size + rated.category
+    said = csr_array((np.ones(len(places)), (rated.item, places)), shape=(len(rated.items), people * size))
+    said_by = said.T.tocsr()
+    posterior = rated.counts / rated.counts.sum(axis=1, keepdims=True)
+    objectives: list[float] = []
+    while True:
+        prior = posterior.mean(axis=0)
+        cells = (said_by @ posterior).reshape(people, size, size).transpose(0, 2, 1) + smoothing
+        totals = cells.sum(axis=2, keepdims=True)
+        confusion = np.divide(cells, totals, out=np.full(cells.shape, 1 / size), where=totals > 0)
+        logs = np.log(np.maximum(confusion, _LEAST))
+        joint = said @ logs.transpose(0, 2, 1).reshape(people * size, size) + np.log(
+            np.maximum(prior, _LEAST)
+        )
+        top = joint.max(axis=1, keepdims=True)
+        scaled = np.exp(joint - top)
+        whole = scaled.sum(axis=1, keepdims=True)
+        posterior = scaled / whole
+        objectives.append(float((np.log(whole) + top).sum() + smoothing * logs.sum()))
+        converged = len(objectives) > 1 and objectives[-1] - objectives[-2] <= tolerance * len(posterior)
+        if converged or len(objectives) == most:
+            return DawidSkene(posterior, prior, confusion, objectives, converged)
+
+
+CONSENSUS = pl.Schema(
+    {
+        "item": pl.String(),
+        "group": pl.String(),
+        "ratings": pl.Int64(),
+        "label": pl.String(),
+        "reason": pl.String(),
+        "share": pl.Float64(),
+    }
+)
+"""One item. `label` is null without consensus, and `reason` then says why: `one_rating`, `no_majority`,
+`unlikely`, or `too_many_categories`: more than 30, for which no model is fitted. `share` is that of the most
+frequent rating, or the probability of the most likely one."""
+
+
+def consensus(rated: Panel, fitted: DawidSkene | None = None, least: float = 0.8) -> pl.DataFrame:
+    """What the annotators of each item agree on (`CONSENSUS`); one rating is no consensus.
+
+    Args:
+        rated: ratings of one criterion.
+        fitted: for the most likely category; without it, that of more than half of the ratings.
+        least: probability below which the most likely category is no consensus.
+    """
+    if not rated.few:
+        return (
+            pl.DataFrame({"item": rated.items, "group": rated.groups})
+            .select(
+                "item",
+                "group",
+                ratings=pl.Series(np.bincount(rated.item)),
+                label=pl.lit(None, pl.String()),
+                reason=pl.lit("too_many_categories"),
+                share=pl.lit(None, pl.Float64()),
+            )
+            .match_to_schema(CONSENSUS)
+        )
+    total = rated.counts.sum(axis=1)
+    shares = rated.counts / total[:, None] if fitted is None else fitted.posterior
+    best, share = shares.argmax(axis=1), shares.max(axis=1)
+    agreed = share > 0.5 if fitted is None else share >= least
+    label = pl.Series(np.array(rated.categories, dtype=object)[best], dtype=pl.String())
+    return (
+        pl.DataFrame(
+            {"item": rated.items, "group": rated.groups, "ratings": total.astype(np.int64), "share": share}
+        )
+        .select(
+            "item",
+            "group",
+            "ratings",
+            label=pl.when(pl.Series(agreed & (total > 1))).then(label),
+            reason=pl.when(pl.Series(total < 2))
+            .then(pl.lit("one_rating"))
+            .when(pl.Series(~agreed))
+            .then(pl.lit("no_majority" if fitted is None else "unlikely")),
+            share="share",
+        )
+        .match_to_schema(CONSENSUS)
+    )
+
+
+class Method(StrEnum):
+    """How a consensus is found."""
+
+    majority = "majority"
+    dawid_skene = "dawid-skene"
+
+
+def annotation_figures(
+    rows: pl.DataFrame,
+    method: Method = Method.majority,
+    *,
+    gold: str = GOLD,
+    order: Sequence[str] = (),
+    resamples: int = 1000,
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    """All that ratings of one criterion say about items and annotators.
+
+    Args:
+        rows: `RATINGS` of one criterion.
+        method: of the consensus.
+        gold: the annotator whose ratings are known to be right; no annotator is compared with it but by them.
+        order: categories from low to high.
+        resamples: of the intervals.
+
+    Returns:
+        A document of `items`, `ratings`, `categories`, `beside_gold` (categories that gold ratings lack),
+        `agreement`, frames `annotators` and `pairs`, and `consensus`: the method, rows with and without a
+        label by reason, steps and convergence of the model, and how often each annotator says what of each
+        label; and the `CONSENSUS`.
+
+    Raises:
+        InputError: there are only gold ratings, or what `panel` refuses.
+    """
+    known = rows.filter(pl.col("annotator") == gold)
+    people = rows.filter(pl.col("annotator") != gold)
+    if not people.height:
+        raise InputError(f"all ratings are of {gold!r}, which is gold; there is no annotator to compare")
+    rated = panel(people, order)
+    fitted = dawid_skene(rated) if method is Method.dawid_skene and rated.few else None
+    agreed = consensus(rated, fitted)
+    right = known["rating"].unique().to_list()
+    reasons = agreed["reason"].drop_nulls().value_counts(sort=True).sort("reason").rows()
+    confusion = (
+        people.join(agreed.select("item", "label").drop_nulls(), on="item")
+        .group_by("annotator", "label", "rating")
+        .agg(count=pl.len().cast(pl.Int64))
+        .sort("annotator", "label", "rating")
+    )
+    return {
+        "criterion": rows["criterion"][0],
+        "items": len(rated.items),
+        "ratings": people.height,
+        "categories": rated.categories,
+        "beside_gold": [one for one in rated.categories if one not in right] if right else [],
+        "agreement": agreement(rated, resamples),
+        "annotators": annotators(rated, known.select("item", "rating").rows()),
+        "pairs": pairs(rated),
+        "consensus": {
+            "method": method.value,
+            "labelled": int(agreed["label"].is_not_null().sum()),
+            "set_aside": dict(reasons),
+            "steps": None if fitted is None else len(fitted.objectives),
+            "converged": None if fitted is None else fitted.converged,
+            "confusion": confusion,
+        },
+    }, agreed
