@@ -10,6 +10,7 @@ import typer
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.cli.evaluate_generation import generation
+from qa_pipeline.cli.evaluate_runs import choose, compare, gate, record, sample_size
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
@@ -202,3 +203,8 @@ evaluation = typer.Typer(
 evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)
+evaluation.command()(compare)
+evaluation.command()(gate)
+evaluation.command("sample-size")(sample_size)
+evaluation.command()(choose)
+evaluation.command()(record)

@@ -5,7 +5,7 @@ the rows that both know. The interval, `p` and `p_holm` let the rows of a docume
 and Wilcoxon's tests take rows for independent, as do the tests of unpaired runs, and are reported beside.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,20 @@ def compare_paired(
     baseline: StoredReport,
     current: StoredReport,
     *,
+    critical: Collection[str] = (),
     resamples: int = 1000,
     permutations: int = PERMUTATIONS,
     seed: int = 0,
 ) -> Document:
     """Two runs over one data set, row by row.
+
+    Args:
+        baseline: the run before.
+        current: the run to hold against it.
+        critical: metrics that are a family of their own where figures are adjusted for their number.
+        resamples: of the intervals.
+        permutations: of the tests.
+        seed: of both.
 
     Returns:
         baseline, current: place, data set and its hash.
@@ -38,12 +47,14 @@ def compare_paired(
         excluded: metrics that are not compared, and why.
         metrics: of each metric direction, `baseline` and `current` (means over the rows known in both),
         `difference` with `low` and `high` (95 %, bootstrap by document) and `error` (standard error by
-        document), `gain` (the difference, above zero where current is better), `relative` (the gain by the
-        baseline's mean; None where that is zero), `rows` and `groups` compared, `lost` and `found` (rows
-        known in baseline alone, and in current alone), `p` (permutation by document), `p_holm` (Holm over
-        metrics), `mcnemar_p` (of yes/no rows), `wilcoxon_p`, `cohens_d` (gain by the pooled deviation of
-        scores), `cohens_d_paired` (gain by the deviation of differences), and `better`: whether current is,
-        None where chance would do (p_holm at least 0.05).
+        document), `joint_low` and `joint_high` (the interval that holds for all metrics of a family
+        together, by Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero
+        where current is better), `relative` (the gain by the baseline's mean; None where that is zero),
+        `rows` and `groups` compared, `lost` and `found` (rows known in baseline alone, and in current
+        alone), `p` (permutation by document), `p_holm` (Holm over the family), `mcnemar_p` (of yes/no
+        rows), `wilcoxon_p`, `cohens_d` (gain by the pooled deviation of scores), `cohens_d_paired` (gain by
+        the deviation of differences), and `better`: whether current is, None where chance would do (p_holm
+        at least 0.05).
 
     Raises:
         InputError: the data sets differ, no row is in both, or no metric can be compared.
@@ -60,13 +71,17 @@ def compare_paired(
         raise InputError(f"{baseline.place} and {current.place} share no row id; evaluate the same rows")
     differences = both.select("group", *(pl.col(name + _NOW).sub(pl.col(name)).alias(name) for name in names))
     sums = group_sums(differences, names)
-    bounds = _difference_bounds(sums, [current.metrics[name] for name in names], resamples, seed)
+    families = _families(names, critical)
+    bounds = _difference_bounds(
+        sums, current, names, families, Resamples(sums.groups, "comparison", resamples, seed)
+    )
     p_values = dict(zip(names, flip_p(sums.totals, permutations, seed).tolist(), strict=True))
     metrics = {}
     for place, name in enumerate(names):
         one = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
         one["groups"] = int((sums.counts[:, place] > 0).sum())
-        one["low"], one["high"] = (number(bound[place]) for bound in bounds)
+        one["family"] = next(len(family) for family in families if name in family)
+        one |= {end: number(bound[place]) for end, bound in bounds.items()}
         one["error"] = number(sums.errors[place])
         one["p"] = p_values[name] if one["rows"] else None
         metrics[name] = one
@@ -79,7 +94,7 @@ def compare_paired(
             "current_only": current.rows.height - both.height,
         },
         "excluded": excluded,
-        "metrics": _decided(metrics),
+        "metrics": _decided(metrics, families),
     }
 
 
@@ -102,7 +117,7 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
         "paired": False,
         "rows": {"baseline": baseline.rows.height, "current": current.rows.height},
         "excluded": excluded,
-        "metrics": _decided(metrics),
+        "metrics": _decided(metrics, [names]),
     }
 
 
@@ -138,12 +153,25 @@ def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str
     return names, excluded
 
 
+def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]]:
+    return [[name for name in names if (name in critical) == kind] for kind in (True, False)]
+
+
 def _difference_bounds(
-    sums: Sums, facts: list[MetricFacts], resamples: int, seed: int
-) -> tuple[Floats, Floats]:
-    widths = [np.inf if one.range[1] is None else one.range[1] - one.range[0] for one in facts]
-    widest = np.array(widths, dtype=np.float64)
-    return mean_bounds(sums, Resamples(sums.groups, "comparison", resamples, seed), -widest, widest)
+    sums: Sums,
+    current: StoredReport,
+    names: Sequence[str],
+    families: Sequence[Sequence[str]],
+    draws: Resamples,
+) -> dict[str, Floats]:
+    """Each alone at 95 %, and all of a family together."""
+    ranges = [current.metrics[name].range for name in names]
+    widest = np.array([np.inf if high is None else high - low for low, high in ranges])
+    sizes = {name: len(family) for family in families for name in family}
+    together = 1 - SIGNIFICANCE / np.array([sizes[name] for name in names])
+    low, high = mean_bounds(sums, draws, -widest, widest, 1 - SIGNIFICANCE)
+    joint_low, joint_high = mean_bounds(sums, draws, -widest, widest, together)
+    return {"low": low, "high": high, "joint_low": joint_low, "joint_high": joint_high}
 
 
 def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:
@@ -233,13 +261,15 @@ def _mcnemar(gains: Floats) -> float | None:
 
 
 def _wilcoxon(gains: Floats) -> float | None:
-    """Signed ranks of the rows that changed (Wilcoxon 1945), by the normal distribution; None where none did."""
+    """Signed ranks of the rows that changed (Wilcoxon 1945), by their normal limit; None where none did."""
     changed = gains[np.abs(gains) > _NO_SPREAD]
     return number(wilcoxon(changed, method="asymptotic").pvalue) if len(changed) else None
 
 
-def _decided(metrics: Mapping[str, Document]) -> dict[str, Document]:
-    adjusted = holm({name: one["p"] for name, one in metrics.items()})
+def _decided(metrics: Mapping[str, Document], families: Sequence[Sequence[str]]) -> dict[str, Document]:
+    adjusted: dict[str, float | None] = {}
+    for family in families:
+        adjusted |= holm({name: metrics[name]["p"] for name in family})
     found = {}
     for name, one in metrics.items():
         p = adjusted[name]

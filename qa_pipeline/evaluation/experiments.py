@@ -78,9 +78,7 @@ def rows_needed(
         InputError: a number makes no sense.
     """
     _check_numbers(difference, deviation, power, significance, rows_per_document, correlation)
-    effect = abs(difference) / deviation
-    if effect >= _OBVIOUS:
-        effect = _OBVIOUS
+    effect = min(abs(difference) / deviation, _OBVIOUS)
 
     def found(rows: int) -> bool:
         return _power(rows, effect, significance, paired=paired) >= power
@@ -117,8 +115,8 @@ def _check_numbers(
 def _power(rows: int, effect: float, significance: float, *, paired: bool) -> float:
     free = rows - 1 if paired else 2 * rows - 2
     shift = effect * math.sqrt(rows if paired else rows / 2)
-    limit = t.ppf(1 - significance / 2, free)
-    return float(nct.sf(limit, free, shift) + nct.cdf(-limit, free, shift))
+    # only the right side counts as found: the other one is next to nothing, and NaN far out in SciPy
+    return float(nct.sf(t.ppf(1 - significance / 2, free), free, shift))
 
 
 Count = Annotated[int, Field(ge=0, le=10**12)]

@@ -8,7 +8,7 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import compare_paired
-from qa_pipeline.evaluation.experiments import rows_needed
+from qa_pipeline.evaluation.experiments import SIGNIFICANCE, rows_needed
 from qa_pipeline.evaluation.golden import GoldenSet, golden_outcomes
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.evaluation.summaries import summarise
@@ -53,10 +53,11 @@ def gate(
 ) -> Document:
     """Hold a run against the one before, thresholds and a golden set.
 
-    A drop fails only where the 95 % interval of the paired difference excludes zero and so does Holm's
-    adjusted permutation test over the metrics of its kind; else it is `within_noise`, with the number of
-    rows in which a drop of this size would be found four times in five. A golden row fails the gate where
-    it fails now and was not seen to fail in the baseline.
+    A drop fails only where the interval of the paired difference excludes zero, at 95 % for all critical
+    metrics together, and for all others together: the gate fails one run in twenty at most where nothing
+    changed. Else the drop is `within_noise`, with the number of rows in which one of this size would be
+    found four times in five.
+    A golden row fails the gate where it fails now and was not seen to fail in the baseline.
 
     Returns:
         passed, current and baseline and golden (what they are), excluded (metrics that are not compared,
@@ -71,7 +72,7 @@ def gate(
     checks: list[Document] = []
     excluded: Mapping[str, str] = {}
     if baseline is not None:
-        compared = compare_paired(baseline, current, resamples=resamples, seed=seed)
+        compared = compare_paired(baseline, current, critical=limits.critical, resamples=resamples, seed=seed)
         excluded = compared["excluded"]
         _check_excluded(excluded, limits)
         for name, one in compared["metrics"].items():
@@ -134,7 +135,10 @@ def _metric_checks(name: str, one: Document, limits: Limits) -> Iterator[Documen
         yield {"kind": "drop", **about, "outcome": WITHIN_NOISE, "detail": said, **figures, "needed": needed}
 
 
-_FIGURES = ("baseline", "current", "relative", "low", "high", "p", "p_holm", "rows", "groups")
+_FIGURES = (
+    "baseline", "current", "relative", "low", "high", "joint_low", "joint_high", "family", "p", "p_holm",
+    "rows", "groups",
+)  # fmt: skip
 
 
 def _fell(one: Document, limit: float) -> bool:
@@ -145,7 +149,7 @@ def _fell(one: Document, limit: float) -> bool:
 
 
 def _beyond_noise(one: Document) -> bool:
-    low, high = one["low"], one["high"]
+    low, high = one["joint_low"], one["joint_high"]
     if low is None or high is None:
         return False
     return bool(high < 0 if one["direction"] == "higher" else low > 0)
@@ -154,12 +158,13 @@ def _beyond_noise(one: Document) -> bool:
 def _rows_to_tell(one: Document) -> int | None:
     """Rows that would show such a loss, spread over documents as these are."""
     deviation = (one["error"] or 0) * one["rows"] ** 0.5
-    return rows_needed(one["gain"], deviation) if deviation > 0 else None
+    significance = SIGNIFICANCE / one["family"]
+    return rows_needed(one["gain"], deviation, significance=significance) if deviation > 0 else None
 
 
 def _change(one: Document) -> str:
     relative = "" if one["relative"] is None else f" ({one['relative']:+.1%})"
-    low, high = one["low"], one["high"]
+    low, high = one["joint_low"], one["joint_high"]
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
     return f"{one['baseline']:.3f} → {one['current']:.3f}{relative}, {between}"
 
