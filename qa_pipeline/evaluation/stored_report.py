@@ -1,11 +1,12 @@
 """A report folder read back: what `report.json` says of its metrics, and the scores of `rows.parquet`."""
 
+import hashlib
 import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -36,7 +37,9 @@ class _Document(BaseModel):
     format: Literal[1]
     dataset: str = Field(max_length=1000)
     dataset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    metrics: dict[str, MetricFacts] = Field(min_length=1, max_length=1000)
+    metrics: dict[Annotated[str, Field(pattern=r"^[\w@.-]{1,100}$")], MetricFacts] = Field(
+        min_length=1, max_length=1000
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,22 @@ def read_report(folder: Path) -> StoredReport:
     return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows)
 
 
+QUESTION_COLUMNS = (
+    "id", "query", "reference", "relevant_documents", "true_claims", "must_refuse", "category", "difficulty",
+)  # fmt: skip
+"""What a data set asks and what is true, as far as a frame has it; answers and passages are the run's own."""
+
+
+def questions_sha256(rows: pl.DataFrame) -> str:
+    """The hash by which two runs are over one data set, whatever they answered and in whatever order.
+
+    Args:
+        rows: all rows of the data set, before any are drawn from it, with an id each.
+    """
+    asked = rows.select(name for name in QUESTION_COLUMNS if name in rows.columns).sort("id")
+    return hashlib.sha256(asked.write_ndjson().encode()).hexdigest()
+
+
 def _told(path: Path) -> _Document:
     content = _content(path, MOST_REPORT_BYTES)
     try:
@@ -95,13 +114,19 @@ def _told(path: Path) -> _Document:
 
 
 def _rows(path: Path, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
-    content = io.BytesIO(_content(path, MOST_ROWS_BYTES))
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    content = _content(path, MOST_ROWS_BYTES)
     try:
-        known = pl.read_parquet_schema(content)
+        facts = pq.read_metadata(io.BytesIO(content))
+        unpacked = sum(facts.row_group(place).total_byte_size for place in range(facts.num_row_groups))
+        if unpacked > 2 * MOST_ROWS_BYTES:
+            raise InputError(f"unpacks to {unpacked:,} bytes; is it of a report? If so, {_REMEDY}")
+        known = pl.read_parquet_schema(io.BytesIO(content))
         wanted = [name for name in ("id", "group", *metrics) if name in known]
-        content.seek(0)
-        rows = pl.read_parquet(content, columns=wanted)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        rows = pl.read_parquet(io.BytesIO(content), columns=wanted)
+    except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"not a Parquet file that can be read; {_REMEDY}") from error
     for name in ("id", "group"):
         if known.get(name) != pl.String() or rows[name].null_count():

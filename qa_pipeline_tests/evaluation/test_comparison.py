@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ ROWS = st.lists(
 Row = tuple[str, float | None, float | None]
 
 
-def pair_of(rows: list[Row], name: str = "faithfulness") -> tuple[StoredReport, StoredReport]:
+def pair_of(rows: Sequence[Row], name: str = "faithfulness") -> tuple[StoredReport, StoredReport]:
     groups, *scores = zip(*rows, strict=True)
     about = {"id": [str(place) for place in range(len(rows))], "group": list(groups)}
     first, second = (

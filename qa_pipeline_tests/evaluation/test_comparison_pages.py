@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -6,7 +7,7 @@ from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
 from qa_pipeline.evaluation.comparison_pages import comparison_markdown, gate_markdown
 from qa_pipeline.evaluation.experiments import ab_decision
 from qa_pipeline.evaluation.gates import Limits, gate
-from qa_pipeline_tests.evaluation.stored_reports import continuous, stored
+from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
 from qa_pipeline_tests.evaluation.test_gates import golden
 
 HOSTILE = "<img src=x onerror=alert(1)> | [a](javascript:b)\n# c"
@@ -26,11 +27,13 @@ def test_a_gate_shows_failures_first_and_folds_away_what_passed(tmp_path: Path) 
 
 
 def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
-    scores = {HOSTILE: continuous(20)}
-    now = stored(tmp_path / "a", scores, dataset=HOSTILE)
-    before = stored(tmp_path / "b", {**scores, f"{HOSTILE} 2": continuous(20)}, dataset=HOSTILE)
+    now = report_of(
+        stored(tmp_path, {"grounding": continuous(20)}).rows.rename({"grounding": HOSTILE}), HOSTILE
+    )
+    before = replace(now, dataset=HOSTILE, place=Path(HOSTILE))
     compared = compare_paired(before, now, resamples=100, permutations=100)
     compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
+    compared["excluded"] = {HOSTILE: HOSTILE}
     rows = golden((HOSTILE, HOSTILE, 0.9))
     for page in (comparison_markdown(compared), gate_markdown(gate(now, before, golden=rows, resamples=100))):
         shown = html(

@@ -10,7 +10,7 @@ from qa_pipeline.evaluation.golden import GoldenSet
 from qa_pipeline_tests.evaluation.stored_reports import Scores, continuous, stored
 from qa_pipeline_tests.evaluation.test_golden import criteria
 
-BEFORE = {"faithfulness": continuous(60), "grounding": continuous(60, seed=1)}
+BEFORE: dict[str, list[Any]] = {"faithfulness": continuous(60), "grounding": continuous(60, seed=1)}
 
 
 def held(
@@ -94,7 +94,7 @@ def test_rows_of_one_document_show_nothing(tmp_path: Path) -> None:
 
 def test_scores_that_are_unknown_now_fail_the_gate(tmp_path: Path) -> None:
     """A judge that gives up on hard rows would else raise the mean."""
-    now: dict[str, list[float | None]] = {**BEFORE, "faithfulness": [None] * 5 + BEFORE["faithfulness"][5:]}
+    now = {**BEFORE, "faithfulness": [None] * 5 + BEFORE["faithfulness"][5:]}
     found = held(tmp_path, now)
     unknown = next(one for one in found["checks"] if one["kind"] == "unknown")
     assert (unknown["name"], unknown["outcome"]) == ("faithfulness", "failed")

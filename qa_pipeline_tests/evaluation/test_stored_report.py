@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.stored_report import read_report
+from qa_pipeline.evaluation import stored_report
+from qa_pipeline.evaluation.stored_report import questions_sha256, read_report
 from qa_pipeline_tests.evaluation.stored_reports import stored, write_report
 
 
@@ -38,6 +39,7 @@ def test_a_metric_that_no_row_knows_is_read(tmp_path: Path) -> None:
         ({"metrics": {}}, "metrics"),
         ({"metrics": {"faithfulness": {"version": "1", "direction": "up", "range": [0, 1]}}}, "direction"),
         ({"metrics": ["faithfulness"]}, "metrics"),
+        ({"metrics": {"faithfulness of current": {}}}, "metrics"),
         ({"dataset": None}, "dataset"),
     ],
 )
@@ -93,4 +95,29 @@ def test_rows_that_are_no_parquet_are_refused(tmp_path: Path) -> None:
     folder = write_report(tmp_path, {"faithfulness": [0.5]})
     (folder / "rows.parquet").write_bytes(json.dumps({"id": "a"}).encode())
     with pytest.raises(InputError, match="not a Parquet file"):
+        read_report(folder)
+
+
+def test_a_data_set_is_the_same_whatever_was_answered_and_in_whatever_order() -> None:
+    asked = pl.DataFrame(
+        {"id": ["a", "b"], "query": ["Who?", "When?"], "true_claims": [[{"claim": "x"}], None]}
+    )
+    answered = asked.reverse().with_columns(answer=pl.Series(["in May", "Anna"]), group=pl.lit("d"))
+    assert questions_sha256(answered) == questions_sha256(asked)
+    assert questions_sha256(asked.head(1)) != questions_sha256(asked)
+    assert questions_sha256(asked.with_columns(query=pl.lit("Why?"))) != questions_sha256(asked)
+
+
+def test_rows_that_unpack_to_more_than_fits_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_report(
+        tmp_path, {"faithfulness": [0.5] * 5000}, ids=[f"{row:050d}" for row in range(5000)]
+    )
+    size = (folder / "rows.parquet").stat().st_size
+    monkeypatch.setattr(stored_report, "MOST_ROWS_BYTES", size)
+    with pytest.raises(InputError, match="unpacks to"):
+        read_report(folder)
+    monkeypatch.setattr(stored_report, "MOST_ROWS_BYTES", size - 1)
+    with pytest.raises(InputError, match="is larger than"):
         read_report(folder)
