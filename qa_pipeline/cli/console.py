@@ -39,7 +39,7 @@ TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
     "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost", "document",
-    "section", "decision", "used",
+    "section", "decision", "used", "metric", "check", "outcome",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""

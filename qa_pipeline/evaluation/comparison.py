@@ -218,7 +218,7 @@ def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
     known = bool(len(first) and len(second))
     before, now = (float(one.mean()) if known else None for one in (first, second))
     difference = None if before is None or now is None else now - before
-    gain = None if difference is None else difference * _sign(facts)
+    gain = None if difference is None else difference * _sign(facts) + 0.0  # no -0.0
     return {
         "direction": facts.direction,
         "baseline": before,

@@ -1,12 +1,17 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
+import yaml
+from typer.main import get_command
 
+from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline_tests.end_to_end import Ran, invoke
 from qa_pipeline_tests.evaluation.stored_reports import continuous, write_report
 
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 GOOD = {"faithfulness": continuous(60), "grounding": continuous(60, seed=1)}
 WORSE = {
     "faithfulness": [score * (0.8 + 0.01 * (row % 5)) for row, score in enumerate(GOOD["faithfulness"])],
@@ -139,3 +144,13 @@ def test_a_trial_is_begun_recorded_and_goes_on(tmp_path: Path) -> None:
     invoke("eval", "record", state, "small", "--wrong", "30")
     assert "Next: large" in invoke("eval", "choose", state).stdout
     assert invoke("eval", "record", state, "huge", "--right", "1").code == BAD_INPUT
+
+
+def test_the_workflow_gates_with_options_that_there_are() -> None:
+    workflow = yaml.safe_load((EXAMPLES / "evaluation.yml").read_text(encoding="utf-8"))
+    scripts = [step.get("run", "") for step in workflow["jobs"]["evaluate"]["steps"]]
+    gates = [script for script in scripts if "eval gate" in script]
+    assert len(gates) == 2
+    command = get_command(app).commands["eval"].commands["gate"]  # type: ignore[attr-defined]
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {one for script in gates for one in re.findall(r"--[a-z-]+", script)} - {"--"} <= known

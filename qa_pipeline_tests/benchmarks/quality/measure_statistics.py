@@ -17,6 +17,7 @@ Prints one JSON line for each setting.
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,18 @@ NAMES = ["faithfulness", "citation_accuracy", *(f"metric_{place}" for place in r
 FACTS = MetricFacts(version=1, direction="higher", range=(0, 1))
 
 
+@cache
+def level_of(mean: float, shift: float) -> float:
+    """The logit whose runs have this mean."""
+    deviation = np.sqrt(DOCUMENT**2 + ROW**2 + shift**2)
+    points, weights = np.polynomial.hermite_e.hermegauss(60)
+
+    def off(level: float) -> float:
+        return float(expit(level + deviation * points) @ weights / weights.sum()) - mean
+
+    return float(brentq(off, -20, 20))
+
+
 @dataclass(frozen=True)
 class World:
     """What runs are drawn from."""
@@ -50,16 +63,6 @@ class World:
     mean: float
     kept: float = 0.8
     shift: float = 0.0
-
-    def level(self, mean: float) -> float:
-        """The logit whose runs have this mean."""
-        deviation = np.sqrt(DOCUMENT**2 + ROW**2 + self.shift**2)
-        points, weights = np.polynomial.hermite_e.hermegauss(60)
-
-        def off(level: float) -> float:
-            return float(expit(level + deviation * points) @ weights / weights.sum()) - mean
-
-        return float(brentq(off, -20, 20))
 
     def documents_of(self, drawn: np.random.Generator) -> Floats:
         """The document of each row; each has a row."""
@@ -79,7 +82,7 @@ class World:
         found = []
         for luck, mean in ((first, self.mean), (second, self.mean - lost)):
             own = drawn.normal(0, self.shift, self.documents)[of]
-            right = luck < expit(self.level(mean) + shared + own)[:, None]
+            right = luck < expit(level_of(mean, self.shift) + shared + own)[:, None]
             found.append((right & there).sum(axis=1) / sizes)
         return found[0], found[1]
 
