@@ -1,6 +1,7 @@
 """Local files that appear whole or not at all, and tables that know their own schema version."""
 
 import errno
+import fcntl
 import hashlib
 import io
 import os
@@ -76,6 +77,25 @@ def prepare_folder(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise _failed(f"write to {folder}", error) from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time read and rewrite what lies in a folder.
+
+    Raises:
+        StorageError: it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:

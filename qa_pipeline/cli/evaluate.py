@@ -11,6 +11,7 @@ from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settin
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.cli.evaluate_generation import generation
 from qa_pipeline.cli.evaluate_people import annotators, next_to_rate
+from qa_pipeline.cli.evaluate_runs import choose, compare, gate, record, sample_size
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
@@ -268,6 +269,11 @@ evaluation = typer.Typer(
     help="Evaluate answered questions (run, compare, gate, abilities), and measure source verification "
     "(grounding), the judge, the metrics, generation and people's ratings.",
 )
+evaluation.command()(compare)
+evaluation.command()(gate)
+evaluation.command("sample-size")(sample_size)
+evaluation.command()(choose)
+evaluation.command()(record)
 evaluation.command()(metrics)
 evaluation.command()(grounding)
 evaluation.command()(judge)

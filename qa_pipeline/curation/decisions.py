@@ -5,21 +5,17 @@ answer and evidence are those it was made about; a new text (`edited`) becomes a
 verified like any other.
 """
 
-import fcntl
 import hashlib
 import io
 import json
-import os
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from qa_pipeline.errors import StorageError, TableError
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.errors import TableError
+from qa_pipeline.storage import locked, write_bytes
 from qa_pipeline.tables import CLAIM_VERDICTS, DECISIONS
 
 Row = dict[str, Any]
@@ -53,27 +49,12 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
         TableError: the recorded ones are damaged.
         StorageError: they cannot be written; the recorded ones are untouched.
     """
-    with _alone(path.parent):
+    with locked(path.parent):
         recorded = read_decisions(path)
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
         first = last + 1 if isinstance(last, int) else 0
         numbered = [{**row, "sequence": first + place} for place, row in enumerate(rows)]
         write_bytes(path, pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode())
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time record decisions."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:

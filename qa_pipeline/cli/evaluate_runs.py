@@ -1,0 +1,243 @@
+"""`qa-pipeline eval compare`, `gate` and those of experiments: what changed from one run to the next."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.common import FAILED, OK, errors_as_exit_codes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BARE_THRESHOLD = "faithfulness"
+"""The metric of a threshold that names none."""
+
+Written = Annotated[Path | None, typer.Option(help="Folder to write the result to, as JSON and Markdown.")]
+Resampled = Annotated[int, typer.Option(min=100, max=100_000, help="Resamples of the 95 % intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of resamples and permutations.")]
+State = Annotated[Path, typer.Argument(help="File that holds the trial.", dir_okay=False)]
+
+
+def compare(
+    baseline: Annotated[Path, typer.Argument(help="Report folder of the run before.")],
+    current: Annotated[Path, typer.Argument(help="Report folder of the run to hold against it.")],
+    unpaired: Annotated[
+        bool, typer.Option(help="Compare runs over different rows, as independent samples.")
+    ] = False,
+    decide: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METRIC", help="Say whether to deploy current, by this metric: p < 0.05 and d > 0.1."
+        ),
+    ] = None,
+    out: Written = None,
+    resamples: Resampled = 1000,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Compare two evaluations row by row: differences with intervals, tests, and sizes of effect.
+
+    Rows about one document rise and fall together; intervals and p respect that. A metric of another
+    version is left out and named; another data set is refused, unless the runs are compared --unpaired.
+    """
+    from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.evaluation import comparison_pages as pages
+    from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
+    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.stored_report import read_report
+
+    with errors_as_exit_codes():
+        before, now = read_report(baseline), read_report(current)
+        if unpaired:
+            found = compare_unpaired(before, now)
+        else:
+            found = compare_paired(before, now, resamples=resamples, seed=seed)
+        if decide is not None:
+            found["decision"] = _decision(found, decide)
+        _write(out, "comparison", rounded(found), pages.comparison_markdown)
+        if as_json:
+            print_document(rounded(found))
+            return
+        show_table("Two evaluations compared", pages.COMPARISON_COLUMNS, pages.comparison_rows(found))
+        print_line(pages.counted(found))
+        for name, why in found["excluded"].items():
+            print_line(f"{name} is not compared: {why}", "yellow")
+        if decide is not None:
+            print_line(f"{found['decision']['decision']}: {found['decision']['why']}")
+
+
+def gate(
+    current: Annotated[Path, typer.Option(help="Report folder of the run to be held to account.")],
+    baseline: Annotated[
+        Path | None, typer.Option(help="Report folder of the run before; without it nothing is compared.")
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Worst mean allowed of a metric; a number alone is for faithfulness. Repeatable.",
+        ),
+    ] = None,
+    golden: Annotated[
+        Path | None, typer.Option(help="Golden set: rows with criteria of their own, .jsonl or .parquet.")
+    ] = None,
+    drop: Annotated[
+        float, typer.Option(min=0, max=1, help="Relative loss of a metric that fails the gate.")
+    ] = 0.05,
+    critical_drop: Annotated[
+        float, typer.Option(min=0, max=1, help="Relative loss of a critical metric that fails the gate.")
+    ] = 0.02,
+    critical: Annotated[
+        list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
+    ] = None,
+    out: Written = None,
+    resamples: Resampled = 1000,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Fail where an evaluation got worse than the one before, misses a threshold or fails a golden row.
+
+    A loss fails only where chance is ruled out (95 %, paired, by document); else it is named as within
+    noise, with the rows needed to tell. Usually critical: faithfulness, hallucination, fabricated_citations
+    and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 the input cannot be used.
+    """
+    from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.evaluation import comparison_pages as pages
+    from qa_pipeline.evaluation.gates import CRITICAL, Limits
+    from qa_pipeline.evaluation.gates import gate as held
+    from qa_pipeline.evaluation.golden import read_golden
+    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.stored_report import read_report
+
+    with errors_as_exit_codes():
+        limits = Limits(drop, critical_drop, tuple(critical or CRITICAL), _thresholds(threshold or []))
+        before = read_report(baseline) if baseline else None
+        rows = read_golden(golden) if golden else None
+        found = held(read_report(current), before, limits, rows, resamples=resamples, seed=seed)
+        _write(out, "gate", rounded(found), pages.gate_markdown)
+        if as_json:
+            print_document(rounded(found))
+        else:
+            show_table("Evaluation gate", pages.CHECK_COLUMNS, pages.check_rows(found))
+            for name, why in found["excluded"].items():
+                print_line(f"{name} is not compared: {why}", "yellow")
+            print_line("Passed." if found["passed"] else "Failed.", "green" if found["passed"] else "red")
+        raise typer.Exit(OK if found["passed"] else FAILED)
+
+
+def sample_size(
+    difference: Annotated[
+        float, typer.Argument(help="Difference of means that is to be found, such as 0.05.")
+    ],
+    deviation: Annotated[
+        float,
+        typer.Argument(help="Standard deviation: of rows' differences where paired, else of their scores."),
+    ],
+    unpaired: Annotated[bool, typer.Option(help="The runs answer different rows.")] = False,
+    power: Annotated[float, typer.Option(help="How often the difference is to be found.")] = 0.8,
+    significance: Annotated[float, typer.Option(help="How often one is called that is none.")] = 0.05,
+    rows_per_document: Annotated[float, typer.Option(help="Mean number of rows about one document.")] = 1,
+    correlation: Annotated[float, typer.Option(help="Of rows about one document, 0 to 1.")] = 0,
+) -> None:
+    """Print how many rows each run needs, so that a difference of this size is found."""
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.evaluation.experiments import MOST_ROWS, rows_needed
+
+    with errors_as_exit_codes():
+        needed = rows_needed(
+            difference,
+            deviation,
+            paired=not unpaired,
+            power=power,
+            significance=significance,
+            rows_per_document=rows_per_document,
+            correlation=correlation,
+        )
+        print_line(f"more than {MOST_ROWS}" if needed is None else str(needed))
+
+
+def choose(
+    state: State,
+    arm: Annotated[
+        list[str] | None, typer.Option(help="Name of a configuration; new ones join. Repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of a new trial.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Choose the configuration to try next by Thompson sampling, from what was recorded of each.
+
+    What may be the best is tried as often as it may be. The file is made where there is none.
+    """
+    from qa_pipeline.cli.console import print_document, show_table
+    from qa_pipeline.evaluation.experiments import choose as chosen
+    from qa_pipeline.evaluation.statistics import rounded
+
+    with errors_as_exit_codes():
+        found = chosen(state, arm or [], seed=seed)
+        if as_json:
+            print_document(rounded(found))
+            return
+        rows = [[name, *one.values()] for name, one in found["arms"].items()]
+        show_table(f"Next: {found['chosen']}", ["arm", "right", "wrong", "mean", "best"], rows)
+
+
+def record(
+    state: State,
+    arm: Annotated[str, typer.Argument(help="The configuration that was tried.")],
+    right: Annotated[int, typer.Option(min=0, help="Answers that were right.")] = 0,
+    wrong: Annotated[int, typer.Option(min=0, help="Answers that were wrong.")] = 0,
+) -> None:
+    """Record what came of a configuration that was tried."""
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.evaluation.experiments import record as recorded
+
+    with errors_as_exit_codes():
+        found = recorded(state, arm, right=right, wrong=wrong)
+        print_line(f"{arm}: {found.right} right, {found.wrong} wrong")
+
+
+def _decision(found: dict[str, Any], metric: str) -> dict[str, Any]:
+    from qa_pipeline.errors import InputError
+    from qa_pipeline.evaluation.experiments import ab_decision
+
+    if metric not in found["metrics"]:
+        raise InputError(f"--decide {metric}: not compared; there are {', '.join(found['metrics'])}")
+    return {"metric": metric, **ab_decision(found["metrics"][metric])}
+
+
+def _thresholds(given: list[str]) -> dict[str, float]:
+    """Bounds by metric.
+
+    Raises:
+        InputError: one is no number, or a metric has two.
+    """
+    import math
+
+    from qa_pipeline.errors import InputError
+
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        name = name.strip() or BARE_THRESHOLD
+        try:
+            bound = float(value)
+        except ValueError:
+            bound = math.nan
+        if not math.isfinite(bound) or name in found:
+            why = "is given twice" if name in found else "should be NAME=NUMBER, such as faithfulness=0.85"
+            raise InputError(f"--threshold {text} {why}")
+        found[name] = bound
+    return found
+
+
+def _write(out: Path | None, name: str, document: dict[str, Any], page: "Callable[[Any], str]") -> None:
+    """Write a result as NAME.json and NAME.md."""
+    import json
+
+    from qa_pipeline.storage import write_bytes
+
+    if out is not None:
+        write_bytes(out / f"{name}.json", f"{json.dumps(document, indent=2, allow_nan=False)}\n".encode())
+        write_bytes(out / f"{name}.md", page(document).encode())

@@ -1,0 +1,278 @@
+"""Two evaluations held against each other: how far apart, and whether chance alone would do that.
+
+All differences are those of the second run, `current`, less the first, `baseline`. Paired figures rest on
+the rows that both know. The interval, `p` and `p_holm` let the rows of a document change together; McNemar's
+and Wilcoxon's tests take rows for independent, as do the tests of unpaired runs, and are reported beside.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import binomtest, mannwhitneyu, ttest_ind, wilcoxon
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.statistics import Floats, Resamples, Sums, flip_p, holm, mean_bounds
+from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
+from qa_pipeline.evaluation.summaries import group_sums, is_yes_no, number
+
+Document = dict[str, Any]
+SIGNIFICANCE = 0.05
+PERMUTATIONS = 10_000
+
+
+def compare_paired(
+    baseline: StoredReport,
+    current: StoredReport,
+    *,
+    critical: Collection[str] = (),
+    resamples: int = 1000,
+    permutations: int = PERMUTATIONS,
+    seed: int = 0,
+) -> Document:
+    """Two runs over one data set, row by row.
+
+    Args:
+        baseline: the run before.
+        current: the run to hold against it.
+        critical: metrics that are a family of their own where figures are adjusted for their number.
+        resamples: of the intervals.
+        permutations: of the tests.
+        seed: of both.
+
+    Returns:
+        baseline, current: place, data set and its hash.
+        rows: how many both have (`both`), and how many one alone.
+        excluded: metrics that are not compared, and why.
+        metrics: of each metric direction, `baseline` and `current` (means over the rows known in both),
+        `difference` with `low` and `high` (95 %, bootstrap by document) and `error` (standard error by
+        document), `joint_low` and `joint_high` (the interval that holds for all metrics of a family
+        together, by Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero
+        where current is better), `relative` (the gain by the baseline's mean; None where that is zero),
+        `rows` and `groups` compared, `lost` and `found` (rows known in baseline alone, and in current
+        alone), `p` (permutation by document), `p_holm` (Holm over the family), `mcnemar_p` (of yes/no
+        rows), `wilcoxon_p`, `cohens_d` (gain by the pooled deviation of scores), `cohens_d_paired` (gain by
+        the deviation of differences), and `better`: whether current is, None where chance would do (p_holm
+        at least 0.05).
+
+    Raises:
+        InputError: the data sets differ, no row is in both, or no metric can be compared.
+    """
+    if baseline.dataset_sha256 != current.dataset_sha256:
+        raise InputError(
+            f"{current.place} is of the data set {current.dataset} ({current.dataset_sha256[:12]}) and "
+            f"{baseline.place} of {baseline.dataset} ({baseline.dataset_sha256[:12]}); evaluate both on one "
+            "data set, or compare them as independent samples (--unpaired)"
+        )
+    names, excluded = _comparable(baseline, current)
+    both = baseline.rows.join(current.rows.drop("group"), on="id", suffix=_NOW, maintain_order="left")
+    if not both.height:
+        raise InputError(f"{baseline.place} and {current.place} share no row id; evaluate the same rows")
+    differences = both.select("group", *(pl.col(name + _NOW).sub(pl.col(name)).alias(name) for name in names))
+    sums = group_sums(differences, names)
+    families = _families(names, critical)
+    bounds = _difference_bounds(
+        sums, current, names, families, Resamples(sums.groups, "comparison", resamples, seed)
+    )
+    p_values = dict(zip(names, flip_p(sums.totals, permutations, seed).tolist(), strict=True))
+    metrics = {}
+    for place, name in enumerate(names):
+        one = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
+        one["groups"] = int((sums.counts[:, place] > 0).sum())
+        one["family"] = next(len(family) for family in families if name in family)
+        one |= {end: number(bound[place]) for end, bound in bounds.items()}
+        one["error"] = number(sums.errors[place])
+        one["p"] = p_values[name] if one["rows"] else None
+        metrics[name] = one
+    return {
+        **_sides(baseline, current),
+        "paired": True,
+        "rows": {
+            "both": both.height,
+            "baseline_only": baseline.rows.height - both.height,
+            "current_only": current.rows.height - both.height,
+        },
+        "excluded": excluded,
+        "metrics": _decided(metrics, families),
+    }
+
+
+def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
+    """Two runs over different rows, as independent samples.
+
+    Returns:
+        As `compare_paired`, `rows` being those of each run. Of a metric: `difference` with `low` and `high`
+        and `p` of Welch's t test, `mann_whitney_p`, `cohens_d` by the pooled deviation, and `rows` of each.
+
+    Raises:
+        InputError: no metric can be compared.
+    """
+    names, excluded = _comparable(baseline, current)
+    metrics = {
+        name: _unpaired(baseline.rows[name], current.rows[name], current.metrics[name]) for name in names
+    }
+    return {
+        **_sides(baseline, current),
+        "paired": False,
+        "rows": {"baseline": baseline.rows.height, "current": current.rows.height},
+        "excluded": excluded,
+        "metrics": _decided(metrics, [names]),
+    }
+
+
+_NOW = " of current"
+
+
+def _sides(baseline: StoredReport, current: StoredReport) -> Document:
+    sides = {"baseline": baseline, "current": current}
+    return {
+        side: {"place": str(one.place), "dataset": one.dataset, "dataset_sha256": one.dataset_sha256}
+        for side, one in sides.items()
+    }
+
+
+def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
+    """Metrics that mean the same in both, in the order of current; the others, and why."""
+    excluded = {}
+    for name in [*current.metrics, *(one for one in baseline.metrics if one not in current.metrics)]:
+        before, now = baseline.metrics.get(name), current.metrics.get(name)
+        if before is None or now is None:
+            excluded[name] = f"only in {'current' if before is None else 'baseline'}"
+        elif before.version != now.version:
+            excluded[name] = f"version {before.version} in baseline, {now.version} in current"
+        elif (before.direction, before.range) != (now.direction, now.range):
+            excluded[name] = "other direction or range"
+    names = [name for name in current.metrics if name not in excluded]
+    if not names:
+        first, why = next(iter(excluded.items()))
+        raise InputError(
+            f"no metric of {current.place} can be compared with {baseline.place} ({first}: {why}); "
+            "evaluate the baseline anew"
+        )
+    return names, excluded
+
+
+def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]]:
+    return [[name for name in names if (name in critical) == kind] for kind in (True, False)]
+
+
+def _difference_bounds(
+    sums: Sums,
+    current: StoredReport,
+    names: Sequence[str],
+    families: Sequence[Sequence[str]],
+    draws: Resamples,
+) -> dict[str, Floats]:
+    """Each alone at 95 %, and all of a family together."""
+    ranges = [current.metrics[name].range for name in names]
+    widest = np.array([np.inf if high is None else high - low for low, high in ranges])
+    sizes = {name: len(family) for family in families for name in family}
+    together = 1 - SIGNIFICANCE / np.array([sizes[name] for name in names])
+    low, high = mean_bounds(sums, draws, -widest, widest, 1 - SIGNIFICANCE)
+    joint_low, joint_high = mean_bounds(sums, draws, -widest, widest, together)
+    return {"low": low, "high": high, "joint_low": joint_low, "joint_high": joint_high}
+
+
+def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:
+    before, after = (pair[name] for name in pair.columns)
+    known = pair.drop_nulls()
+    first, second = (known[name].to_numpy() for name in pair.columns)
+    gains = (second - first) * _sign(facts)
+    yes_no = bool(len(gains)) and all(is_yes_no(known[name]) for name in pair.columns)
+    return {
+        **_means(first, second, facts),
+        "rows": known.height,
+        "lost": int((before.is_not_null() & after.is_null()).sum()),
+        "found": int((before.is_null() & after.is_not_null()).sum()),
+        "mcnemar_p": _mcnemar(gains) if yes_no else None,
+        "wilcoxon_p": _wilcoxon(gains),
+        "cohens_d": _ratio(_mean(gains), _pooled(first, second)),
+        "cohens_d_paired": _ratio(_mean(gains), float(gains.std(ddof=1)) if len(gains) > 1 else 0),
+    }
+
+
+def _unpaired(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
+    first, second = (one.drop_nulls().to_numpy() for one in (before, after))
+    found = _means(first, second, facts)
+    enough = min(len(first), len(second)) > 1 and (np.ptp(first) > 0 or np.ptp(second) > 0)
+    low = high = p = rank_p = None
+    if enough:
+        welch = ttest_ind(second, first, equal_var=False)
+        low, high = (number(bound) for bound in welch.confidence_interval(0.95))
+        p = number(welch.pvalue)
+        rank_p = number(mannwhitneyu(second, first).pvalue)
+    return {
+        **found,
+        "rows": {"baseline": len(first), "current": len(second)},
+        "low": low,
+        "high": high,
+        "p": p,
+        "mann_whitney_p": rank_p,
+        "cohens_d": _ratio(found["gain"], _pooled(first, second)),
+    }
+
+
+def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
+    """Means and what current gained; None where one side knows nothing."""
+    known = bool(len(first) and len(second))
+    before, now = (float(one.mean()) if known else None for one in (first, second))
+    difference = None if before is None or now is None else now - before
+    gain = None if difference is None else difference * _sign(facts) + 0.0  # no -0.0
+    return {
+        "direction": facts.direction,
+        "baseline": before,
+        "current": now,
+        "difference": difference,
+        "gain": gain,
+        "relative": _ratio(gain, abs(before) if before is not None else 0),
+    }
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _sign(facts: MetricFacts) -> int:
+    return 1 if facts.direction == "higher" else -1
+
+
+def _ratio(part: float | None, whole: float) -> float | None:
+    return part / whole if part is not None and whole > _NO_SPREAD else None
+
+
+_NO_SPREAD = 1e-12
+"""Deviations up to here are rounding errors of equal scores."""
+
+
+def _pooled(first: Floats, second: Floats) -> float:
+    """The pooled deviation of two samples (Cohen 1988)."""
+    free = len(first) + len(second) - 2
+    if min(len(first), len(second)) < 2:
+        return 0
+    spread = sum(float(((one - one.mean()) ** 2).sum()) for one in (first, second))
+    return float(np.sqrt(spread / free))
+
+
+def _mcnemar(gains: Floats) -> float | None:
+    """Exact test of yes/no rows (McNemar 1947): as many lost as gained; None where none changed."""
+    gained, lost = int((gains > 0).sum()), int((gains < 0).sum())
+    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else None
+
+
+def _wilcoxon(gains: Floats) -> float | None:
+    """Signed ranks of the rows that changed (Wilcoxon 1945), by their normal limit; None where none did."""
+    changed = gains[np.abs(gains) > _NO_SPREAD]
+    return number(wilcoxon(changed, method="asymptotic").pvalue) if len(changed) else None
+
+
+def _decided(metrics: Mapping[str, Document], families: Sequence[Sequence[str]]) -> dict[str, Document]:
+    adjusted: dict[str, float | None] = {}
+    for family in families:
+        adjusted |= holm({name: metrics[name]["p"] for name in family})
+    found = {}
+    for name, one in metrics.items():
+        p = adjusted[name]
+        real = p is not None and p < SIGNIFICANCE and one["gain"]
+        found[name] = {**one, "p_holm": p, "better": one["gain"] > 0 if real else None}
+    return found

@@ -1,0 +1,226 @@
+"""The regression gate: what may not get worse from one evaluation to the next, and what must hold at all."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.comparison import compare_paired
+from qa_pipeline.evaluation.experiments import SIGNIFICANCE, rows_needed
+from qa_pipeline.evaluation.golden import GoldenSet, golden_outcomes
+from qa_pipeline.evaluation.stored_report import StoredReport
+from qa_pipeline.evaluation.summaries import summarise
+
+Document = dict[str, Any]
+CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
+PASSED, FAILED, WITHIN_NOISE = "passed", "failed", "within_noise"
+MOST_NAMED = 20
+"""Golden rows that are named one by one; all are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What fails a gate.
+
+    Args:
+        drop: loss of a metric relative to the baseline's mean that fails, and share of rows that the
+            baseline knew and the current run does not.
+        critical_drop: the same of critical metrics.
+        critical: names of critical metrics; those that neither run has count for none.
+        thresholds: the worst mean allowed, by metric: the least where higher is better, else the greatest.
+    """
+
+    drop: float = 0.05
+    critical_drop: float = 0.02
+    critical: tuple[str, ...] = CRITICAL
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, name: str) -> float:
+        """The loss that fails this metric."""
+        return self.critical_drop if name in self.critical else self.drop
+
+
+def gate(
+    current: StoredReport,
+    baseline: StoredReport | None = None,
+    limits: Limits | None = None,
+    golden: GoldenSet | None = None,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Document:
+    """Hold a run against the one before, thresholds and a golden set.
+
+    A drop fails only where the interval of the paired difference excludes zero, at 95 % for all critical
+    metrics together, and for all others together: the gate fails one run in twenty at most where nothing
+    changed. Else the drop is `within_noise`, with the number of rows in which one of this size would be
+    found four times in five.
+    A golden row fails the gate where it fails now and was not seen to fail in the baseline.
+
+    Returns:
+        passed, current and baseline and golden (what they are), excluded (metrics that are not compared,
+        and why), and checks: each with kind (drop, unknown, threshold or golden), name, outcome (passed,
+        failed or within_noise), a sentence about it, and its figures.
+
+    Raises:
+        InputError: the runs cannot be compared, a critical metric is of another version, or a threshold
+            names a metric that the run does not have.
+    """
+    limits = limits or Limits()
+    checks: list[Document] = []
+    excluded: Mapping[str, str] = {}
+    if baseline is not None:
+        compared = compare_paired(baseline, current, critical=limits.critical, resamples=resamples, seed=seed)
+        excluded = compared["excluded"]
+        _check_excluded(excluded, limits)
+        for name, one in compared["metrics"].items():
+            checks += _metric_checks(name, one, limits)
+    checks += _thresholds(current, limits.thresholds, resamples, seed)
+    if golden is not None:
+        checks += _golden(current, baseline, golden)
+    return {
+        "passed": all(one["outcome"] != FAILED for one in checks),
+        "current": _told(current),
+        "baseline": _told(baseline) if baseline else None,
+        "golden": golden.document() if golden else None,
+        "limits": {
+            "drop": limits.drop,
+            "critical_drop": limits.critical_drop,
+            "critical": [*limits.critical],
+        },
+        "excluded": excluded,
+        "checks": checks,
+    }
+
+
+def _told(report: StoredReport) -> Document:
+    return {
+        "place": str(report.place),
+        "dataset": report.dataset,
+        "dataset_sha256": report.dataset_sha256,
+        "rows": report.rows.height,
+    }
+
+
+def _check_excluded(excluded: Mapping[str, str], limits: Limits) -> None:
+    """A gate that silently looked no more at what is critical would be open."""
+    for name, why in excluded.items():
+        if name in limits.critical and why != "only in current":
+            raise InputError(
+                f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
+            )
+
+
+def _metric_checks(name: str, one: Document, limits: Limits) -> Iterator[Document]:
+    limit = limits.of(name)
+    about = {"name": name, "critical": name in limits.critical, "limit": limit}
+    figures = {key: one[key] for key in _FIGURES}
+    known = one["rows"] + one["lost"]
+    if one["lost"] > limit * known:
+        said = f"{one['lost']} of {known} rows that the baseline knew are unknown now"
+        yield {"kind": "unknown", **about, "outcome": FAILED, "detail": said, **figures}
+    if not one["rows"]:
+        return
+    if not _fell(one, limit):
+        yield {"kind": "drop", **about, "outcome": PASSED, "detail": _change(one), **figures}
+    elif _beyond_noise(one):
+        said = f"{_change(one)}; more than {limit:.0%} worse, and not by chance"
+        yield {"kind": "drop", **about, "outcome": FAILED, "detail": said, **figures}
+    else:
+        needed = _rows_to_tell(one)
+        told = "more rows than anybody has" if needed is None else f"about {needed:,} such rows"
+        said = f"{_change(one)}; chance alone would do this in {one['rows']:,} rows; {told} would tell"
+        yield {"kind": "drop", **about, "outcome": WITHIN_NOISE, "detail": said, **figures, "needed": needed}
+
+
+_FIGURES = (
+    "baseline", "current", "relative", "low", "high", "joint_low", "joint_high", "family", "p", "p_holm",
+    "rows", "groups",
+)  # fmt: skip
+
+
+def _fell(one: Document, limit: float) -> bool:
+    """Whether it got worse by more than allowed; from a mean of zero any loss is more."""
+    if one["gain"] >= 0:
+        return False
+    return one["relative"] is None or -one["relative"] >= limit - 1e-9
+
+
+def _beyond_noise(one: Document) -> bool:
+    low, high = one["joint_low"], one["joint_high"]
+    if low is None or high is None:
+        return False
+    return bool(high < 0 if one["direction"] == "higher" else low > 0)
+
+
+def _rows_to_tell(one: Document) -> int | None:
+    """Rows that would show such a loss, spread over documents as these are."""
+    deviation = (one["error"] or 0) * one["rows"] ** 0.5
+    significance = SIGNIFICANCE / one["family"]
+    return rows_needed(one["gain"], deviation, significance=significance) if deviation > 0 else None
+
+
+def _change(one: Document) -> str:
+    relative = "" if one["relative"] is None else f" ({one['relative']:+.1%})"
+    low, high = one["joint_low"], one["joint_high"]
+    between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
+    return f"{one['baseline']:.3f} → {one['current']:.3f}{relative}, {between}"
+
+
+def _thresholds(
+    current: StoredReport, thresholds: Mapping[str, float], resamples: int, seed: int
+) -> Iterator[Document]:
+    for name in thresholds:
+        if name not in current.metrics:
+            raise InputError(
+                f"--threshold {name}: {current.place} has no such metric; it has {', '.join(current.metrics)}"
+            )
+    ranges = {name: current.metrics[name].range for name in thresholds}
+    found = summarise(current.rows.select("group", *thresholds), ranges, resamples=resamples, seed=seed)
+    for name, bound in thresholds.items():
+        one, higher = found["metrics"][name], current.metrics[name].direction == "higher"
+        mean = one["mean"]
+        if mean is None:
+            outcome, said = FAILED, "not measured: no row has a score"
+        else:
+            outcome = PASSED if (mean >= bound if higher else mean <= bound) else FAILED
+            side = "at least" if higher else "at most"
+            said = f"{mean:.3f}, should be {side} {bound:g}{_threshold_noise(one, bound)}"
+        figures = {"current": mean, "low": one["low"], "high": one["high"], "rows": one["known"]}
+        yield {
+            "kind": "threshold", "name": name, "limit": bound, "outcome": outcome, "detail": said, **figures
+        }  # fmt: skip
+
+
+def _threshold_noise(one: Document, bound: float) -> str:
+    if one["low"] is None or not one["low"] <= bound <= one["high"]:
+        return ""
+    return f"; the interval {one['low']:.3f} to {one['high']:.3f} holds both"
+
+
+def _golden(current: StoredReport, baseline: StoredReport | None, golden: GoldenSet) -> Iterator[Document]:
+    """A check of all rows together, and one of each of the first that newly fail."""
+    failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
+    seen = pl.DataFrame(schema={"id": pl.String()})
+    if baseline is not None:
+        before = golden_outcomes(baseline, golden)
+        seen = before.filter(~pl.col("passed") & pl.col("measured"))
+    new = failing.join(seen, on="id", how="anti", maintain_order="left")
+    rows = golden.document()["rows"]
+    said = f"{rows - failing.height} of {rows} rows pass, {new.height} newly fail"
+    still = failing.height - new.height
+    yield {
+        "kind": "golden",
+        "name": golden.name,
+        "outcome": FAILED if new.height else PASSED,
+        "detail": f"{said}, {still} fail as before" if still else said,
+        "passing": rows - failing.height,
+        "new": new.height,
+        "still": still,
+    }
+    for row in new.head(MOST_NAMED).iter_rows(named=True):
+        yield {
+            "kind": "golden", "name": row["id"], "outcome": FAILED, "detail": "; ".join(row["failed"])
+        }  # fmt: skip

@@ -1,0 +1,150 @@
+"""A report folder read back: what `report.json` says of its metrics, and the scores of `rows.parquet`."""
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.summaries import Range, check_ranges, known_scores
+
+REPORT, ROWS = "report.json", "rows.parquet"
+FORMAT = 1
+MOST_REPORT_BYTES = 100_000_000
+MOST_ROWS_BYTES = 2_000_000_000
+_REMEDY = "write it anew with `qa-pipeline eval run`"
+
+
+class MetricFacts(BaseModel):
+    """What a report says of a metric beside its figures: the code it was computed by, and what is better."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    version: str | int
+    direction: Literal["higher", "lower"]
+    range: tuple[float, float | None]
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    format: Literal[1]
+    dataset: str = Field(max_length=1000)
+    dataset_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    metrics: dict[Annotated[str, Field(pattern=r"^[\w@.-]{1,100}$")], MetricFacts] = Field(
+        min_length=1, max_length=1000
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReport:
+    """An evaluation that was stored.
+
+    Args:
+        place: its folder.
+        dataset: name of the data set.
+        dataset_sha256: of its content.
+        metrics: what is known of each metric, by name.
+        rows: id, group and a float column of each metric, in the order of the data set; null is unknown.
+    """
+
+    place: Path
+    dataset: str
+    dataset_sha256: str
+    metrics: Mapping[str, MetricFacts]
+    rows: pl.DataFrame
+
+    def ranges(self) -> dict[str, Range]:
+        """The range of each metric."""
+        return {name: one.range for name, one in self.metrics.items()}
+
+
+def read_report(folder: Path) -> StoredReport:
+    """Read a report folder; scores that are NaN or infinite are unknown.
+
+    Raises:
+        InputError: a file is missing, too large, damaged or of another format, an id is missing or there
+            twice, a metric has no column, or a score is outside its range.
+    """
+    told = _told(folder / REPORT)
+    try:
+        rows = _rows(folder / ROWS, told.metrics)
+        check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
+    except InputError as error:
+        raise InputError(f"{folder / ROWS}: {error}") from error
+    return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows)
+
+
+QUESTION_COLUMNS = (
+    "id", "query", "reference", "relevant_documents", "true_claims", "must_refuse", "category", "difficulty",
+)  # fmt: skip
+"""What a data set asks and what is true, as far as a frame has it; answers and passages are the run's own."""
+
+
+def questions_sha256(rows: pl.DataFrame) -> str:
+    """The hash by which two runs are over one data set, whatever they answered and in whatever order.
+
+    Args:
+        rows: all rows of the data set, before any are drawn from it, with an id each.
+    """
+    asked = rows.select(name for name in QUESTION_COLUMNS if name in rows.columns).sort("id")
+    return hashlib.sha256(asked.write_ndjson().encode()).hexdigest()
+
+
+def _told(path: Path) -> _Document:
+    content = _content(path, MOST_REPORT_BYTES)
+    try:
+        found: Any = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not JSON: {error}; {_REMEDY}") from error
+    if isinstance(found, dict) and found.get("format", FORMAT) != FORMAT:
+        raise InputError(f"{path} has format {found['format']!r}, and {FORMAT} is read; {_REMEDY}")
+    try:
+        return _Document.model_validate(found)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, problem["loc"])) or "the document"
+        raise InputError(f"{path}: {where}: {problem['msg']}; {_REMEDY}") from error
+
+
+def _rows(path: Path, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException
+
+    content = _content(path, MOST_ROWS_BYTES)
+    try:
+        facts = pq.read_metadata(io.BytesIO(content))
+        unpacked = sum(facts.row_group(place).total_byte_size for place in range(facts.num_row_groups))
+        if unpacked > 2 * MOST_ROWS_BYTES:
+            raise InputError(f"unpacks to {unpacked:,} bytes; is it of a report? If so, {_REMEDY}")
+        known = pl.read_parquet_schema(io.BytesIO(content))
+        wanted = [name for name in ("id", "group", *metrics) if name in known]
+        rows = pl.read_parquet(io.BytesIO(content), columns=wanted)
+    except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise InputError(f"not a Parquet file that can be read; {_REMEDY}") from error
+    for name in ("id", "group"):
+        if known.get(name) != pl.String() or rows[name].null_count():
+            raise InputError(f"the column {name} should hold a text in each row; {_REMEDY}")
+    if not rows.height:
+        raise InputError("holds no rows: nothing was evaluated")
+    twice = rows.filter(pl.col("id").is_duplicated())
+    if twice.height:
+        raise InputError(f"the id {twice['id'][0]!r} is there twice; give each row of the data set its own")
+    return rows.select("id", "group", *known_scores(rows, metrics))
+
+
+def _content(path: Path, most: int) -> bytes:
+    try:
+        if path.stat().st_size > most:
+            raise InputError(f"{path} is larger than {most:,} bytes; is it a report? If so, {_REMEDY}")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}; name a folder of eval run"
+        ) from error

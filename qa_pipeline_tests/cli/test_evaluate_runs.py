@@ -1,0 +1,156 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from qa_pipeline.cli.app import app
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline_tests.end_to_end import Ran, invoke
+from qa_pipeline_tests.evaluation.stored_reports import continuous, write_report
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+GOOD = {"faithfulness": continuous(60), "grounding": continuous(60, seed=1)}
+WORSE = {
+    "faithfulness": [score * (0.8 + 0.01 * (row % 5)) for row, score in enumerate(GOOD["faithfulness"])],
+    "grounding": GOOD["grounding"],
+}
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return write_report(tmp_path / "good", GOOD)
+
+
+@pytest.fixture
+def worse(tmp_path: Path) -> Path:
+    return write_report(tmp_path / "worse", WORSE)
+
+
+def gate(current: Path, *options: str | Path) -> Ran:
+    return invoke("eval", "gate", "--current", current, *options)
+
+
+def test_a_gate_passes_fails_and_refuses_with_codes_of_their_own(
+    good: Path, worse: Path, tmp_path: Path
+) -> None:
+    assert gate(good, "--baseline", good).code == OK
+    ran = gate(worse, "--baseline", good)
+    assert ran.code == FAILED
+    assert "faithfulness (critical)" in ran.stdout
+    assert "Failed." in ran.stdout
+    ran = gate(tmp_path / "none", "--baseline", good)
+    assert ran.code == BAD_INPUT
+    assert "report.json cannot be read" in ran.stderr
+
+
+def test_a_gate_that_failed_has_written_what_it_says(good: Path, worse: Path, tmp_path: Path) -> None:
+    ran = gate(worse, "--baseline", good, "--out", tmp_path / "out", "--json")
+    assert json.loads(ran.stdout) == json.loads((tmp_path / "out" / "gate.json").read_text())
+    assert (tmp_path / "out" / "gate.md").read_text().startswith("## Evaluation gate failed")
+
+
+def test_a_threshold_that_names_no_metric_is_for_faithfulness(good: Path) -> None:
+    assert gate(good, "--threshold", "0.7").code == OK
+    assert gate(good, "--threshold", "0.95").code == FAILED
+    assert gate(good, "--threshold", "grounding=0.95").code == FAILED
+    assert gate(good, "--threshold", "grounding=0.7", "--threshold", "faithfulness=0.7").code == OK
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["none=0.5"], "it has faithfulness, grounding"),
+        (["high"], "NAME=NUMBER"),
+        (["faithfulness=nan"], "NAME=NUMBER"),
+        (["faithfulness="], "NAME=NUMBER"),
+        (["0.5", "faithfulness=0.6"], "is given twice"),
+    ],
+)
+def test_thresholds_that_cannot_be_used_are_refused(good: Path, given: list[str], told: str) -> None:
+    ran = gate(good, *(part for one in given for part in ("--threshold", one)))
+    assert ran.code == BAD_INPUT
+    assert told in ran.stderr
+
+
+def test_a_golden_set_is_named_with_version_and_hash(good: Path, tmp_path: Path) -> None:
+    row = {"id": "r0", "dataset": "golden", "version": "3", "criteria": {"faithfulness": 0.99}}
+    (tmp_path / "golden.jsonl").write_text(json.dumps(row))
+    ran = gate(good, "--golden", tmp_path / "golden.jsonl", "--json")
+    assert ran.code == FAILED
+    found = json.loads(ran.stdout)
+    assert [found["golden"][name] for name in ("name", "version", "rows")] == ["golden", "3", 1]
+    assert len(found["golden"]["sha256"]) == 64
+    assert gate(good, "--golden", tmp_path / "golden.jsonl", "--baseline", good).code == OK
+
+
+def test_what_is_critical_and_how_much_may_be_lost_can_be_said(good: Path, worse: Path) -> None:
+    lenient = ("--baseline", good, "--critical", "grounding", "--drop", "0.3")
+    assert gate(worse, *lenient).code == OK
+    assert gate(worse, "--baseline", good, "--critical-drop", "0.3").code == OK
+
+
+def test_a_comparison_prints_and_writes_the_same_figures(good: Path, worse: Path, tmp_path: Path) -> None:
+    ran = invoke("eval", "compare", good, worse, "--json", "--out", tmp_path / "out")
+    assert ran.code == OK
+    found = json.loads(ran.stdout)
+    assert found == json.loads((tmp_path / "out" / "comparison.json").read_text())
+    assert found["metrics"]["faithfulness"]["better"] is False
+    assert found["metrics"]["grounding"]["difference"] == 0
+    assert "| faithfulness |" in (tmp_path / "out" / "comparison.md").read_text()
+    shown = invoke("eval", "compare", good, worse)
+    assert "faithfulness" in shown.stdout
+    assert "60 rows in both" in shown.stdout
+    assert invoke("eval", "compare", good, worse, "--json").stdout == ran.stdout
+
+
+def test_what_is_surely_better_is_deployed_and_else_what_is_there_is_kept(good: Path, worse: Path) -> None:
+    assert "deploy: " in invoke("eval", "compare", worse, good, "--decide", "faithfulness").stdout
+    assert (
+        "keep: it is not better" in invoke("eval", "compare", good, worse, "--decide", "faithfulness").stdout
+    )
+    ran = invoke("eval", "compare", worse, good, "--decide", "none")
+    assert ran.code == BAD_INPUT
+    assert "there are faithfulness, grounding" in ran.stderr
+
+
+def test_other_data_is_compared_only_as_independent_samples(good: Path, tmp_path: Path) -> None:
+    other = write_report(tmp_path / "other", {"faithfulness": continuous(40, 0.5)}, sha256="b" * 64)
+    ran = invoke("eval", "compare", good, other)
+    assert ran.code == BAD_INPUT
+    assert "--unpaired" in ran.stderr
+    ran = invoke("eval", "compare", good, other, "--unpaired", "--decide", "faithfulness")
+    assert ran.code == OK
+    assert "grounding is not compared: only in baseline" in ran.stdout
+
+
+def test_a_number_of_rows_is_printed_alone_or_refused() -> None:
+    assert invoke("eval", "sample-size", "0.05", "0.1").stdout == "34\n"
+    assert invoke("eval", "sample-size", "0.5", "1", "--unpaired").stdout == "64\n"
+    assert invoke("eval", "sample-size", "0.000000001", "1").stdout == "more than 1000000000\n"
+    assert invoke("eval", "sample-size", "0", "1").code == BAD_INPUT
+
+
+def test_a_trial_is_begun_recorded_and_goes_on(tmp_path: Path) -> None:
+    state = tmp_path / "trial.json"
+    begun = invoke("eval", "choose", state, "--arm", "small", "--arm", "large", "--json")
+    assert json.loads(begun.stdout)["chosen"] in ("small", "large")
+    assert (
+        invoke("eval", "record", state, "large", "--right", "40", "--wrong", "1").stdout
+        == "large: 40 right, 1 wrong\n"
+    )
+    invoke("eval", "record", state, "small", "--wrong", "30")
+    assert "Next: large" in invoke("eval", "choose", state).stdout
+    assert invoke("eval", "record", state, "huge", "--right", "1").code == BAD_INPUT
+
+
+def test_the_workflow_gates_with_options_that_there_are() -> None:
+    workflow = yaml.safe_load((EXAMPLES / "evaluation.yml").read_text(encoding="utf-8"))
+    scripts = [step.get("run", "") for step in workflow["jobs"]["evaluate"]["steps"]]
+    gates = [script for script in scripts if "eval gate" in script]
+    assert len(gates) == 2
+    command = get_command(app).commands["eval"].commands["gate"]  # type: ignore[attr-defined]
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {one for script in gates for one in re.findall(r"--[a-z-]+", script)} - {"--"} <= known

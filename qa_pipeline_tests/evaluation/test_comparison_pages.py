@@ -1,0 +1,53 @@
+from dataclasses import replace
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+
+from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
+from qa_pipeline.evaluation.comparison_pages import comparison_markdown, gate_markdown
+from qa_pipeline.evaluation.experiments import ab_decision
+from qa_pipeline.evaluation.gates import Limits, gate
+from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
+from qa_pipeline_tests.evaluation.test_gates import golden
+
+HOSTILE = "<img src=x onerror=alert(1)> | [a](javascript:b)\n# c"
+
+
+def html(markdown: str) -> str:
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+
+
+def test_a_gate_shows_failures_first_and_folds_away_what_passed(tmp_path: Path) -> None:
+    now = stored(tmp_path / "a", {"grounding": continuous(30), "token_f1": continuous(30, 0.5)})
+    before = stored(tmp_path / "b", {"grounding": continuous(30), "token_f1": continuous(30, 0.8, seed=1)})
+    page = gate_markdown(gate(now, before, Limits(thresholds={"grounding": 0.1}), resamples=200))
+    assert page.startswith("## Evaluation gate failed")
+    assert page.index("❌ failed") < page.index("<details><summary>2 passed")
+    assert "<table>" in html(page)
+
+
+def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
+    now = report_of(
+        stored(tmp_path, {"grounding": continuous(20)}).rows.rename({"grounding": HOSTILE}), HOSTILE
+    )
+    before = replace(now, dataset=HOSTILE, place=Path(HOSTILE))
+    compared = compare_paired(before, now, resamples=100, permutations=100)
+    compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
+    compared["excluded"] = {HOSTILE: HOSTILE}
+    rows = golden((HOSTILE, HOSTILE, 0.9))
+    for page in (comparison_markdown(compared), gate_markdown(gate(now, before, golden=rows, resamples=100))):
+        shown = html(
+            page.replace("<details><summary>", "").replace("</summary>", "").replace("</details>", "")
+        )
+        assert "<img" not in shown
+        assert "<a " not in shown
+        assert "<h1" not in shown
+
+
+def test_what_is_unknown_is_a_dash_and_what_was_compared_is_counted(tmp_path: Path) -> None:
+    nothing = stored(tmp_path, {"grounding": [None, None]})
+    page = comparison_markdown(compare_paired(nothing, nothing, resamples=100, permutations=100))
+    assert "| grounding | – | – | – | – | – | – | – |" in page
+    assert "2 rows in both, 0 only in the baseline" in page
+    apart = comparison_markdown(compare_unpaired(nothing, nothing))
+    assert "2 rows against 2 others, as independent samples" in apart
