@@ -1,4 +1,4 @@
-"""`qa-pipeline eval`: how far verification and the judge can be trusted, and what generation gives."""
+"""`qa-pipeline eval`: answered questions, verification and the judge on labelled data, and generation."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_generation import generation
 
 if TYPE_CHECKING:
@@ -196,9 +197,10 @@ def _model(resources: "Resources") -> "LanguageModel":
 evaluation = typer.Typer(
     name="eval",
     no_args_is_help=True,
-    help="Measure source verification (grounding) and the judge on data that people labelled, and generation "
-    "on a corpus.",
+    help="Measure answered questions (run), source verification (grounding) and the judge on data that "
+    "people labelled, and generation on a corpus.",
 )
+evaluation.command()(run)
 evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)

@@ -1,14 +1,15 @@
-"""Intervals by resampling groups, items of one source rising and falling together; exact bounds of shares."""
+"""Intervals and tests by resampling groups, items of one source rising and falling together; exact bounds."""
 
 import hashlib
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta, binomtest
+from scipy.stats import beta, binomtest, norm, t
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.thresholds import Interval
@@ -139,3 +140,150 @@ def check_levels(target: float, confidence: float) -> None:
     for name, value in (("target precision", target), ("confidence", confidence)):
         if not 0 < value < 1:
             raise InputError(f"the {name} must lie between 0 and 1, and is {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a mean over rows needs of each group, for many figures at once: groups × figures.
+
+    Args:
+        groups: names, each once.
+        totals: sum of the known values of each group.
+        counts: how many are known.
+    """
+
+    groups: Sequence[str]
+    totals: Floats
+    counts: Floats
+
+    @property
+    def means(self) -> Floats:
+        """The mean over all known rows of each figure; NaN where none is known."""
+        known = self.counts.sum(axis=0)
+        found = np.full(known.shape, np.nan)
+        np.divide(self.totals.sum(axis=0), known, out=found, where=known > 0)
+        return found
+
+    @property
+    def rests(self) -> Floats:
+        """How far each group's sum is from what the mean would give; rounding errors are taken for zero."""
+        found = self.totals - np.nan_to_num(self.means) * self.counts
+        return np.where(np.abs(found) <= _ROUNDING * (1 + np.abs(self.totals)), 0.0, found)
+
+    @property
+    def errors(self) -> Floats:
+        """Standard error of each mean, robust to groups (Cameron and Miller 2015); NaN below two groups."""
+        used = (self.counts > 0).sum(axis=0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spread = np.sqrt((self.rests**2).sum(axis=0) * used / (used - 1.0))
+            return np.where(used > 1, spread / self.counts.sum(axis=0), np.nan)
+
+
+Bounds = tuple[Floats, Floats]
+"""Low and high of each figure; NaN where they are not known, infinite where nothing bounds them."""
+_ROUNDING = 1e-12
+
+
+def mean_bounds(sums: Sums, draws: Resamples, lowest: Floats, highest: Floats) -> Bounds:
+    """95 % intervals of means: symmetric bootstrap-t over groups (Hall 1988), cut to what can be.
+
+    Each resample's mean is divided by its own error, so that few or unequal groups widen the interval; the
+    percentile interval of few groups covers less than it says. A resample in which all are equal says
+    nothing of the error and counts as infinitely far. Below two groups nothing is known.
+
+    Args:
+        sums: of the groups that `draws` draws.
+        draws: over the names in `sums.groups`, each once.
+        lowest: least value that each mean can have.
+        highest: greatest value; infinite where nothing bounds it.
+    """
+    rests, counts = sums.rests, sums.counts
+    parts = (rests, counts, rests**2, rests * counts, counts**2)
+
+    def measured(weights: Floats) -> dict[str, Floats]:
+        rest, count, squares, crossed, sizes = (weights @ part for part in parts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            off = rest / count
+            spread = np.maximum(squares - 2 * off * crossed + off**2 * sizes, 0)
+            far = np.abs(off) * count / np.sqrt(spread)
+        return {"far": np.where(off == 0, 0.0, np.where(np.isnan(far), np.inf, far))}
+
+    far = draws.over(measured)["far"][1:]
+    if not len(far):
+        return np.full(rests.shape[1], np.nan), np.full(rests.shape[1], np.nan)
+    used = (counts > 0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        reach = np.quantile(far, _CONFIDENCE, axis=0, method="higher") * (rests**2).sum(axis=0) ** 0.5
+        reach = np.where(used > 1, reach / counts.sum(axis=0), np.nan)
+    return np.maximum(sums.means - reach, lowest), np.minimum(sums.means + reach, highest)
+
+
+def share_bounds(sums: Sums) -> Bounds:
+    """95 % intervals of shares of yes/no rows (Wilson 1927), by as many rows as they are worth.
+
+    Where every group has one row these are the rows. Else they are p(1-p) / error² with Student's t in
+    place of the normal quantile (Korn and Graubard 1998; Dean and Pagano 2015): rows of one document rise
+    and fall together. Where all rows agree nothing tells how far, and each document counts once.
+    """
+    shares, known, used = sums.means, sums.counts.sum(axis=0), (sums.counts > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        worth = np.where(sums.errors > 0, shares * (1 - shares) / sums.errors**2, used)
+        reach = t.ppf((1 + _CONFIDENCE) / 2, used - 1)
+    alone = sums.counts.max(axis=0, initial=0) <= 1
+    trials = np.where(alone, known, np.minimum(worth, known))
+    quantile = np.where(alone, norm.ppf((1 + _CONFIDENCE) / 2), reach)
+    return wilson(shares, trials, quantile)
+
+
+def wilson(share: Floats, trials: Floats, quantile: Floats) -> Bounds:
+    """Score interval (Wilson 1927) of shares of any number of trials, as of the quantile of its test."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = quantile**2 / trials
+        middle = (share + spread / 2) / (1 + spread)
+        reach = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
+    return np.maximum(middle - reach, 0), np.minimum(middle + reach, 1)
+
+
+_MOST_GROUPS_EXACT = 12
+"""Groups up to which all ways to flip their signs are tried; 4,096 of them."""
+
+
+def flip_p(totals: Floats, count: int, seed: int) -> Floats:
+    """The p value of paired differences by permutation: whole groups change sides (Fisher 1935), two-sided.
+
+    Without a difference between two runs, the sum of a group's differences is as likely with the other
+    sign. A row's own sign is not free: rows of one document change together.
+
+    Args:
+        totals: sum of the differences of each group, groups × figures.
+        count: random ways to flip signs; few groups are flipped in all ways.
+        seed: of the random ways.
+
+    Returns:
+        The share of ways that give a mean at least as far from zero, what was seen among them.
+    """
+    groups = len(totals)
+    seen = np.abs(totals.sum(axis=0)) * (1 - 1e-9)
+    if groups <= _MOST_GROUPS_EXACT:
+        ways = np.arange(2**groups)[:, None] >> np.arange(groups) & 1
+        return (np.abs((2.0 * ways - 1) @ totals) >= seen).mean(axis=0)  # type: ignore[no-any-return]
+    drawn, most = np.random.default_rng(seed), max(1, _CELLS // groups)
+    reached = np.zeros(totals.shape[1])
+    for start in range(0, count, most):
+        signs = drawn.integers(0, 2, (min(most, count - start), groups), dtype=np.int8) * 2.0 - 1
+        reached += (np.abs(signs @ totals) >= seen).sum(axis=0)
+    return (reached + 1) / (count + 1)
+
+
+def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
+    """The p values of several tests, adjusted so that one false alarm among them is as rare (Holm 1979).
+
+    A test without a p value counts for none.
+    """
+    known = sorted((p, name) for name, p in p_values.items() if p is not None)
+    adjusted: dict[str, float | None] = dict.fromkeys(p_values)
+    least = 0.0
+    for place, (p, name) in enumerate(known):
+        least = max(least, min(1.0, p * (len(known) - place)))
+        adjusted[name] = least
+    return adjusted

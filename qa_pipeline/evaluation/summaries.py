@@ -1,0 +1,177 @@
+"""How the scores of an evaluation are spread: overall, and by category, difficulty and language."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.statistics import Floats, Resamples, Sums, mean_bounds, share_bounds
+
+Range = tuple[float, float | None]
+"""Least and greatest value of a metric; None where nothing bounds it from above."""
+Document = dict[str, Any]
+
+PARTS = ("category", "difficulty", "language")
+"""Columns by which rows are summarised apart."""
+MOST_PARTS = 100
+"""Values of such a column that have a summary of their own, the most frequent ones."""
+OTHERS = "(others)"
+BINS = 10
+_TOLERANCE = 1e-6
+"""How far rounding may carry a score out of its range, as cosines of 1.0000001."""
+_FIGURES = ("mean", "median", "std", "min", "max", "percentile_95", "low", "high")
+
+
+def summarise(
+    rows: pl.DataFrame, ranges: Mapping[str, Range], *, resamples: int = 1000, seed: int = 0
+) -> Document:
+    """Summaries of metrics over all rows and over each category, difficulty and language.
+
+    `low` and `high` bound the mean with 95 % confidence, rows of one group counting as rising and falling
+    together: of a metric that says yes or no (0 or 1 in every row) by Wilson, of others by a bootstrap
+    (`statistics.share_bounds`, `statistics.mean_bounds`); `interval` names which. They are None where all
+    known rows are of one group. `std` is that of a sample, None of one row. The bins of a metric span its
+    range, or up to the greatest score where nothing bounds it; they are those of all rows in every part.
+    A score that is NaN or infinite is unknown.
+
+    Args:
+        rows: group, a numeric column of each metric, and of category, difficulty and language what is there.
+        ranges: the range of each metric.
+        resamples: of the bootstrap; 0 for none.
+        seed: of the resamples; equal rows, in any order, give equal intervals.
+
+    Returns:
+        metrics, per_category, per_difficulty and per_language; of a metric mean, median, std, min, max,
+        percentile_95, low, high, interval, histogram, known and unknown. Rows without a category are in no
+        part; beyond `MOST_PARTS` parts the rarest are one, `OTHERS`.
+
+    Raises:
+        InputError: a metric has no column, or a score outside its range.
+    """
+    names = list(ranges)
+    scored = rows.with_columns(known_scores(rows, names))
+    check_ranges(scored, ranges)
+    edges = {name: _edges(scored[name], *ranges[name]) for name in names}
+    yes_no = {name for name in names if ranges[name] == (0, 1) and is_yes_no(scored[name])}
+
+    def of(part: pl.DataFrame, key: str) -> Document:
+        bounds = _bounds(part, ranges, yes_no, Resamples(_group_names(part), key, resamples, seed))
+        return {name: _summary(part[name], edges[name]) | bounds[name] for name in names}
+
+    found = {"metrics": of(scored, "metrics")}
+    for column in PARTS:
+        parts = _parts(scored, column)
+        found[f"per_{column}"] = {name: of(part, f"{column}/{name}") for name, part in parts}
+    return found
+
+
+def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
+    """Scores as floats, what is no number being unknown.
+
+    Raises:
+        InputError: there is no such column, or it holds no numbers.
+    """
+    for name in names:
+        if name not in rows.columns or not (rows[name].dtype.is_numeric() or rows[name].dtype == pl.Null()):
+            found = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
+            raise InputError(f"the column of metric {name} {found}; evaluate again")
+    column = {name: pl.col(name).cast(pl.Float64) for name in names}
+    return [pl.when(one.is_finite()).then(one).alias(name) for name, one in column.items()]
+
+
+def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
+    """Refuse scores that a metric cannot have.
+
+    Raises:
+        InputError: naming the metric, the first such row and its score.
+    """
+    for name, (low, high) in ranges.items():
+        above = pl.col(name) > (np.inf if high is None else high + _TOLERANCE)
+        outside = rows.with_row_index("place").filter((pl.col(name) < low - _TOLERANCE) | above)
+        if outside.height:
+            between = f"at least {low}" if high is None else f"between {low} and {high}"
+            place, score = outside["place"][0], outside[name][0]
+            raise InputError(f"row {place + 1} has {name} {score}; it should be {between}: evaluate again")
+
+
+def is_yes_no(scores: pl.Series) -> bool:
+    """Whether every known score is 0 or 1, and there is one."""
+    known = scores.drop_nulls()
+    return bool(len(known) and known.is_in([0.0, 1.0]).all())
+
+
+def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
+    """Sums and counts of known scores by `group`, groups by name."""
+    names = list(names)
+    totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
+    counts = [pl.col(name).count().alias(f"count {name}") for name in names]
+    found = rows.group_by("group").agg(*totals, *counts).sort("group")
+    of = {kind: [f"{kind} {name}" for name in names] for kind in ("total", "count")}
+    matrices = {kind: found.select(columns).to_numpy().astype(np.float64) for kind, columns in of.items()}
+    shape = (found.height, len(names))
+    return Sums(found["group"].to_list(), matrices["total"].reshape(shape), matrices["count"].reshape(shape))
+
+
+def _group_names(rows: pl.DataFrame) -> list[str]:
+    return rows["group"].unique().sort().to_list()
+
+
+def _bounds(
+    rows: pl.DataFrame, ranges: Mapping[str, Range], yes_no: set[str], draws: Resamples
+) -> dict[str, Document]:
+    names = list(ranges)
+    sums = group_sums(rows, names)
+    ends = [(low, np.inf if high is None else high) for low, high in ranges.values()]
+    low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
+    by = {"bootstrap": mean_bounds(sums, draws, low, high), "wilson": share_bounds(sums)}
+    found = {}
+    for place, name in enumerate(names):
+        how = "wilson" if name in yes_no else "bootstrap"
+        found[name] = {
+            **{end: number(bounds[place]) for end, bounds in zip(("low", "high"), by[how], strict=True)},
+            "interval": how,
+        }
+    return found
+
+
+def number(value: float | np.floating[Any] | None) -> float | None:
+    """A figure as a document holds it: None for what is not known or not finite."""
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:
+    greatest = scores.max() if high is None else high
+    top = float(greatest) if isinstance(greatest, float | int) and greatest > low else low + 1
+    # rounded, so that a score of 0.3 is in the bin that begins there
+    return np.round(np.linspace(low, top, BINS + 1), 12)
+
+
+def _summary(scores: pl.Series, edges: Floats) -> Document:
+    known = scores.drop_nulls()
+    values = np.clip(known.to_numpy(), edges[0], edges[-1])
+    figures = (
+        known.mean(), known.median(), known.std(), known.min(), known.max(),
+        known.quantile(0.95, interpolation="linear"),
+    )  # fmt: skip
+    return {
+        **dict(zip(_FIGURES, figures, strict=False)),
+        "histogram": {
+            "edges": edges.tolist(),
+            "counts": np.histogram(values, bins=edges)[0].tolist(),
+        },
+        "known": len(known),
+        "unknown": len(scores) - len(known),
+    }
+
+
+def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
+    """Rows by the value of a column, by name; the rarest values beyond `MOST_PARTS` as one."""
+    if column not in rows.columns or rows[column].dtype == pl.Null():
+        return []
+    sizes = rows.drop_nulls(column).group_by(column).len().sort("len", column, descending=[True, False])
+    own = sizes[column].head(MOST_PARTS if sizes.height <= MOST_PARTS else MOST_PARTS - 1)
+    named = pl.when(pl.col(column).is_in(own.implode())).then(pl.col(column)).otherwise(pl.lit(OTHERS))
+    split = rows.drop_nulls(column).with_columns(named).partition_by(column, as_dict=True)
+    return sorted((str(name), part) for (name,), part in split.items())
