@@ -226,7 +226,11 @@ def with_bounds(one: Document) -> str:
     """The mean of a metric and its interval, as far as they are known."""
     if one["low"] is None or one["high"] is None:
         return figure(one["mean"])
-    return f"{one['mean']:.3f} ({one['low']:.2f}–{one['high']:.2f})"
+    places = 3 if one["high"] - one["low"] < _NARROW else 2
+    return f"{one['mean']:.3f} ({one['low']:.{places}f}–{one['high']:.{places}f})"
+
+
+_NARROW = 0.02
 
 
 _BRACKETS = "In brackets: 95 % intervals of the mean, rows of one document rising and falling together."

@@ -15,7 +15,7 @@
       if (wanted) found += 1;
       row.hidden = !wanted || found > most;
     }
-    said.textContent = `${Math.min(found, most)} of the ${rows.length} rows in this page`;
+    said.textContent = `${Math.min(found, most)} of ${found} that fit, of ${rows.length} in this page`;
   };
   form.hidden = false;
   form.addEventListener("change", show);
