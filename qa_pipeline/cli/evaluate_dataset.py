@@ -189,8 +189,9 @@ def _show(document: dict[str, Any], out: Path) -> None:
     ]
     title = f"{document['dataset']}: {document['total_queries']:,} rows (95 % intervals)"
     show_table(title, ["metric", "mean", "median", "known", "unknown", "better"], lines)
-    for why, names in reasons(metrics):
-        print_line(f"Unknown: {', '.join(names)} of {why}")
+    if unknown := reasons(metrics):
+        cells = [[why, ", ".join(names)] for why, names in unknown]
+        show_table("Why values are unknown", ["reason", "metrics"], cells)
     for note in what_to_know(document):
         print_line(f"Note: {note}", "yellow")
     print_line(f"Report: {out / 'report.html'}")

@@ -146,33 +146,31 @@ def _left_out(document: Document) -> Iterator[str]:
 
 
 def _half_unknown(document: Document) -> Iterator[str]:
-    alike: dict[int, list[str]] = {}
-    for name, one in document["metrics"].items():
-        if one["known"] and one["unknown"] > MOSTLY * document["total_queries"]:
-            alike.setdefault(one["known"], []).append(name)
-    for known, names in alike.items():
-        yield f"Known of {plural(known, 'row')} alone, less than half: {_named(names)}."
+    total = document["total_queries"]
+    known = {name: one["known"] for name, one in document["metrics"].items() if one["known"]}
+    if few := [f"{name} ({count:,})" for name, count in known.items() if count < MOSTLY * total]:
+        yield f"Known of less than half of the {plural(total, 'row')}: {_listed(few)}."
 
 
 def _by_cosine(document: Document) -> Iterator[str]:
-    alike: dict[int, list[str]] = {}
-    for name, one in document["metrics"].items():
-        by = one["decided_by"]
-        share = by.get(SIMILARITY, 0) / max(1, sum(by.values()))
-        if share > MOSTLY:
-            alike.setdefault(round(100 * share), []).append(name)
-    if alike:
-        said = "; ".join(f"{share} % of what stands behind {_named(names)}" for share, names in alike.items())
+    by = {name: one["decided_by"] for name, one in document["metrics"].items()}
+    shares = {name: one.get(SIMILARITY, 0) / max(1, sum(one.values())) for name, one in by.items()}
+    if mostly := [f"{name} ({share:.0%})" for name, share in shares.items() if share > MOSTLY]:
         yield (
-            f"A cosine alone decided {said}. It overlooks a swapped number, name or negation, and rejects "
-            "right answers in other words or in a few."
+            f"A cosine alone decided most of what stands behind {_listed(mostly)}. It overlooks a swapped number, "
+            "name or negation, and rejects right answers in other words or in a few."
         )
 
 
-def _named(names: Sequence[str]) -> str:
+_MOST_LISTED = 4
+
+
+def _listed(names: Sequence[str]) -> str:
     """The first of some metrics, and how many more they are."""
-    more = f" and {plural(len(names) - 1, 'more metric')}" if len(names) > 2 else ""
-    return f"{names[0]}{more}" if more else " and ".join(names)
+    more = len(names) - _MOST_LISTED
+    if more > 1:
+        return f"{', '.join(names[:_MOST_LISTED])} and {more} more metrics"
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def meta_evaluation() -> Mapping[str, Any]:

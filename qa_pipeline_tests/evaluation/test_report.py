@@ -73,7 +73,8 @@ def test_few_rows_are_said_to_be_few(tmp_path: Path) -> None:
 
 def test_a_figure_that_rests_on_a_cosine_says_so(tmp_path: Path) -> None:
     mostly = [said(1), said(2), said(3, decided_by="alignment")]
-    assert what_to_know(stored(tmp_path / "a", MANY, mostly))[0].startswith("A cosine alone decided 67 %")
+    found = what_to_know(stored(tmp_path / "a", MANY, mostly))
+    assert found[0].startswith("A cosine alone decided most of what stands behind faithfulness (67%)")
     assert what_to_know(stored(tmp_path / "b", MANY, mostly[1:])) == []
 
 
@@ -84,7 +85,7 @@ def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:
     assert found["left_out"] == [fault]
     assert what_to_know(found) == [
         "Left out: 2 rows that could not be used (broken line).",
-        "Known of 15 rows alone, less than half: faithfulness.",
+        "Known of less than half of the 31 rows: faithfulness (15).",
     ]
     assert "16 rows: there is no statement to verify" in (tmp_path / "report.md").read_text()
 
