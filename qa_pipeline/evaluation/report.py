@@ -157,8 +157,8 @@ def _by_cosine(document: Document) -> Iterator[str]:
     shares = {name: one.get(SIMILARITY, 0) / max(1, sum(one.values())) for name, one in by.items()}
     if mostly := [f"{name} ({share:.0%})" for name, share in shares.items() if share > MOSTLY]:
         yield (
-            f"A cosine alone decided most of what stands behind {_listed(mostly)}. It overlooks a swapped number, "
-            "name or negation, and rejects right answers in other words or in a few."
+            f"A cosine alone decided most of what stands behind {_listed(mostly)}. It overlooks a swapped "
+            "number, name or negation, and rejects right answers in other words or in a few."
         )
 
 
@@ -200,9 +200,11 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 
 
 def _why_unknown(one: Document) -> str:
-    """One row may lack several things, so that the counts may be more than the unknown rows."""
-    why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in one["missing"].items()]
-    rest = one["unknown"] - sum(one["missing"].values())
+    """What all unknown rows lack, else everything; one row may lack several things."""
+    every = [name for name, count in one["missing"].items() if count == one["unknown"]]
+    missing = {name: one["missing"][name] for name in every[:1]} or one["missing"]
+    why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
+    rest = one["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(
             f"{plural(rest, 'row')}: a statement or passage is undecided, or there is nothing to count"

@@ -71,7 +71,7 @@ def report_page(
         headline=None if name is None else sentence_about(document, name),
         name=name,
         unknown=reasons(document["metrics"]),
-        summary=[_summary(document, key) for key in document["metrics"]],
+        summary=[_summary(document, key) for key, one in document["metrics"].items() if one["known"]],
         details=list(_details(document, rows)),
         cards=cards,
         choices=choices,
