@@ -1,4 +1,4 @@
-"""`qa-pipeline eval`: how far verification and the judge can be trusted, and what generation gives."""
+"""`qa-pipeline eval`: answered questions, verification and the judge on labelled data, and generation."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_generation import generation
 from qa_pipeline.cli.evaluate_people import annotators, next_to_rate
 from qa_pipeline.cli.evaluate_runs import choose, compare, gate, record, sample_size
@@ -269,6 +270,7 @@ evaluation = typer.Typer(
     help="Evaluate answered questions (run, compare, gate, abilities), and measure source verification "
     "(grounding), the judge, the metrics, generation and people's ratings.",
 )
+evaluation.command()(run)
 evaluation.command()(compare)
 evaluation.command()(gate)
 evaluation.command("sample-size")(sample_size)

@@ -1,5 +1,6 @@
 import itertools
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from qa_pipeline.evaluation.plots import draw_plots, reliability, risk_coverage
+from qa_pipeline.evaluation.plots import draw_plots, histogram_svg, reliability, risk_coverage, strip_svg
 
 ROWS = st.lists(st.tuples(st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0]), st.booleans()), min_size=1, max_size=40)
 
@@ -62,3 +63,27 @@ def test_names_of_sets_are_letters_and_no_markup_or_place(tmp_path: Path) -> Non
     hostile = ["$\\frac{1}{", "_hidden", "../../up", "a\x1b[2Jb", "x" * 500, *(f"set {n}" for n in range(40))]
     written = draw_plots(scored(hostile), "dataset", ["entailment"], ["entailment"], tmp_path, 0.98)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in written)
+
+
+@given(st.lists(st.integers(0, 1000), min_size=10, max_size=10))
+def test_a_histogram_has_a_bar_for_each_bin_as_tall_as_its_count(counts: list[int]) -> None:
+    picture = ElementTree.fromstring(histogram_svg([place / 10 for place in range(11)], counts))
+    heights = [float(bar.attrib["height"]) for bar in picture.iter("rect")]
+    most = max(1, *counts)
+    assert heights == pytest.approx([84 * count / most for count in counts], abs=0.06)
+    said = [text.text for text in picture.iter("text")]
+    assert said == [*(str(count) for count in counts if count), "0", "0.5", "1"]
+
+
+FIVE = st.lists(st.floats(-2, 3), min_size=5, max_size=5).map(sorted)
+
+
+@given(FIVE)
+def test_a_strip_keeps_its_order_and_stays_within_its_axis(values: list[float]) -> None:
+    drawn = strip_svg((0.0, 1.0), values[2], (values[1], values[3]), values)
+    picture = ElementTree.fromstring(drawn)
+    places = [float(one.attrib[name]) for one in picture.iter("line") for name in ("x1", "x2")]
+    places.append(float(next(picture.iter("circle")).attrib["cx"]))
+    assert all(4 <= place <= 216 for place in places)
+    _, _, least, most, median, _, mean = places
+    assert least <= median == mean <= most

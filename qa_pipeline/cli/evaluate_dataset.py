@@ -1,0 +1,197 @@
+"""`qa-pipeline eval run`: answered questions of any system in, a report folder out."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from qa_pipeline.cli.arguments import Change, Json, MaxCalls, MaxCost, named_settings
+from qa_pipeline.cli.common import errors_as_exit_codes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from qa_pipeline.evaluation.datasets import Labelled
+    from qa_pipeline.evaluation.metrics.base import Metric
+    from qa_pipeline.evaluation.report import About
+    from qa_pipeline.evaluation.signals import Means
+    from qa_pipeline.settings.tree import Settings
+
+
+class Scorer(StrEnum):
+    """Who decides what no local step decides."""
+
+    local = "local"
+    model = "model"
+
+
+class Undecided(StrEnum):
+    """What becomes of a statement that nobody decides."""
+
+    similarity = "similarity"
+    unknown = "unknown"
+
+
+def run(
+    datasets: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATASET...",
+            help="Files or folders of answered questions, .parquet or .jsonl: our layout, exports of Ragas, "
+            "DeepEval or TruLens, or a release.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Only this metric; repeatable. Default: all.")
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Rows of each data set, spread over documents; the same each time."),
+    ] = None,
+    scorer: Annotated[
+        Scorer,
+        typer.Option(
+            help="local: rules, cosines and the cross-encoders of the settings, no call. model: the verifier "
+            "and the judge of the settings too, where nothing local decides."
+        ),
+    ] = Scorer.local,
+    undecided: Annotated[
+        Undecided,
+        typer.Option(
+            help="What becomes of a statement that nobody decides: held to the cosine (or the "
+            "cross-encoder), or unknown."
+        ),
+    ] = Undecided.similarity,
+    worst_by: Annotated[
+        str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
+    ] = None,
+    resamples: Annotated[
+        int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")
+    ] = 1000,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
+    data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
+    change: Change = None,
+    max_calls: MaxCalls = None,
+    max_cost: MaxCost = None,
+    as_json: Json = False,
+) -> None:
+    """Measure answered questions: how far answers rest on their passages, citations, retrieval, answers.
+
+    Writes report.json, report.md, report.html, rows.parquet and statements.parquet. A row that lacks what a
+    metric needs has no value there and is counted. Equal input gives equal files.
+    """
+    from qa_pipeline.cli.console import print_document, watching
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+    from qa_pipeline.evaluation.rag_datasets import read_rag_rows
+    from qa_pipeline.evaluation.report_folder import new_report, write_report
+    from qa_pipeline.evaluation.running import evaluate_into
+
+    with errors_as_exit_codes(resumable=True):
+        metrics = chosen_metrics(metric or [])
+        _check_worst_by(worst_by, metrics)
+        settings = _settings(data, change, named_settings(None, None, max_calls, max_cost))
+        means = _means(settings, scorer, undecided)
+        with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
+            read = read_rag_rows(datasets, settings.pairs_file)
+            rows = _drawn(read.items, limit)
+            counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
+            about = _about(read, rows, means, limit, resamples)
+            document = write_report(folder, rows, metrics, counts, about, worst_by)
+        if as_json:
+            print_document({"report": str(out), **document})
+        else:
+            _show(document, out)
+
+
+def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
+    from qa_pipeline.errors import InputError
+
+    names = [one.name for one in metrics]
+    if name is not None and name not in names:
+        raise InputError(f"--worst-by {name}: this metric is not measured; measured are {', '.join(names)}")
+
+
+def _settings(data: Path, change: list[str] | None, named: dict[str, Any]) -> "Settings":
+    from qa_pipeline.errors import SettingsError
+    from qa_pipeline.evaluation.scoring import evaluation_settings
+    from qa_pipeline.settings.base import read_assignments
+    from qa_pipeline.settings.tree import load_settings
+
+    tree = read_assignments(change or [], named)
+    if "out" in tree:
+        raise SettingsError("--set out: caches lie where --data says")
+    return evaluation_settings(load_settings(**tree, out=data))
+
+
+def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
+    """What signals are found with; with a model, what the settings name.
+
+    Raises:
+        SettingsError: a model is wanted and none is named, or it cannot be used.
+        KeyRejectedError: its key is missing.
+    """
+    from qa_pipeline.errors import SettingsError
+    from qa_pipeline.evaluation.signals import Means
+    from qa_pipeline.resources import Resources
+
+    resources = Resources(settings)
+    if scorer is Scorer.local:
+        return Means(resources, undecided=undecided.value)
+    verifier, judge = resources.reviewer("verifier"), resources.reviewer("judge")
+    if verifier is None and judge is None:
+        raise SettingsError(
+            "no model verifies or judges under these settings; set llm.provider (or llm.verifier.provider, "
+            "llm.judge.provider) to gemini or openai, or leave --scorer model out"
+        )
+    return Means(resources, verifier, judge, undecided.value)
+
+
+def _drawn(rows: "pl.DataFrame", limit: int | None) -> "pl.DataFrame":
+    from qa_pipeline.evaluation.datasets import draw
+
+    return draw(rows.rename({"group": "group_id"}), limit).rename({"group_id": "group"})
+
+
+def _about(
+    read: "Labelled", rows: "pl.DataFrame", means: "Means", limit: int | None, resamples: int
+) -> "About":
+    from qa_pipeline.evaluation.report import About, dataset_name
+    from qa_pipeline.evaluation.report_folder import dataset_sha256
+
+    settings = means.resources.settings
+    told = {
+        "thresholds_id": settings.verification.thresholds_id,
+        "embedding": _without_folder(settings.embedding.model),
+        "entailment": _without_folder(settings.verification.entailment.model),
+        "verifier": None if means.verifier is None else means.verifier.name,
+        "judge": None if means.judge is None else means.judge.name,
+        "undecided": means.undecided,
+        "limit": limit,
+    }
+    return About(dataset_name(rows), dataset_sha256(rows), read.left_out, told, resamples)
+
+
+def _without_folder(model: str | None) -> str | None:
+    """The name of a model; of one in a folder of this machine the last part of its path."""
+    return Path(model).name if model is not None and Path(model).is_dir() else model
+
+
+def _show(document: dict[str, Any], out: Path) -> None:
+    from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+
+    metrics = document["metrics"]
+    lines = [
+        [name, with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]]
+        for name, one in metrics.items()
+    ]
+    title = f"{document['dataset']}: {document['total_queries']:,} rows (95 % intervals)"
+    show_table(title, ["metric", "mean", "median", "known", "unknown", "better"], lines)
+    if unknown := reasons(metrics):
+        cells = [[why, ", ".join(names)] for why, names in unknown]
+        show_table("Why values are unknown", ["reason", "metrics"], cells)
+    for note in what_to_know(document):
+        print_line(f"Note: {note}", "yellow")
+    print_line(f"Report: {out / 'report.html'}")

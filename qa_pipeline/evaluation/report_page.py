@@ -1,0 +1,254 @@
+"""The report of an evaluation as one HTML page that needs nothing else: a browser, or paper, is enough.
+
+Texts of a data set are hostile. They are escaped wherever they stand, by the template engine; they are in no
+script, style, address or attribute but `lang`, and parts of the data are numbers to the script. The policy in
+the page lets a browser run this script and this style and fetch nothing.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+import polars as pl
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from qa_pipeline.evaluation.metrics.meanings import MARKS
+from qa_pipeline.evaluation.plots import histogram_svg, strip_svg
+from qa_pipeline.evaluation.report import (
+    WORST,
+    Document,
+    figure,
+    plural,
+    reasons,
+    sentence_about,
+    what_to_know,
+    with_bounds,
+)
+from qa_pipeline.evaluation.summaries import PARTS
+
+MOST_ROWS = 120
+"""Rows in the page: the worst of all, then the worst of each category, difficulty, language and verdict."""
+_MOST_PARTS = 12
+_MOST_STATEMENTS, _MOST_CONTEXTS = 40, 5
+_LONGEST = {"query": 1500, "answer": 6000, "reference": 1500, "context": 1200, "quote": 600, "name": 80}
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+Row = dict[str, Any]
+
+
+def report_page(
+    document: Document,
+    rows: pl.DataFrame,
+    ranked: pl.DataFrame,
+    statements: pl.DataFrame,
+    data: pl.DataFrame,
+    name: str | None,
+) -> str:
+    """The page, the same for the same evaluation.
+
+    Args:
+        document: of `report_document`.
+        rows: as in `rows.parquet`.
+        ranked: those of them that are known, by `by_badness`.
+        statements: as in `statements.parquet`.
+        data: the rows that were evaluated, `RAG_ROWS`: passages and right answers.
+        name: the metric they are ranked by; None where no row has a value of any.
+    """
+    shown = _shown(ranked, statements)
+    cards, choices = _cards(shown, statements, data, name, list(document["metrics"]))
+    style, script = _part("css"), _part("js")
+    page = _environment().from_string(_part("html"))
+    return page.render(
+        policy=f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}; "
+        "base-uri 'none'; form-action 'none'",
+        style=_ours(style),
+        script=_ours(script),
+        document=document,
+        notes=what_to_know(document),
+        headline=None if name is None else sentence_about(document, name),
+        name=name,
+        unknown=reasons(document["metrics"]),
+        summary=[_summary(document, key) for key, one in document["metrics"].items() if one["known"]],
+        details=list(_details(document, rows)),
+        cards=cards,
+        choices=choices,
+        worst=WORST,
+        marks=MARKS,
+    )
+
+
+def _part(suffix: str) -> str:
+    return resources.files("qa_pipeline.evaluation").joinpath(f"report_page.{suffix}").read_text("utf-8")
+
+
+def _allowed(content: str) -> str:
+    """The source of a content security policy that allows this very text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def _environment() -> Environment:
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters |= {"figure": figure, "plural": plural, "bounds": with_bounds, "words": _words}
+    return made
+
+
+def _ours(text: str) -> Markup:
+    """A file of the package, or a picture of numbers alone: the only texts that are not escaped."""
+    return Markup(text)  # noqa: S704
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _ends(one: Document) -> tuple[float, float]:
+    edges: list[float] = one["histogram"]["edges"]
+    return edges[0], edges[-1]
+
+
+def _strip(one: Document, ends: tuple[float, float], quartiles: Sequence[float] | None = None) -> Markup:
+    if one["mean"] is None:
+        return Markup()
+    interval = None if one["low"] is None or one["high"] is None else (one["low"], one["high"])
+    return _ours(strip_svg(ends, one["mean"], interval, quartiles))
+
+
+def _summary(document: Document, name: str) -> Row:
+    one = document["metrics"][name]
+    return {"name": name, "of": one, "strip": _strip(one, _ends(one))}
+
+
+def _details(document: Document, rows: pl.DataFrame) -> Iterator[Row]:
+    """Of each metric that has values: meaning, histogram, and a box plot of each part of the data."""
+    for name, one in document["metrics"].items():
+        if not one["known"]:
+            continue
+        histogram = histogram_svg(one["histogram"]["edges"], one["histogram"]["counts"])
+        yield {
+            "name": name,
+            "of": one,
+            "meaning": sentence_about(document, name),
+            "histogram": _ours(histogram),
+            "parts": [found for column in PARTS if (found := _parts(document, rows, column, name))],
+        }
+
+
+def _parts(document: Document, rows: pl.DataFrame, column: str, name: str) -> Row | None:
+    """The largest parts by a column, each with its box plot; None where there are not two."""
+    parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
+    known = {part: of[name] for part, of in parts.items() if of[name]["known"]}
+    if len(known) < 2:
+        return None
+    largest = sorted(known, key=lambda part: -known[part]["known"])[:_MOST_PARTS]
+    ends = _ends(document["metrics"][name])
+    shares = (0.0, 0.25, 0.5, 0.75, 1.0)
+    found = rows.group_by(column).agg(pl.col(name).quantile(q, "linear").alias(str(q)) for q in shares)
+    quartiles = {part: values for part, *values in found.iter_rows()}
+    lines = [
+        {"name": _cut(part, "name"), "of": one, "strip": _strip(one, ends, quartiles.get(part))}
+        for part, one in known.items()
+        if part in largest
+    ]
+    return {"column": column, "lines": lines, "more": len(known) - len(lines)}
+
+
+def _shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
+    """The worst rows, and the worst of each part and verdict, so that each choice of a reader has rows."""
+    verdicts = statements.group_by("id").agg(pl.col("verdict").unique().sort())
+    joined = ranked.join(verdicts, on="id", how="left", maintain_order="left").with_row_index("rank")
+    places = [pl.int_range(pl.len()).over(column) for column in PARTS]
+    of_verdict = (
+        joined.explode("verdict")
+        .select("rank", turn=pl.int_range(pl.len()).over("verdict"))
+        .group_by("rank")
+        .agg(pl.col("turn").min())
+    )
+    turned = joined.join(of_verdict, on="rank", how="left", maintain_order="left")
+    first = pl.when(pl.col("rank") < WORST).then(-1).otherwise(pl.min_horizontal(*places, "turn"))
+    chosen = turned.with_columns(first=first).sort("first", "rank").head(MOST_ROWS)
+    return chosen.sort("rank").drop("first", "turn")
+
+
+def _cards(
+    shown: pl.DataFrame,
+    statements: pl.DataFrame,
+    data: pl.DataFrame,
+    name: str | None,
+    metrics: Sequence[str],
+) -> tuple[list[Row], list[Row]]:
+    """What is shown of each row, and the choices of a reader: their names by number, for the script."""
+    told = statements.join(shown.select("id"), on="id", how="semi").partition_by("id", as_dict=True)
+    given = {row["id"]: row for row in _given(shown, data).iter_rows(named=True)}
+    choices: dict[str, dict[str, int]] = {column: {} for column in (*PARTS, "verdict")}
+    cards = []
+    for row in shown.iter_rows(named=True):
+        own = told[(row["id"],)].rows(named=True) if (row["id"],) in told else []
+        values = {column: [row[column] or ""] for column in PARTS} | {"verdict": row["verdict"] or []}
+        numbers = {
+            column: " ".join(str(choices[column].setdefault(one, len(choices[column]))) for one in found)
+            for column, found in values.items()
+        }
+        cards.append(
+            {
+                **{key: row[key] for key in (*PARTS, "id", "group")},
+                "choices": numbers,
+                "value": None if name is None else row[name],
+                "query": _cut(row["query"], "query"),
+                "answer": list(_marked(row["answer"], own)),
+                "language": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
+                "statements": [
+                    {**one, "quote": _cut(one["quote"], "quote")} for one in own[:_MOST_STATEMENTS]
+                ],
+                "more": max(0, len(own) - _MOST_STATEMENTS),
+                "values": {one: row[one] for one in metrics if row[one] is not None},
+                **_passages(given[row["id"]]),
+            }
+        )
+    offered = [
+        {
+            "column": column,
+            "values": [(number, _cut(value, "name") or "(none)") for value, number in sorted(found.items())],
+        }
+        for column, found in choices.items()
+        if len(found) > 1
+    ]
+    return cards, offered
+
+
+def _given(shown: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
+    return data.join(shown.select("id"), on="id", how="semi").select("id", "reference", "contexts")
+
+
+def _passages(row: Row) -> Row:
+    contexts = row["contexts"] or []
+    first = [
+        {"document": one["document"], "text": _cut(one["text"], "context")}
+        for one in contexts[:_MOST_CONTEXTS]
+    ]
+    return {"reference": _cut(row["reference"], "reference"), "contexts": first, "passages": len(contexts)}
+
+
+def _cut(text: str | None, kind: str) -> str | None:
+    longest = _LONGEST[kind]
+    return text if text is None or len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _marked(answer: str | None, statements: Sequence[Row]) -> Iterator[Row]:
+    """The answer in pieces: statements with their verdict and number, and the text between them.
+
+    A statement that begins within another, or whose place is not in the answer, is only in the list beside.
+    """
+    text, at = _cut(answer, "answer") or "", 0
+    numbered = [(one["start"], one["end"], place) for place, one in enumerate(statements)]
+    for start, end, place in sorted(one for one in numbered if None not in one):
+        if place >= _MOST_STATEMENTS or not at <= start < end <= len(text):
+            continue
+        if start > at:
+            yield {"text": text[at:start], "verdict": None, "number": None}
+        yield {"text": text[start:end], "verdict": statements[place]["verdict"], "number": place + 1}
+        at = end
+    if at < len(text):
+        yield {"text": text[at:], "verdict": None, "number": None}

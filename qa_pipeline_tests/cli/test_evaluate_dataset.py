@@ -1,0 +1,187 @@
+"""The command from files to a report, with hashed words in place of the heavy model."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.cli.common import BAD_INPUT, OK, STOPPED
+from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.end_to_end import Ran, invoke, new_workspace
+from qa_pipeline_tests.support.servers import ChatServer
+
+SAYS = "The Kestrel heats water. It was built in 1998."
+OTHER = "Herons are birds that stand in shallow water and wait for fish all day long."
+
+
+def row(number: int, **values: Any) -> dict[str, Any]:
+    return {
+        "id": f"r{number}",
+        "query": "When was it built?",
+        "answer": SAYS,
+        "contexts": [{"text": SAYS, "document": f"{number}.md"}],
+        "category": "ab"[number % 2],
+        **values,
+    }
+
+
+ROWS = [row(number, answer=SAYS if number % 3 else f"It fell over. {SAYS}") for number in range(6)]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    new_workspace(tmp_path, monkeypatch)
+    return tmp_path
+
+
+def written(folder: Path, *rows: dict[str, Any], name: str = "set.jsonl") -> Path:
+    path = folder / name
+    path.write_text("\n".join(json.dumps(one) for one in rows), encoding="utf-8")
+    return path
+
+
+def run(folder: Path, *options: str | Path) -> Ran:
+    return invoke("eval", "run", "--out", folder / "report", "--data", folder / "data", *options)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+def test_a_data_set_becomes_a_report(folder: Path) -> None:
+    ran = run(folder, written(folder, *ROWS), "--metric", "faithfulness", "--metric", "hallucination")
+    assert ran.code == OK, ran.stderr
+    assert "report.html" in ran.stdout
+    found = json.loads((folder / "report" / "report.json").read_text())
+    assert (found["dataset"], found["total_queries"], list(found["metrics"])) == (
+        "set", 6, ["faithfulness", "hallucination"],
+    )  # fmt: skip
+    assert found["metrics"]["faithfulness"]["mean"] < 1
+    assert found["settings"]["undecided"] == "similarity"
+    assert found["settings"]["verifier"] is None
+    rows = pl.read_parquet(folder / "report" / "rows.parquet")
+    assert rows["id"].to_list() == [one["id"] for one in ROWS]
+
+
+def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
+    for name in "xy":
+        (folder / name).mkdir()
+        assert run(folder / name, written(folder / name, *ROWS)).code == OK
+    assert contents(folder / "x" / "report") == contents(folder / "y" / "report")
+    text = b"".join(path.read_bytes() for path in (folder / "x" / "report").glob("report.*"))
+    assert str(folder).encode() not in text
+
+
+def test_the_document_is_printed_for_programs(folder: Path) -> None:
+    ran = run(folder, written(folder, *ROWS), "--json", "--limit", "3")
+    found = json.loads(ran.stdout)
+    assert found.pop("report") == str(folder / "report")
+    assert found == json.loads((folder / "report" / "report.json").read_text())
+    assert found["total_queries"] == 3
+    assert ran.stderr == ""
+
+
+def test_what_cannot_be_read_is_left_out_and_told(folder: Path) -> None:
+    repeated = [{"text": SAYS, "rank": 1}, {"text": OTHER, "rank": 1}]
+    unscored = [{"text": SAYS, "score": float("nan")}]
+    rows = (
+        row(0),
+        row(1, contexts=repeated),
+        row(2, contexts=unscored),
+        row(3, contexts=[{"document": "a"}]),
+    )
+    ran = run(folder, written(folder, *rows), "--metric", "faithfulness", "--json")
+    found = json.loads(ran.stdout)
+    assert [(one["reason"], one["rows"]) for one in found["left_out"]] == [("repeated_rank", 1)]
+    faithfulness = found["metrics"]["faithfulness"]
+    assert (faithfulness["known"], faithfulness["unknown"]) == (2, 1)
+    assert faithfulness["missing"] == {"statements": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--metric", "truth"], "there is no metric truth; there are faithfulness"),
+        (["--metric", "faithfulness", "--worst-by", "grounding"], "this metric is not measured"),
+        (["--scorer", "model"], "no model verifies or judges"),
+        (["--set", "out=x"], "where --data says"),
+        (["--set", "verification.nothing=1"], "verification.nothing"),
+    ],
+)
+def test_what_cannot_be_used_ends_before_anything_is_written(
+    folder: Path, options: list[str], said: str
+) -> None:
+    ran = run(folder, written(folder, *ROWS), *options)
+    assert ran.code == BAD_INPUT
+    assert said in ran.stderr
+    assert not (folder / "report").exists()
+
+
+def test_an_empty_set_is_refused_and_leaves_nothing(folder: Path) -> None:
+    for content in ("", "{}", '{"answer": "no question"}'):
+        (folder / "set.jsonl").write_text(content)
+        ran = run(folder, folder / "set.jsonl")
+        assert ran.code == BAD_INPUT
+        assert "holds no row" in ran.stderr
+    assert sorted(path.name for path in folder.iterdir() if path.name != "data") == ["set.jsonl"]
+
+
+def test_a_report_in_the_way_is_replaced_only_on_demand(folder: Path) -> None:
+    data = written(folder, *ROWS)
+    assert run(folder, data).code == OK
+    before = contents(folder / "report")
+    ran = run(folder, data, "--limit", "2")
+    assert (ran.code, contents(folder / "report")) == (BAD_INPUT, before)
+    assert "--replace" in ran.stderr
+    assert run(folder, data, "--limit", "2", "--replace").code == OK
+    assert contents(folder / "report") != before
+
+
+def test_one_row_has_a_report(folder: Path) -> None:
+    ran = run(folder, written(folder, row(0)))
+    assert ran.code == OK
+    assert "All rows are about one document" in ran.stdout
+
+
+@pytest.fixture
+def hosted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("OPENAI_API_KEY", LOOPBACK_KEY)
+    settings = ("llm.provider=openai", "llm.model=m")
+    return ["--scorer", "model", *(part for one in settings for part in ("--set", one))]
+
+
+def test_a_model_decides_what_no_rule_does_and_is_paid_once(
+    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = written(
+        folder, *(row(number, answer=f"A Kestrel of kind {number} makes water hot.") for number in range(3))
+    )
+    with ChatServer() as server:
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        ran = run(folder, data, *hosted, "--max-calls", "50", "--json")
+        assert ran.code == OK, ran.stderr
+        asked = server.stats.answered
+        assert asked > 0
+        assert run(folder, data, *hosted, "--max-calls", "50", "--replace").code == OK
+        assert server.stats.answered == asked
+    found = json.loads(ran.stdout)
+    assert "m" in found["settings"]["verifier"]
+    assert found["metrics"]["faithfulness"]["decided_by"].keys() & {"llm", "m", found["settings"]["verifier"]}
+
+
+def test_a_cap_that_is_reached_stops_without_a_report_and_a_higher_one_goes_on(
+    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = written(
+        folder, *(row(number, answer=f"A Kestrel of kind {number} makes water hot.") for number in range(6))
+    )
+    with ChatServer() as server:
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        ran = run(folder, data, *hosted, "--max-calls", "2")
+        assert (ran.code, server.stats.answered) == (STOPPED, 2)
+        assert not (folder / "report").exists()
+        assert run(folder, data, *hosted, "--max-calls", "50").code == OK
+        assert server.stats.repeats == 0
