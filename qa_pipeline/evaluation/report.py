@@ -1,15 +1,14 @@
 """The report of an evaluation: its document, what to know before its figures are believed, and Markdown."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import polars as pl
 
+from qa_pipeline.evaluation.meta_evaluation import known_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.running import Counts
@@ -25,7 +24,6 @@ FEW_ROWS, FEW_GROUPS = 30, 10
 """Below so many rows, or documents they are about, a report says that they are few."""
 MOSTLY = 0.5
 SIMILARITY = "similarity"
-_META = "meta_evaluation.json"
 _LONGEST_NAME, _MOST_NAMES = 80, 5
 
 
@@ -126,7 +124,7 @@ def what_to_know(document: Document) -> list[str]:
         *_left_out(document),
         *_half_unknown(document),
         *_by_cosine(document),
-        *_no_better_than_length(document, meta_evaluation()),
+        *_no_better_than_length(document, known_agreement()),
     ]
 
 
@@ -173,21 +171,24 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
-def meta_evaluation() -> Mapping[str, Any]:
-    """How far each metric agrees with people, by metric and language, as measured; empty if unknown."""
-    file = resources.files("qa_pipeline.evaluation").joinpath(_META)
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-
-
-def _no_better_than_length(document: Document, meta: Mapping[str, Any]) -> Iterator[str]:
-    for name in document["metrics"]:
-        for language, one in meta.get(name, {}).items():
-            if language in document["per_language"] and one["low"] <= one["length_auroc"]:
-                yield (
-                    f"{name} is not shown to tell right from wrong answers ({language}) better than their "
-                    f"length does: AUROC {one['auroc']:.2f} ({one['low']:.2f}–{one['high']:.2f}) against "
-                    f"{one['length_auroc']:.2f}."
-                )
+def _no_better_than_length(document: Document, known: Mapping[str, Any]) -> Iterator[str]:
+    """Metrics that were held against people and lost to the length of the answer, by language of the rows."""
+    measured = [name for name, one in document["metrics"].items() if one["known"] and name in known]
+    for language in document["per_language"]:
+        lost = {
+            name: known[name][language]
+            for name in measured
+            if language in known[name] and not known[name][language]["beats_length"]
+        }
+        if lost:
+            listed = ", ".join(
+                f"{name} (AUROC {one['auroc']['value']:.2f} against {one['length']['value']:.2f})"
+                for name, one in lost.items()
+            )
+            yield (
+                f"Not shown to tell supported from unsupported answers ({language}) any better than their "
+                f"length does: {listed}."
+            )
 
 
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:

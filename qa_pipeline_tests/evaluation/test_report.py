@@ -93,13 +93,13 @@ def test_rows_left_out_and_unknown_ones_are_counted(tmp_path: Path) -> None:
 def test_a_metric_that_length_beats_says_so_in_the_languages_of_the_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    figures = {"auroc": 0.61, "low": 0.55, "high": 0.67, "length_auroc": 0.6}
-    better = {**figures, "low": 0.605}
+    figures = {"auroc": {"value": 0.61}, "length": {"value": 0.6}, "beats_length": False}
+    better = {**figures, "beats_length": True}
     for one, notes in (({"en": figures}, 1), ({"de": figures}, 0), ({"en": better}, 0), ({}, 0)):
-        monkeypatch.setattr(report, "meta_evaluation", lambda one=one: {"faithfulness": one, "gone": {}})
+        monkeypatch.setattr(report, "known_agreement", lambda one=one: {"faithfulness": one, "gone": {}})
         found = what_to_know(stored(tmp_path, MANY))
         assert len(found) == notes
-        assert all("better than their length" in note for note in found)
+        assert all("faithfulness (AUROC 0.61 against 0.60)" in note for note in found)
 
 
 HOSTILE = st.text(st.sampled_from("`|\n\r\\<>[]()@*_#~!a \u202e\u200b\x00\x1b"), max_size=30)
