@@ -170,7 +170,7 @@ def _about(
         "undecided": means.undecided,
         "limit": limit,
     }
-    return About(dataset_name(rows), dataset_sha256(rows), read.left_out, told, resamples)
+    return About(dataset_name(rows), dataset_sha256(read.items), read.left_out, told, resamples)
 
 
 def _without_folder(model: str | None) -> str | None:

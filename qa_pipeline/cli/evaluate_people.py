@@ -128,23 +128,23 @@ def next_to_rate(
     """
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_next
-    from qa_pipeline.evaluation.active_learning import Mix, Wanted, next_rows, rating_sheet, read_report
+    from qa_pipeline.evaluation.active_learning import Mix, Wanted, next_rows, rating_sheet, read_statements
     from qa_pipeline.evaluation.annotations import of_criterion, read_ratings
     from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.stored_report import read_report
     from qa_pipeline.models.encoder import load_embedder
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes():
-        found = read_report(report)
+        found = read_report(report, ("query", "answer"))
+        lower = [name for name, one in found.metrics.items() if one.direction == "lower"]
         mix = Mix(uncertainty, disagreement, diversity, chance)
-        wanted = Wanted(
-            count, metric, tuple(against or ()), found.lower, _listed(right), mix, threshold, seed
-        )
+        wanted = Wanted(count, metric, tuple(against or ()), lower, _listed(right), mix, threshold, seed)
         read = read_ratings(labelled)
         ratings = of_criterion(read.items, criterion)
         encoder = load_embedder(load_settings().embedding) if unlike is Unlike.texts else None
         chosen, told = next_rows(found.rows, ratings, wanted, encoder, resamples)
-        _write_lines(out, rating_sheet(chosen, found.statements, ratings["criterion"][0]))
+        _write_lines(out, rating_sheet(chosen, read_statements(report), ratings["criterion"][0]))
         document = {**told, "left_out": read.left_out, "file": str(out)}
         values = chosen.select("id", "value", "uncertainty", "disagreement", "diversity", "query")
         if as_json:

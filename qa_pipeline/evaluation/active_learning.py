@@ -4,7 +4,6 @@ Three ways to value a row, each from 0 to 1, and chance, in a mix of one's choic
 what each is worth against chance alone: rows chosen for their uncertainty spoil a calibration.
 """
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -316,46 +315,22 @@ def _labels(rows: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     return joined.select("entropy", label=pl.coalesce("gold", "label"))
 
 
-@dataclass(frozen=True)
-class Report:
-    """What an evaluation wrote: a row for each row, statements of the answers, metrics better when lower."""
-
-    rows: pl.DataFrame
-    statements: pl.DataFrame
-    lower: list[str]
-
-
-_ROWS_NEED = ("id", "group", "query", "answer")
+_SHOWN = ("query", "answer")
+_ROWS_NEED = ("id", "group", *_SHOWN)
 _STATEMENT = ("position", "text", "document", "quote")
 
 
-def read_report(folder: Path) -> Report:
-    """Read the folder that an evaluation wrote.
+def read_statements(folder: Path) -> pl.DataFrame:
+    """The statements of the answers of a report folder: id, position, text, document and quote.
 
     Raises:
-        InputError: it is none, or a file of it cannot be read or lacks a column.
+        InputError: the file cannot be read, or lacks a column.
     """
+    path = folder / "statements.parquet"
     try:
-        metrics = json.loads((folder / "report.json").read_bytes())["metrics"]
-        lower = [name for name, of in metrics.items() if of.get("direction") == "lower"]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"{folder / 'report.json'} is no report; name a folder that eval run wrote"
-        ) from error
-    rows = _read_columns(folder / "rows.parquet", _ROWS_NEED)
-    if rows["id"].is_duplicated().any() or rows["id"].null_count():
-        raise InputError(f"{folder / 'rows.parquet'}: ids are missing or repeat; write the report again")
-    return Report(rows, _read_columns(folder / "statements.parquet", ("id", *_STATEMENT)), lower)
-
-
-def _read_columns(path: Path, names: Sequence[str]) -> pl.DataFrame:
-    try:
-        frame = pl.read_parquet(path)
+        return pl.read_parquet(path, columns=["id", *_STATEMENT])
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} cannot be read; write the report again with eval run") from error
-    if missing := [name for name in names if name not in frame.columns]:
-        raise InputError(f"{path} has no column {missing[0]}; write the report again with eval run")
-    return frame
 
 
 def rating_sheet(chosen: pl.DataFrame, statements: pl.DataFrame, criterion: str) -> pl.DataFrame:

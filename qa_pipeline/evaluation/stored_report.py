@@ -1,9 +1,8 @@
 """A report folder read back: what `report.json` says of its metrics, and the scores of `rows.parquet`."""
 
-import hashlib
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -65,8 +64,12 @@ class StoredReport:
         return {name: one.range for name, one in self.metrics.items()}
 
 
-def read_report(folder: Path) -> StoredReport:
+def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
     """Read a report folder; scores that are NaN or infinite are unknown.
+
+    Args:
+        folder: that `eval run` wrote.
+        texts: further columns of the rows that are wanted, such as query.
 
     Raises:
         InputError: a file is missing, too large, damaged or of another format, an id is missing or there
@@ -74,27 +77,11 @@ def read_report(folder: Path) -> StoredReport:
     """
     told = _told(folder / REPORT)
     try:
-        rows = _rows(folder / ROWS, told.metrics)
+        rows = _rows(folder / ROWS, told.metrics, texts)
         check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
     except InputError as error:
         raise InputError(f"{folder / ROWS}: {error}") from error
     return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows)
-
-
-QUESTION_COLUMNS = (
-    "id", "query", "reference", "relevant_documents", "true_claims", "must_refuse", "category", "difficulty",
-)  # fmt: skip
-"""What a data set asks and what is true, as far as a frame has it; answers and passages are the run's own."""
-
-
-def questions_sha256(rows: pl.DataFrame) -> str:
-    """The hash by which two runs are over one data set, whatever they answered and in whatever order.
-
-    Args:
-        rows: all rows of the data set, before any are drawn from it, with an id each.
-    """
-    asked = rows.select(name for name in QUESTION_COLUMNS if name in rows.columns).sort("id")
-    return hashlib.sha256(asked.write_ndjson().encode()).hexdigest()
 
 
 def _told(path: Path) -> _Document:
@@ -113,7 +100,7 @@ def _told(path: Path) -> _Document:
         raise InputError(f"{path}: {where}: {problem['msg']}; {_REMEDY}") from error
 
 
-def _rows(path: Path, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
+def _rows(path: Path, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) -> pl.DataFrame:
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
@@ -124,19 +111,19 @@ def _rows(path: Path, metrics: Mapping[str, MetricFacts]) -> pl.DataFrame:
         if unpacked > 2 * MOST_ROWS_BYTES:
             raise InputError(f"unpacks to {unpacked:,} bytes; is it of a report? If so, {_REMEDY}")
         known = pl.read_parquet_schema(io.BytesIO(content))
-        wanted = [name for name in ("id", "group", *metrics) if name in known]
+        wanted = [name for name in ("id", "group", *texts, *metrics) if name in known]
         rows = pl.read_parquet(io.BytesIO(content), columns=wanted)
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"not a Parquet file that can be read; {_REMEDY}") from error
-    for name in ("id", "group"):
-        if known.get(name) != pl.String() or rows[name].null_count():
+    for name in ("id", "group", *texts):
+        if known.get(name) != pl.String() or (rows[name].null_count() and name not in texts):
             raise InputError(f"the column {name} should hold a text in each row; {_REMEDY}")
     if not rows.height:
         raise InputError("holds no rows: nothing was evaluated")
     twice = rows.filter(pl.col("id").is_duplicated())
     if twice.height:
         raise InputError(f"the id {twice['id'][0]!r} is there twice; give each row of the data set its own")
-    return rows.select("id", "group", *known_scores(rows, metrics))
+    return rows.select("id", "group", *texts, *known_scores(rows, metrics))
 
 
 def _content(path: Path, most: int) -> bytes:

@@ -41,8 +41,11 @@ def report(tmp_path: Path) -> Path:
             "quote": None,
         }
     ).write_parquet(folder / "statements.parquet")
+    facts = {"version": 1, "range": [0, 1]}
     metrics = {"faithfulness": {"direction": "higher"}, "hallucination": {"direction": "lower"}}
-    (folder / "report.json").write_text(json.dumps({"format": 1, "metrics": metrics}))
+    document = {"format": 1, "dataset": "d", "dataset_sha256": "0" * 64}
+    document["metrics"] = {name: facts | one for name, one in metrics.items()}
+    (folder / "report.json").write_text(json.dumps(document))
     return folder
 
 
@@ -158,14 +161,15 @@ def test_a_choice_that_cannot_be_made_says_why(
 
 
 def test_a_folder_that_is_no_report_is_refused(report: Path, ratings: Path, tmp_path: Path) -> None:
+    said = (report / "report.json").read_text()
     for broken in ("{", "[]", '{"metrics": {"x": 1}}'):
         (report / "report.json").write_text(broken)
         assert asked(report, ratings, tmp_path / "out.jsonl").code == BAD_INPUT
-    (report / "report.json").write_text('{"metrics": {}}')
+    (report / "report.json").write_text(said)
     (report / "rows.parquet").write_bytes(b"no parquet")
-    assert "cannot be read" in asked(report, ratings, tmp_path / "out.jsonl").stderr
+    assert "not a Parquet file" in asked(report, ratings, tmp_path / "out.jsonl").stderr
     pl.DataFrame({"id": ["a"]}).write_parquet(report / "rows.parquet")
-    assert "no column group" in asked(report, ratings, tmp_path / "out.jsonl").stderr
+    assert "the column group should hold" in asked(report, ratings, tmp_path / "out.jsonl").stderr
 
 
 def test_rows_that_are_all_labelled_leave_nothing_to_rate(report: Path, tmp_path: Path) -> None:
