@@ -3,6 +3,7 @@
 The rows are read once, row group by row group; what is kept of them are some bytes for each.
 """
 
+import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.candidates import RELEASED
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.facts import FACTS
+from qa_pipeline.publishing.formats import CORPUS, FORMATS, SQUAD
 from qa_pipeline.publishing.keys import (
     BANDS,
     SHINGLES,
@@ -165,7 +168,12 @@ class _Rows:
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
-        self._found: dict[str, list[str]] = {}
+        self._lines = {
+            (name, split): hashlib.sha256()
+            for name, form in FORMATS.items()
+            for split in manifest.splits
+            if form.whole and f"{name}/{split}.jsonl" in manifest.files
+        }
 
     def checks(self) -> list[Check]:
         """All of them, in a fixed order."""
@@ -205,6 +213,12 @@ class _Rows:
         self._codes[split].append(codes(rows["pair_id"]).to_numpy())
         self._counts["split"][split] += rows.height
         self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
+        layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
+        for (name, of), said in self._lines.items():
+            if of == split:
+                (lines,) = FORMATS[name].rows({}, placed, layout)
+                for block in json_lines(lines.drop("split")):
+                    said.update(block)
 
     def _null_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         yield from RELEASED.problems(rows)
@@ -283,24 +297,52 @@ class _Rows:
             yield f"row {pair_id} stands for nothing that is released"
 
     def _format_problems(self, ids: Mapping[str, npt.NDArray[np.uint64]]) -> Iterator[str]:
-        """Rows of the other formats that are none of their split."""
+        """Files of other formats that say something else than the rows, or hold rows of another split."""
+        for (name, split), said in self._lines.items():
+            file = f"{name}/{split}.jsonl"
+            if said.hexdigest() != self._manifest.files[file].sha256:
+                yield f"{file} says something else than {DATA}/{split}.parquet"
+        every = np.concatenate(list(ids.values()))
         for name in sorted(self._manifest.files):
-            split = Path(name).stem
-            if split not in ids or not name.endswith(".jsonl"):
+            path = Path(name)
+            if (
+                path.parts[0] not in FORMATS
+                or path.name == CORPUS
+                or (path.parts[0], path.stem) in self._lines
+            ):
                 continue
-            other = sum(
-                int((~np.isin(codes(part.fill_null("")), ids[split])).sum())
-                for part in _pair_ids(self._folder / name)
-            )
+            known = ids.get(path.stem, every)
+            other = sum(int((~np.isin(codes(part), known)).sum()) for part in _pair_ids(self._folder / name))
             if other:
-                yield f"{name} has {other} rows that are not in {DATA}/{split}.parquet"
+                yield f"{name} has {other} rows that are not released in this split"
+
+
+_IDS: Mapping[str, pl.Schema] = {
+    ".jsonl": pl.Schema({"pair_id": pl.String()}),
+    ".json": pl.Schema(
+        {"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct({"pair_id": pl.String()}))}))}
+    ),
+    ".tsv": pl.Schema({"query-id": pl.String()}),
+}
+"""Where the files of other formats name the rows they are about."""
 
 
 def _pair_ids(file: Path) -> Iterator[pl.Series]:
-    """The ids of the rows of a file of JSON lines, some thousands at a time."""
+    """The ids of the rows of a file of lines, some thousands at a time; "" where one has none."""
+    schema = _IDS[file.suffix]
     with file.open("rb") as lines:
         while block := lines.read(_BLOCK) + lines.readline():
-            yield pl.read_ndjson(block, schema={"pair_id": pl.String()})["pair_id"]
+            if file.suffix == ".tsv":
+                found = pl.read_csv(block, separator="\t", has_header=False, columns=[0])
+                yield found.to_series().filter(found.to_series() != "query-id")
+                continue
+            if file.suffix == ".json":
+                block = block.removeprefix(SQUAD.head).removesuffix(SQUAD.tail).replace(b"},\n", b"}\n")
+            found = pl.read_ndjson(block, schema=schema)
+            if file.suffix == ".json":
+                asked = found.explode("paragraphs")["paragraphs"].struct.field("qas").explode()
+                found = asked.struct.field("pair_id").to_frame()
+            yield found.to_series().fill_null("")
 
 
 def _message_problems(split: str, rows: pl.DataFrame) -> Iterator[str]:

@@ -437,6 +437,19 @@ def line_of_another_split(folder: Path) -> None:
     reseal(folder)
 
 
+def other_line(folder: Path) -> None:
+    path = folder / "chat" / "train.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0].replace("takes", "takes not"), *lines[1:]]))
+    reseal(folder)
+
+
+def lost_line(folder: Path) -> None:
+    path = folder / "chat" / "train.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    reseal(folder)
+
+
 def unnamed_file(folder: Path) -> None:
     (folder / "data" / "more.parquet").write_bytes(b"x")
 
@@ -477,7 +490,7 @@ TAMPERED = {
     "messages": (other_answer, other_question, other_message),
     "splits": (other_keys, lost_keys, repeated_key, moved_row, copied_document),
     "left_out": (counted_wrongly, left_out_and_released),
-    "formats": (foreign_line, line_of_another_split),
+    "formats": (foreign_line, line_of_another_split, other_line, lost_line),
 }
 
 
