@@ -52,6 +52,12 @@ RELEASED = Table(
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
+LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason", "instead"), pl.String()))
+SOURCE_SCHEMA = pl.Schema(
+    dict.fromkeys(
+        ("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text"), pl.String()
+    )
+)
 ROWS = pl.Schema(
     {
         "row": pl.UInt32(),

@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 from qa_pipeline.curation.exports import json_lines
-from qa_pipeline.errors import ReleaseError
-from qa_pipeline.publishing.candidates import RELEASED
+from qa_pipeline.errors import ReleaseError, StorageError
+from qa_pipeline.publishing.candidates import LEFT_OUT_SCHEMA, RELEASED, SOURCE_SCHEMA
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.facts import FACTS
 from qa_pipeline.publishing.formats import CORPUS, FORMATS, SQUAD
@@ -42,6 +43,7 @@ from qa_pipeline.publishing.manifest import (
     hash_file,
     read_manifest,
 )
+from qa_pipeline.publishing.selection import PLACED
 from qa_pipeline.storage import appended_parquet, row_groups
 from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
@@ -78,6 +80,7 @@ def verify_release(folder: Path) -> list[Check]:
 
     Raises:
         ReleaseError: it has no manifest that can be read.
+        StorageError: there is no room for what is noted meanwhile.
     """
     manifest = read_manifest(folder)
     files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
@@ -90,8 +93,15 @@ def verify_release(folder: Path) -> list[Check]:
     schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
     if not schema.holds:
         return [files, schema]
-    with tempfile.TemporaryDirectory() as notes:
-        return [files, *_Rows(folder, manifest, Path(notes)).checks()]
+    try:
+        with tempfile.TemporaryDirectory() as notes:
+            return [files, *_Rows(folder, manifest, Path(notes)).checks()]
+    except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
+        if getattr(error, "errno", None) is None:  # as where pages of a table are damaged
+            return [files, Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
+        raise StorageError(
+            f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
+        ) from error
 
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -109,10 +119,18 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Tables of rows that have other columns than they should."""
-    for name in manifest.splits:
-        held = pl.read_parquet_schema(folder / DATA / f"{name}.parquet")
-        yield from (f"{DATA}/{name}.parquet: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
+    """Tables that cannot be read, or have other columns than they should."""
+    others = {SOURCES: SOURCE_SCHEMA, PLACES: PLACED, LEFT_OUT: LEFT_OUT_SCHEMA}
+    for name in (*(f"{DATA}/{split}.parquet" for split in manifest.splits), *others):
+        try:
+            held = pl.read_parquet_schema(folder / name)
+        except pl.exceptions.PolarsError:
+            yield f"{name} cannot be read as a table"
+            continue
+        if name not in others:
+            yield from (f"{name}: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
+        elif held != others[name]:
+            yield f"{name}: its columns are {', '.join(held)}"
 
 
 class _Sources:
@@ -312,7 +330,12 @@ class _Rows:
             ):
                 continue
             known = ids.get(path.stem, every)
-            other = sum(int((~np.isin(codes(part), known)).sum()) for part in _pair_ids(self._folder / name))
+            try:
+                ids_of = [codes(part) for part in _pair_ids(self._folder / name)]
+            except pl.exceptions.PolarsError:
+                yield f"{name} cannot be read"
+                continue
+            other = sum(int((~np.isin(part, known)).sum()) for part in ids_of)
             if other:
                 yield f"{name} has {other} rows that are not released in this split"
 

@@ -130,6 +130,15 @@ def test_a_file_of_a_format_that_was_tampered_with_is_named(
     assert name in " ".join(said["formats"])
 
 
+@pytest.mark.parametrize("name", ["evaluation/train.jsonl", "squad/train.json", "beir/qrels/train.tsv"])
+def test_a_file_of_a_format_that_is_none_is_named(everything: Path, tmp_path: Path, name: str) -> None:
+    copy = Path(shutil.copytree(everything, tmp_path / "copy"))
+    (copy / name).write_bytes(b"\xff{\n" * 3)
+    reseal(copy)
+    said = {one.name: one.problems for one in verify_release(copy)}
+    assert name in " ".join(said["formats"])
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_split_without_rows_has_readable_files(tmp_path: Path, name: str) -> None:
     write_all(tmp_path)
