@@ -125,7 +125,7 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
             try:
                 tables = read_tables(layout, batch)
             except (TableError, CorpusError) as error:
-                left_out[batch] = str(error)
+                left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
                 continue
             reason = _refused(tables, settings, earlier)
             earlier.append(figures_of(tables))

@@ -106,6 +106,14 @@ def test_a_model_that_decided_alone_is_among_the_limits(facts: Facts, manifest: 
     assert "A language model alone decided 1,200 of" in data_card(facts, manifest)
 
 
+def test_personal_data_that_was_masked_is_counted_by_kind(facts: Facts, manifest: Manifest) -> None:
+    assert "`off`. Nobody searched for any." in data_card(facts, manifest)
+    facts["masking"] = "mask"
+    assert "`mask`. None was found." in data_card(facts, manifest)
+    facts["masked"] = [{"kind": "email", "documents": 2, "items": 1500}]
+    assert "| email | 2 | 1,500 |" in data_card(facts, manifest)
+
+
 def test_rows_that_nobody_judged_are_among_the_limits(facts: Facts, manifest: Manifest) -> None:
     rows = facts["rows"]["rows"]
     assert f"No judge looked at {rows:,} of {rows:,} rows" in data_card(facts, manifest)
