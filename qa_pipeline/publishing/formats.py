@@ -373,7 +373,6 @@ def _passages(tables: Tables, released: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-CORPUS = "corpus.jsonl"
 SQUAD = File("{split}.json", b'{"version":"v2.0","data":[\n', b",\n", b"\n]}\n")
 FORMATS: Mapping[str, Format] = {
     "chat": _of_messages(_chat),
@@ -384,7 +383,7 @@ FORMATS: Mapping[str, Format] = {
     "beir": Format(
         _beir,
         (
-            File(CORPUS, once=True),
+            File("corpus.jsonl", once=True),
             File("queries.jsonl"),
             File("qrels/{split}.tsv", b"query-id\tcorpus-id\tscore\n"),
             File("triples/{split}.jsonl"),

@@ -21,7 +21,7 @@ from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.publishing.candidates import LEFT_OUT_SCHEMA, RELEASED, SOURCE_SCHEMA
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.facts import FACTS
-from qa_pipeline.publishing.formats import CORPUS, FORMATS, SQUAD
+from qa_pipeline.publishing.formats import FORMATS, SQUAD
 from qa_pipeline.publishing.keys import (
     BANDS,
     SHINGLES,
@@ -186,12 +186,13 @@ class _Rows:
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
-        self._lines = {
-            (name, split): hashlib.sha256()
+        self._written = {
+            f"{name}/{file.name.format(split=split)}": (form, file, split, hashlib.sha256())
             for name, form in FORMATS.items()
+            for file in form.files
             for split in manifest.splits
-            if form.whole and f"{name}/{split}.jsonl" in manifest.files
         }
+        """The files that formats may have, and the hash of what the rows make of those that are `whole`."""
 
     def checks(self) -> list[Check]:
         """All of them, in a fixed order."""
@@ -232,9 +233,9 @@ class _Rows:
         self._counts["split"][split] += rows.height
         self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
-        for (name, of), said in self._lines.items():
-            if of == split:
-                (lines,) = FORMATS[name].rows({}, placed, layout)
+        for name, (form, _, of, said) in self._written.items():
+            if form.whole and of == split and name in self._manifest.files:
+                (lines,) = form.rows({}, placed, layout)
                 for block in json_lines(lines.drop("split")):
                     said.update(block)
 
@@ -316,56 +317,50 @@ class _Rows:
 
     def _format_problems(self, ids: Mapping[str, npt.NDArray[np.uint64]]) -> Iterator[str]:
         """Files of other formats that say something else than the rows, or hold rows of another split."""
-        for (name, split), said in self._lines.items():
-            file = f"{name}/{split}.jsonl"
-            if said.hexdigest() != self._manifest.files[file].sha256:
-                yield f"{file} says something else than {DATA}/{split}.parquet"
         every = np.concatenate(list(ids.values()))
-        for name in sorted(self._manifest.files):
-            path = Path(name)
-            if (
-                path.parts[0] not in FORMATS
-                or path.name == CORPUS
-                or (path.parts[0], path.stem) in self._lines
-            ):
+        for name, told in sorted(self._manifest.files.items()):
+            if Path(name).parts[0] not in FORMATS:
                 continue
-            known = ids.get(path.stem, every)
-            try:
-                ids_of = [codes(part) for part in _pair_ids(self._folder / name)]
-            except pl.exceptions.PolarsError:
-                yield f"{name} cannot be read"
+            if name not in self._written:
+                yield f"{name} is no file of a format"
                 continue
-            other = sum(int((~np.isin(part, known)).sum()) for part in ids_of)
-            if other:
-                yield f"{name} has {other} rows that are not released in this split"
+            form, file, split, said = self._written[name]
+            if form.whole:
+                if said.hexdigest() != told.sha256:
+                    yield f"{name} says something else than {DATA}/{split}.parquet"
+            elif not file.once:  # which is the corpus, whose passages are of no row
+                yield from self._foreign_rows(name, ids[split] if "{split}" in file.name else every)
+
+    def _foreign_rows(self, name: str, known: npt.NDArray[np.uint64]) -> Iterator[str]:
+        """Rows of a file about other pairs than these."""
+        try:
+            found = [codes(part) for part in _pair_ids(self._folder / name)]
+        except pl.exceptions.PolarsError:
+            yield f"{name} cannot be read"
+            return
+        if other := sum(int((~np.isin(part, known)).sum()) for part in found):
+            yield f"{name} has {other} rows that are not released in this split"
 
 
-_IDS: Mapping[str, pl.Schema] = {
-    ".jsonl": pl.Schema({"pair_id": pl.String()}),
-    ".json": pl.Schema(
-        {"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct({"pair_id": pl.String()}))}))}
-    ),
-    ".tsv": pl.Schema({"query-id": pl.String()}),
-}
-"""Where the files of other formats name the rows they are about."""
+_LINE = pl.Schema({"pair_id": pl.String()})
+_DOCUMENT = pl.Schema({"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct(_LINE))}))})
+"""Where a line of SQuAD's file names the rows it is about."""
 
 
 def _pair_ids(file: Path) -> Iterator[pl.Series]:
     """The ids of the rows of a file of lines, some thousands at a time; "" where one has none."""
-    schema = _IDS[file.suffix]
     with file.open("rb") as lines:
         while block := lines.read(_BLOCK) + lines.readline():
             if file.suffix == ".tsv":
-                found = pl.read_csv(block, separator="\t", has_header=False, columns=[0])
-                yield found.to_series().filter(found.to_series() != "query-id")
-                continue
-            if file.suffix == ".json":
+                found = pl.read_csv(block, separator="\t", has_header=False, columns=[0]).to_series()
+                yield found.filter(found != "query-id")
+            elif file.suffix == ".json":
                 block = block.removeprefix(SQUAD.head).removesuffix(SQUAD.tail).replace(b"},\n", b"}\n")
-            found = pl.read_ndjson(block, schema=schema)
-            if file.suffix == ".json":
-                asked = found.explode("paragraphs")["paragraphs"].struct.field("qas").explode()
-                found = asked.struct.field("pair_id").to_frame()
-            yield found.to_series().fill_null("")
+                paragraphs = pl.read_ndjson(block, schema=_DOCUMENT)["paragraphs"].explode()
+                asked = paragraphs.struct.field("qas").explode()
+                yield asked.struct.field("pair_id").fill_null("")
+            else:
+                yield pl.read_ndjson(block, schema=_LINE)["pair_id"].fill_null("")
 
 
 def _message_problems(split: str, rows: pl.DataFrame) -> Iterator[str]:

@@ -110,7 +110,16 @@ def row_of_another_split(folder: Path) -> None:
         file.write(line)
 
 
+def further_file(folder: Path) -> None:
+    (folder / "chat" / "more.txt").write_text("More.")
+    path = folder / "manifest.json"
+    said = json.loads(path.read_bytes())
+    said["files"]["chat/more.txt"] = {"sha256": "0" * 64, "size": 5}
+    path.write_text(json.dumps(said))
+
+
 TAMPERED = {
+    "chat/more.txt": further_file,
     "gemini/train.jsonl": other_message,
     "squad/test.json": question_of_another_split,
     "beir/qrels/test.tsv": judgement_of_another_split,
@@ -128,6 +137,14 @@ def test_a_file_of_a_format_that_was_tampered_with_is_named(
     reseal(copy)
     said = {one.name: one.problems for one in verify_release(copy)}
     assert name in " ".join(said["formats"])
+
+
+def test_a_split_may_be_called_like_a_file_of_a_format(published: Workspace, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    shutil.rmtree(copy / "releases")
+    splits = '{"train": 1, "queries": 1, "corpus": 1}'
+    options = ("--set", f"release.splits={splits}", "--set", 'release.formats=["beir"]')
+    assert release(Workspace(published.corpus, copy), *options).code == OK
 
 
 @pytest.mark.parametrize("name", ["evaluation/train.jsonl", "squad/train.json", "beir/qrels/train.tsv"])
