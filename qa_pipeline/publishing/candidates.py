@@ -52,6 +52,12 @@ RELEASED = Table(
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
+LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason", "instead"), pl.String()))
+SOURCE_SCHEMA = pl.Schema(
+    dict.fromkeys(
+        ("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text"), pl.String()
+    )
+)
 ROWS = pl.Schema(
     {
         "row": pl.UInt32(),
@@ -119,7 +125,7 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
             try:
                 tables = read_tables(layout, batch)
             except (TableError, CorpusError) as error:
-                left_out[batch] = str(error)
+                left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
                 continue
             reason = _refused(tables, settings, earlier)
             earlier.append(figures_of(tables))

@@ -41,6 +41,7 @@ _NOT_AUDITED = (
 _LIMITS = (
     "Questions were made from the documents, and are no sample of what people ask.",
     "Splits are no random samples of rows: what shares a document, question or long answer is together.",
+    "Translations of a document are not known to be one: they may stand in two splits.",
     "A row is as right as its document; what is out of date or wrong there is so here.",
     "Canaries say whether verification works, and not how many rows are wrong: rules made their errors.",
     "Scores of judges and of entailment are those of models, and no probabilities unless calibrated.",
@@ -136,6 +137,7 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         "## Splits\n",
         _splits(manifest),
         *_unsatisfied(manifest),
+        _folded("Files", markdown_table(("file", "size"), _files(manifest))),
         "## Rows\n",
         *_values(rows),
         _folded("Columns", markdown_table(("column", "holds"), _COLUMNS, 300)),
@@ -202,6 +204,11 @@ def _splits(manifest: Manifest) -> str:
             (name, count, _share(count, every), "–" if file is None else f"{file.size / 1e6:.2f} MB")
         )
     return markdown_table(("split", "rows", "share", "size of the Parquet file"), lines)
+
+
+def _files(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    """Each file but the card, whose own size is not known while it is written."""
+    yield from ((name, f"{one.size / 1e6:.2f} MB") for name, one in manifest.files.items() if name != CARD)
 
 
 def _unsatisfied(manifest: Manifest) -> Iterator[str]:
@@ -419,13 +426,18 @@ def _left_out(manifest: Manifest) -> Iterator[str]:
 
 
 def _policy(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """What follows from the steps that decided of released claims."""
+    """What follows from who judged the rows, and from the steps that decided of their claims."""
     steps: dict[str, int] = {}
     for one in facts["claims"]:
         if one["released"]:
             steps[one["decided_by"]] = steps.get(one["decided_by"], 0) + one["count"]
     every, by_model = sum(steps.values()), steps.get("llm", 0)
+    rows, unjudged = facts["rows"]["rows"], facts["rows"]["judge"].get("unknown", 0)
+    nobody = (
+        f"No judge looked at {_n(unjudged)} of {_n(rows)} rows: they are proved, but may miss the question."
+    )
     return (
+        *([nobody] if unjudged else []),
         *([SIMILARITY_ONLY] if "similarity_only" in steps else []),
         *([f"A language model alone decided {_n(by_model)} of {_n(every)} claims."] if by_model else []),
     )

@@ -126,8 +126,10 @@ def read_audits(files: Sequence[Path]) -> pl.DataFrame:
 def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
     try:
         texts = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read as UTF-8") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8; write it anew, as qa-pipeline audit sample does") from error
     for number, text in enumerate(texts, start=1):
         if not text.strip():
             continue
@@ -347,6 +349,12 @@ def in_words(certificate: Certificate) -> list[str]:
                 f"{look.gone_wrong} rows that they found wrong, or are unsure of, are no longer in the "
                 "release; they count as wrong all the same, for nothing else got better by that."
             )
+    words += [
+        f"{look.gone} labelled rows of the sample of {look.sample} with seed {look.seed} are not in the "
+        "release."
+        for look in certificate.looks
+        if look.gone
+    ]
     words += [
         f"Not certified by the sample of {look.sample} with seed {look.seed}: {look.why}."
         for look in certificate.looks

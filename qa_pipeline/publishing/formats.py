@@ -47,11 +47,13 @@ class File:
 class Format:
     """A format: its files, and the rows of each that a batch gives: from its tables, released rows, layout.
 
-    Rows of a file of each split have the column split, which is not written.
+    Rows of a file of each split have the column split, which is not written. Of `whole` formats the released
+    rows say everything, so that the bytes of the files can be checked.
     """
 
     rows: Callable[[Tables, pl.DataFrame, str], Sequence[pl.DataFrame]]
     files: tuple[File, ...] = (File(),)
+    whole: bool = False
 
 
 def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
@@ -61,7 +63,7 @@ def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
         messages = pl.col(MESSAGE_COLUMNS[layout])
         return [released.filter(messages.is_not_null()).select(*columns(messages), *ORIGIN, "split")]
 
-    return Format(rows)
+    return Format(rows, whole=True)
 
 
 def _content(place: int, messages: pl.Expr) -> pl.Expr:
@@ -371,12 +373,13 @@ def _passages(tables: Tables, released: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+SQUAD = File("{split}.json", b'{"version":"v2.0","data":[\n', b",\n", b"\n]}\n")
 FORMATS: Mapping[str, Format] = {
     "chat": _of_messages(_chat),
     "sharegpt": _of_messages(_sharegpt),
     "gemini": _of_messages(_gemini),
     "alpaca": _of_messages(_alpaca),
-    "squad": Format(_squad, (File("{split}.json", b'{"version":"v2.0","data":[\n', b",\n", b"\n]}\n"),)),
+    "squad": Format(_squad, (SQUAD,)),
     "beir": Format(
         _beir,
         (

@@ -17,7 +17,15 @@ import polars as pl
 
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.publishing.candidates import RELEASED, Candidates, documents_of, gather, released_rows
+from qa_pipeline.publishing.candidates import (
+    LEFT_OUT_SCHEMA,
+    RELEASED,
+    SOURCE_SCHEMA,
+    Candidates,
+    documents_of,
+    gather,
+    released_rows,
+)
 from qa_pipeline.publishing.card import write_card, write_facts
 from qa_pipeline.publishing.certificate import Certifier, hold_to
 from qa_pipeline.publishing.contamination import Evaluation, read_evaluation
@@ -55,13 +63,6 @@ from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import appended_parquet, prepare_folder
 from qa_pipeline.tables import SCHEMA_VERSION
-
-LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason", "instead"), pl.String()))
-SOURCE_SCHEMA = pl.Schema(
-    dict.fromkeys(
-        ("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text"), pl.String()
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)

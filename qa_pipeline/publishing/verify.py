@@ -3,6 +3,7 @@
 The rows are read once, row group by row group; what is kept of them are some bytes for each.
 """
 
+import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,11 +14,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
-from qa_pipeline.errors import ReleaseError
-from qa_pipeline.publishing.candidates import RELEASED
+from qa_pipeline.curation.exports import json_lines
+from qa_pipeline.errors import ReleaseError, StorageError
+from qa_pipeline.publishing.candidates import LEFT_OUT_SCHEMA, RELEASED, SOURCE_SCHEMA
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.facts import FACTS
+from qa_pipeline.publishing.formats import FORMATS, SQUAD
 from qa_pipeline.publishing.keys import (
     BANDS,
     SHINGLES,
@@ -39,6 +43,7 @@ from qa_pipeline.publishing.manifest import (
     hash_file,
     read_manifest,
 )
+from qa_pipeline.publishing.selection import PLACED
 from qa_pipeline.storage import appended_parquet, row_groups
 from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
@@ -75,6 +80,7 @@ def verify_release(folder: Path) -> list[Check]:
 
     Raises:
         ReleaseError: it has no manifest that can be read.
+        StorageError: there is no room for what is noted meanwhile.
     """
     manifest = read_manifest(folder)
     files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
@@ -87,8 +93,15 @@ def verify_release(folder: Path) -> list[Check]:
     schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
     if not schema.holds:
         return [files, schema]
-    with tempfile.TemporaryDirectory() as notes:
-        return [files, *_Rows(folder, manifest, Path(notes)).checks()]
+    try:
+        with tempfile.TemporaryDirectory() as notes:
+            return [files, *_Rows(folder, manifest, Path(notes)).checks()]
+    except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
+        if getattr(error, "errno", None) is None:  # as where pages of a table are damaged
+            return [files, Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
+        raise StorageError(
+            f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
+        ) from error
 
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
@@ -106,10 +119,18 @@ def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Tables of rows that have other columns than they should."""
-    for name in manifest.splits:
-        held = pl.read_parquet_schema(folder / DATA / f"{name}.parquet")
-        yield from (f"{DATA}/{name}.parquet: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
+    """Tables that cannot be read, or have other columns than they should."""
+    others = {SOURCES: SOURCE_SCHEMA, PLACES: PLACED, LEFT_OUT: LEFT_OUT_SCHEMA}
+    for name in (*(f"{DATA}/{split}.parquet" for split in manifest.splits), *others):
+        try:
+            held = pl.read_parquet_schema(folder / name)
+        except pl.exceptions.PolarsError:
+            yield f"{name} cannot be read as a table"
+            continue
+        if name not in others:
+            yield from (f"{name}: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
+        elif held != others[name]:
+            yield f"{name}: its columns are {', '.join(held)}"
 
 
 class _Sources:
@@ -165,7 +186,13 @@ class _Rows:
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
-        self._found: dict[str, list[str]] = {}
+        self._written = {
+            f"{name}/{file.name.format(split=split)}": (form, file, split, hashlib.sha256())
+            for name, form in FORMATS.items()
+            for file in form.files
+            for split in manifest.splits
+        }
+        """The files that formats may have, and the hash of what the rows make of those that are `whole`."""
 
     def checks(self) -> list[Check]:
         """All of them, in a fixed order."""
@@ -205,6 +232,12 @@ class _Rows:
         self._codes[split].append(codes(rows["pair_id"]).to_numpy())
         self._counts["split"][split] += rows.height
         self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
+        layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
+        for name, (form, _, of, said) in self._written.items():
+            if form.whole and of == split and name in self._manifest.files:
+                (lines,) = form.rows({}, placed, layout)
+                for block in json_lines(lines.drop("split")):
+                    said.update(block)
 
     def _null_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         yield from RELEASED.problems(rows)
@@ -283,24 +316,51 @@ class _Rows:
             yield f"row {pair_id} stands for nothing that is released"
 
     def _format_problems(self, ids: Mapping[str, npt.NDArray[np.uint64]]) -> Iterator[str]:
-        """Rows of the other formats that are none of their split."""
-        for name in sorted(self._manifest.files):
-            split = Path(name).stem
-            if split not in ids or not name.endswith(".jsonl"):
+        """Files of other formats that say something else than the rows, or hold rows of another split."""
+        every = np.concatenate(list(ids.values()))
+        for name, told in sorted(self._manifest.files.items()):
+            if Path(name).parts[0] not in FORMATS:
                 continue
-            other = sum(
-                int((~np.isin(codes(part.fill_null("")), ids[split])).sum())
-                for part in _pair_ids(self._folder / name)
-            )
-            if other:
-                yield f"{name} has {other} rows that are not in {DATA}/{split}.parquet"
+            if name not in self._written:
+                yield f"{name} is no file of a format"
+                continue
+            form, file, split, said = self._written[name]
+            if form.whole:
+                if said.hexdigest() != told.sha256:
+                    yield f"{name} says something else than {DATA}/{split}.parquet"
+            elif not file.once:  # which is the corpus, whose passages are of no row
+                yield from self._foreign_rows(name, ids[split] if "{split}" in file.name else every)
+
+    def _foreign_rows(self, name: str, known: npt.NDArray[np.uint64]) -> Iterator[str]:
+        """Rows of a file about other pairs than these."""
+        try:
+            found = [codes(part) for part in _pair_ids(self._folder / name)]
+        except pl.exceptions.PolarsError:
+            yield f"{name} cannot be read"
+            return
+        if other := sum(int((~np.isin(part, known)).sum()) for part in found):
+            yield f"{name} has {other} rows that are not released in this split"
+
+
+_LINE = pl.Schema({"pair_id": pl.String()})
+_DOCUMENT = pl.Schema({"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct(_LINE))}))})
+"""Where a line of SQuAD's file names the rows it is about."""
 
 
 def _pair_ids(file: Path) -> Iterator[pl.Series]:
-    """The ids of the rows of a file of JSON lines, some thousands at a time."""
+    """The ids of the rows of a file of lines, some thousands at a time; "" where one has none."""
     with file.open("rb") as lines:
         while block := lines.read(_BLOCK) + lines.readline():
-            yield pl.read_ndjson(block, schema={"pair_id": pl.String()})["pair_id"]
+            if file.suffix == ".tsv":
+                found = pl.read_csv(block, separator="\t", has_header=False, columns=[0]).to_series()
+                yield found.filter(found != "query-id")
+            elif file.suffix == ".json":
+                block = block.removeprefix(SQUAD.head).removesuffix(SQUAD.tail).replace(b"},\n", b"}\n")
+                paragraphs = pl.read_ndjson(block, schema=_DOCUMENT)["paragraphs"].explode()
+                asked = paragraphs.struct.field("qas").explode()
+                yield asked.struct.field("pair_id").fill_null("")
+            else:
+                yield pl.read_ndjson(block, schema=_LINE)["pair_id"].fill_null("")
 
 
 def _message_problems(split: str, rows: pl.DataFrame) -> Iterator[str]:

@@ -106,6 +106,28 @@ def test_a_model_that_decided_alone_is_among_the_limits(facts: Facts, manifest: 
     assert "A language model alone decided 1,200 of" in data_card(facts, manifest)
 
 
+def test_personal_data_that_was_masked_is_counted_by_kind(facts: Facts, manifest: Manifest) -> None:
+    assert "`off`. Nobody searched for any." in data_card(facts, manifest)
+    facts["masking"] = "mask"
+    assert "`mask`. None was found." in data_card(facts, manifest)
+    facts["masked"] = [{"kind": "email", "documents": 2, "items": 1500}]
+    assert "| email | 2 | 1,500 |" in data_card(facts, manifest)
+
+
+def test_rows_that_nobody_judged_are_among_the_limits(facts: Facts, manifest: Manifest) -> None:
+    rows = facts["rows"]["rows"]
+    assert f"No judge looked at {rows:,} of {rows:,} rows" in data_card(facts, manifest)
+    facts["rows"]["judge"] = {"gemini/some": rows}
+    assert "No judge looked at" not in data_card(facts, manifest)
+
+
+def test_the_files_of_the_release_are_named_with_their_sizes(facts: Facts, manifest: Manifest) -> None:
+    text = data_card(facts, manifest)
+    size = manifest.files["chat/train.jsonl"].size / 1e6
+    assert f"| chat/train.jsonl | {size:.2f} MB |" in text
+    assert "| README.md |" not in text
+
+
 def test_what_is_left_out_stands_with_its_reason(facts: Facts, manifest: Manifest) -> None:
     left_out = {"batches_left_out": {"b2": "pass_rate: 1 of 9"}, "rows_left_out": {"joins_splits": 3}}
     text = data_card(facts, manifest.model_copy(update=left_out))

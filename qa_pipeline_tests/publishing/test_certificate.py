@@ -313,6 +313,25 @@ def test_labels_that_cannot_be_used_are_named(
     assert (ran.code, said in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
+def test_a_file_that_is_not_there_is_named(published: Workspace, tmp_path: Path) -> None:
+    ran = certify(published, tmp_path / "no.jsonl")
+    assert (ran.code, "no.jsonl cannot be read: No such file" in ran.stderr) == (BAD_INPUT, True)
+    (tmp_path / "latin.jsonl").write_bytes("{å}".encode("latin-1"))
+    assert "latin.jsonl is not UTF-8" in certify(published, tmp_path / "latin.jsonl").stderr
+
+
+def test_labelled_rows_that_the_release_does_not_have_are_counted(
+    published: Workspace, tmp_path: Path
+) -> None:
+    path = sampled(published, tmp_path, "right", "right")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines, lines[0].replace('"pair_id": "', '"pair_id": "x')]))
+    ran = certify(published, path)
+    assert (ran.code, "1 labelled rows" in ran.stdout, "are not in the release" in ran.stdout) == (
+        OK, True, True,
+    )  # fmt: skip
+
+
 def test_a_row_labelled_twice_alike_counts_once(published: Workspace, tmp_path: Path) -> None:
     path = sampled(published, tmp_path, "right", "right")
     path.write_text(path.read_text() * 2)

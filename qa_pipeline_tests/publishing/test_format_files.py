@@ -14,9 +14,11 @@ from qa_pipeline.publishing.format_files import FormatFiles
 from qa_pipeline.publishing.formats import FORMATS
 from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import read_manifest
+from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.hostile_batch import rows, tables, write_all
 from qa_pipeline_tests.publishing.plants import release
+from qa_pipeline_tests.publishing.test_release import reseal
 
 LEAVING_OUT = {"squad": "proved in one place", "beir": "answered", "preference": "with a rejected draft"}
 """Formats that have no place for every row, and the rows they have one for."""
@@ -79,6 +81,79 @@ def test_no_text_of_a_document_of_another_split_is_a_negative(everything: Path) 
 
 def test_a_release_with_every_format_verifies(everything: Path) -> None:
     assert invoke("verify", everything).code == OK
+
+
+def other_message(folder: Path) -> None:
+    for path in (folder / "gemini").iterdir():
+        path.write_bytes(path.read_bytes().replace(b"bar", b"bat"))
+
+
+def question_of_another_split(folder: Path) -> None:
+    """A SQuAD file holds the documents of another split."""
+    shutil.copy(folder / "squad" / "train.json", folder / "squad" / "test.json")
+
+
+def judgement_of_another_split(folder: Path) -> None:
+    line = (folder / "beir" / "qrels" / "train.tsv").read_bytes().splitlines(keepends=True)[1]
+    with (folder / "beir" / "qrels" / "test.tsv").open("ab") as file:
+        file.write(line)
+
+
+def query_of_no_split(folder: Path) -> None:
+    with (folder / "beir" / "queries.jsonl").open("ab") as file:
+        file.write(b'{"_id":"x","pair_id":"x","text":"What?"}\n')
+
+
+def row_of_another_split(folder: Path) -> None:
+    line = (folder / "evaluation" / "train.jsonl").read_bytes().splitlines(keepends=True)[0]
+    with (folder / "evaluation" / "test.jsonl").open("ab") as file:
+        file.write(line)
+
+
+def further_file(folder: Path) -> None:
+    (folder / "chat" / "more.txt").write_text("More.")
+    path = folder / "manifest.json"
+    said = json.loads(path.read_bytes())
+    said["files"]["chat/more.txt"] = {"sha256": "0" * 64, "size": 5}
+    path.write_text(json.dumps(said))
+
+
+TAMPERED = {
+    "chat/more.txt": further_file,
+    "gemini/train.jsonl": other_message,
+    "squad/test.json": question_of_another_split,
+    "beir/qrels/test.tsv": judgement_of_another_split,
+    "beir/queries.jsonl": query_of_no_split,
+    "evaluation/test.jsonl": row_of_another_split,
+}
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_file_of_a_format_that_was_tampered_with_is_named(
+    everything: Path, tmp_path: Path, name: str
+) -> None:
+    copy = Path(shutil.copytree(everything, tmp_path / "copy"))
+    TAMPERED[name](copy)
+    reseal(copy)
+    said = {one.name: one.problems for one in verify_release(copy)}
+    assert name in " ".join(said["formats"])
+
+
+def test_a_split_may_be_called_like_a_file_of_a_format(published: Workspace, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(published.out, tmp_path / "out"))
+    shutil.rmtree(copy / "releases")
+    splits = '{"train": 1, "queries": 1, "corpus": 1}'
+    options = ("--set", f"release.splits={splits}", "--set", 'release.formats=["beir"]')
+    assert release(Workspace(published.corpus, copy), *options).code == OK
+
+
+@pytest.mark.parametrize("name", ["evaluation/train.jsonl", "squad/train.json", "beir/qrels/train.tsv"])
+def test_a_file_of_a_format_that_is_none_is_named(everything: Path, tmp_path: Path, name: str) -> None:
+    copy = Path(shutil.copytree(everything, tmp_path / "copy"))
+    (copy / name).write_bytes(b"\xff{\n" * 3)
+    reseal(copy)
+    said = {one.name: one.problems for one in verify_release(copy)}
+    assert name in " ".join(said["formats"])
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -106,7 +106,7 @@ def test_a_batch_whose_gates_fail_or_whose_tables_are_damaged_is_left_out_and_na
     (copy / "tables" / "claims" / "b1.parquet").write_bytes(b"damaged")
     said = json.loads(invoke("release", "--out", copy, "--json").stdout)
     assert (set(said["batches"]), set(said["batches_left_out"])) == ({"b0"}, {"b1"})
-    assert "claims" in said["batches_left_out"]["b1"]
+    assert said["batches_left_out"]["b1"].startswith("tables/claims/b1.parquet is not a readable")
     ran = invoke("release", "--out", copy, "--set", "quality.min_canary_recall=1.01", "--json")
     assert "canary_recall" in ran.stderr
 
@@ -437,6 +437,19 @@ def line_of_another_split(folder: Path) -> None:
     reseal(folder)
 
 
+def other_line(folder: Path) -> None:
+    path = folder / "chat" / "train.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0].replace("takes", "takes not"), *lines[1:]]))
+    reseal(folder)
+
+
+def lost_line(folder: Path) -> None:
+    path = folder / "chat" / "train.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    reseal(folder)
+
+
 def unnamed_file(folder: Path) -> None:
     (folder / "data" / "more.parquet").write_bytes(b"x")
 
@@ -477,7 +490,7 @@ TAMPERED = {
     "messages": (other_answer, other_question, other_message),
     "splits": (other_keys, lost_keys, repeated_key, moved_row, copied_document),
     "left_out": (counted_wrongly, left_out_and_released),
-    "formats": (foreign_line, line_of_another_split),
+    "formats": (foreign_line, line_of_another_split, other_line, lost_line),
 }
 
 
@@ -491,6 +504,48 @@ def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: objec
     assert ran.code == FAILED
     broken = {one["name"] for one in json.loads(ran.stdout)["checks"] if one["problems"]}
     assert check in broken
+
+
+TABLES = ("data/train.parquet", "sources.parquet", "keys.parquet", "left_out.parquet")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_that_is_none_is_named(copied: Path, name: str) -> None:
+    (copied / name).write_bytes(b"PAR1 nothing PAR1")
+    reseal(copied)
+    ran = invoke("verify", copied, "--json")
+    assert ran.code == FAILED, ran.stderr
+    problems = {one["name"]: one["problems"] for one in json.loads(ran.stdout)["checks"]}
+    assert problems["schema"] == [f"{name} cannot be read as a table"]
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_with_other_columns_is_named(copied: Path, name: str) -> None:
+    frame = pl.read_parquet(copied / name)
+    change(copied, name, frame.rename({frame.columns[0]: "another"}))
+    ran = invoke("verify", copied)
+    assert (ran.code, f"schema: {name}: " in ran.stdout) == (FAILED, True), ran.stdout
+
+
+@pytest.mark.parametrize("name", TABLES[:3])
+def test_a_table_whose_pages_are_damaged_is_named(copied: Path, name: str) -> None:
+    path = copied / name
+    content = bytearray(path.read_bytes())
+    content[4:2000] = b"\xff" * 1996
+    path.write_bytes(content)
+    reseal(copied)
+    ran = invoke("verify", copied, "--json")
+    assert ran.code == FAILED, ran.stderr
+    checks = json.loads(ran.stdout)["checks"]
+    assert any("cannot be read" in one for check in checks for one in check["problems"])
+
+
+def test_a_check_that_cannot_write_its_notes_says_so_and_not_that_the_release_is_wrong(
+    copied: Path, tmp_path: Path
+) -> None:
+    told = [sys.executable, "-c", FULL_DISK.replace("3000", "100"), "verify", str(copied)]
+    ran = subprocess.run(told, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (ran.returncode, "free space in" in ran.stderr) == (BAD_INPUT, True), ran.stderr
 
 
 @pytest.mark.parametrize(
