@@ -38,9 +38,9 @@ def check_rows(found: Document) -> list[list[str]]:
     return [
         [
             one["kind"],
-            f"{one['name']} (critical)" if one.get("critical") else one["name"],
+            f"{one['name']} (critical)" if one.get("critical") else _printable(one["name"]),
             _MARKS[one["outcome"]],
-            one["detail"],
+            _printable(one["detail"]),
         ]
         for one in checks
     ]
@@ -76,6 +76,8 @@ def _gate(found: Document) -> Iterator[str]:
     yield f"## Evaluation gate {'passed' if found['passed'] else 'failed'}\n"
     sides = [[name, *_side(found[name])] for name in ("current", "baseline") if found[name]]
     yield markdown_table(["run", "place", "data set", "sha256"], sides)
+    if rows := found["rows"]:
+        yield f"{_counts(rows)}\n"
     if golden := found["golden"]:
         columns = ("name", "version", "rows", "sha256")
         shown = [*(golden[name] for name in columns[:-1]), golden["sha256"][:12]]
@@ -102,9 +104,15 @@ def counted(compared: Document) -> str:
             "Welch's t test, p_holm adjusted over metrics (Holm), d by the pooled deviation."
         )
     return (
+        f"{_counts(rows)} Intervals (95 %) and p by document, p_holm adjusted over metrics (Holm), d by the "
+        "pooled deviation."
+    )
+
+
+def _counts(rows: Mapping[str, int]) -> str:
+    return (
         f"{rows['both']:,} rows in both, {rows['baseline_only']:,} only in the baseline, "
-        f"{rows['current_only']:,} only in the current run. Intervals (95 %) and p by document, p_holm "
-        "adjusted over metrics (Holm), d by the pooled deviation."
+        f"{rows['current_only']:,} only in the current run."
     )
 
 
@@ -125,3 +133,8 @@ def _side(one: Document) -> list[str]:
 
 def _better(better: bool | None) -> str:
     return "–" if better is None else "current" if better else "baseline"
+
+
+def _printable(text: str) -> str:
+    """Ids of rows come from files: none may steer a terminal."""
+    return "".join(one if one.isprintable() else "�" for one in text)
