@@ -67,9 +67,7 @@ def _comparison(compared: Document) -> Iterator[str]:
             [[decision[name] for name in ("metric", "decision", "why")]],
             _LONGEST,
         )
-    if compared["excluded"]:
-        yield "Not compared:\n"
-        yield markdown_table(["metric", "why"], list(compared["excluded"].items()), _LONGEST)
+    yield from _cautions(compared)
 
 
 def _gate(found: Document) -> Iterator[str]:
@@ -90,9 +88,28 @@ def _gate(found: Document) -> Iterator[str]:
     if passed:
         table = markdown_table(CHECK_COLUMNS, passed, _LONGEST)
         yield f"<details><summary>{len(passed)} passed</summary>\n\n{table}\n</details>\n"
-    if found["excluded"]:
-        yield "Not compared:\n"
-        yield markdown_table(["metric", "why"], list(found["excluded"].items()), _LONGEST)
+    yield from _cautions(found)
+
+
+def cautions(found: Document) -> list[str]:
+    """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
+    excluded = [f"{name} is not compared: {why}" for name, why in found["excluded"].items()]
+    otherwise = [
+        f"measured otherwise: {name} is {_printable(how)}"
+        for name, how in found["measured_otherwise"].items()
+    ]
+    return excluded + otherwise
+
+
+def _cautions(found: Document) -> Iterator[str]:
+    tables = {
+        "Not compared": "excluded",
+        "Measured otherwise, so that scores may differ for that alone": "measured_otherwise",
+    }
+    for title, name in tables.items():
+        if found[name]:
+            yield f"{title}:\n"
+            yield markdown_table(["what", "why"], list(found[name].items()), _LONGEST)
 
 
 def counted(compared: Document) -> str:

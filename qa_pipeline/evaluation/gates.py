@@ -61,8 +61,9 @@ def gate(
 
     Returns:
         passed, current and baseline and golden (what they are), rows (in both, and in one alone), excluded
-        (metrics that are not compared, and why), and checks: each with kind (drop, unknown, threshold or
-        golden), name, outcome (passed, failed or within_noise), a sentence about it, and its figures.
+        and measured_otherwise (as of `compare_paired`), and checks: each with kind (drop, unknown,
+        threshold or golden), name, outcome (passed, failed or within_noise), a sentence about it, and its
+        figures.
 
     Raises:
         InputError: the runs cannot be compared, a critical metric is of another version, a threshold names
@@ -70,12 +71,10 @@ def gate(
     """
     limits = limits or Limits()
     checks: list[Document] = []
-    excluded: Mapping[str, str] = {}
-    counts: Mapping[str, int] | None = None
+    compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical, resamples=resamples, seed=seed)
-        excluded, counts = compared["excluded"], compared["rows"]
-        _check_excluded(excluded, limits)
+        _check_excluded(compared["excluded"], limits)
         for name, one in compared["metrics"].items():
             checks += _metric_checks(name, one, limits)
     checks += _thresholds(current, limits.thresholds, resamples, seed)
@@ -96,8 +95,7 @@ def gate(
             "critical_drop": limits.critical_drop,
             "critical": [*limits.critical],
         },
-        "rows": counts,
-        "excluded": excluded,
+        **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
         "checks": checks,
     }
 

@@ -1,15 +1,14 @@
 """A report folder read back: what `report.json` says of its metrics, and the scores of `rows.parquet`."""
 
-import hashlib
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.summaries import Range, check_ranges, known_scores
@@ -40,6 +39,7 @@ class _Document(BaseModel):
     metrics: dict[Annotated[str, Field(pattern=r"^[\w@.-]{1,100}$")], MetricFacts] = Field(
         min_length=1, max_length=1000
     )
+    settings: dict[str, JsonValue] = Field(default_factory=dict, max_length=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class StoredReport:
         dataset_sha256: of its content.
         metrics: what is known of each metric, by name.
         rows: id, group and a float column of each metric, in the order of the data set; null is unknown.
+        settings: what it was measured with, by name.
     """
 
     place: Path
@@ -59,6 +60,7 @@ class StoredReport:
     dataset_sha256: str
     metrics: Mapping[str, MetricFacts]
     rows: pl.DataFrame
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def ranges(self) -> dict[str, Range]:
         """The range of each metric."""
@@ -78,23 +80,7 @@ def read_report(folder: Path) -> StoredReport:
         check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
     except InputError as error:
         raise InputError(f"{folder / ROWS}: {error}") from error
-    return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows)
-
-
-QUESTION_COLUMNS = (
-    "id", "query", "reference", "relevant_documents", "true_claims", "must_refuse", "category", "difficulty",
-)  # fmt: skip
-"""What a data set asks and what is true, as far as a frame has it; answers and passages are the run's own."""
-
-
-def questions_sha256(rows: pl.DataFrame) -> str:
-    """The hash by which two runs are over one data set, whatever they answered and in whatever order.
-
-    Args:
-        rows: all rows of the data set, before any are drawn from it, with an id each.
-    """
-    asked = rows.select(name for name in QUESTION_COLUMNS if name in rows.columns).sort("id")
-    return hashlib.sha256(asked.write_ndjson().encode()).hexdigest()
+    return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows, told.settings)
 
 
 def _told(path: Path) -> _Document:

@@ -30,7 +30,7 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
     now = report_of(
         stored(tmp_path, {"grounding": continuous(20)}).rows.rename({"grounding": HOSTILE}), HOSTILE
     )
-    before = replace(now, dataset=HOSTILE, place=Path(HOSTILE))
+    before = replace(now, dataset=HOSTILE, place=Path(HOSTILE), settings={HOSTILE: HOSTILE})
     compared = compare_paired(before, now, resamples=100, permutations=100)
     compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
     compared["excluded"] = {HOSTILE: HOSTILE}
@@ -57,3 +57,13 @@ def test_the_id_of_a_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
     report = stored(tmp_path, {"grounding": [0.5, 0.5]}, ids=["\x1b[2J\u202e", "b"])
     found = gate(report, golden=golden(("\x1b[2J\u202e", "grounding", 0.9)))
     assert check_rows(found)[1][1] == "�[2J�"
+
+
+def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_path: Path) -> None:
+    before = stored(tmp_path / "a", {"grounding": continuous(20), "token_f1": continuous(20)})
+    now = stored(tmp_path / "b", {"grounding": continuous(20)})
+    compared = compare_paired(before, now, resamples=100, permutations=100)
+    compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
+    page = comparison_markdown(compared)
+    assert "| grounding | keep | it is not better |" in page
+    assert page.index("| keep |") < page.index("| token\\_f1 | only in baseline |")
