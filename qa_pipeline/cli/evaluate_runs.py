@@ -62,8 +62,8 @@ def compare(
             return
         show_table("Two evaluations compared", pages.COMPARISON_COLUMNS, pages.comparison_rows(found))
         print_line(pages.counted(found))
-        for name, why in found["excluded"].items():
-            print_line(f"{name} is not compared: {why}", "yellow")
+        for caution in pages.cautions(found):
+            print_line(caution, "yellow")
         if decide is not None:
             print_line(f"{found['decision']['decision']}: {found['decision']['why']}")
 
@@ -121,8 +121,8 @@ def gate(
             print_document(rounded(found))
         else:
             show_table("Evaluation gate", pages.CHECK_COLUMNS, pages.check_rows(found))
-            for name, why in found["excluded"].items():
-                print_line(f"{name} is not compared: {why}", "yellow")
+            for caution in pages.cautions(found):
+                print_line(caution, "yellow")
             print_line("Passed." if found["passed"] else "Failed.", "green" if found["passed"] else "red")
         raise typer.Exit(OK if found["passed"] else FAILED)
 

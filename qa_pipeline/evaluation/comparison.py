@@ -45,6 +45,8 @@ def compare_paired(
         baseline, current: place, data set and its hash.
         rows: how many both have (`both`), and how many one alone.
         excluded: metrics that are not compared, and why.
+        measured_otherwise: settings by which the runs were measured that differ, and how: a model that reads
+        more strictly lowers scores as worse answers do.
         metrics: of each metric direction, `baseline` and `current` (means over the rows known in both),
         `difference` with `low` and `high` (95 %, bootstrap by document) and `error` (standard error by
         document), `joint_low` and `joint_high` (the interval that holds for all metrics of a family
@@ -129,7 +131,17 @@ def _sides(baseline: StoredReport, current: StoredReport) -> Document:
     return {
         side: {"place": str(one.place), "dataset": one.dataset, "dataset_sha256": one.dataset_sha256}
         for side, one in sides.items()
-    }
+    } | {"measured_otherwise": _measured_otherwise(baseline.settings, current.settings)}
+
+
+_ABOUT_ROWS = {"limit", "resamples"}
+"""Settings that change which rows are looked at, and no score."""
+
+
+def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
+    names = [name for name in dict.fromkeys((*before, *now)) if name not in _ABOUT_ROWS]
+    differ = [name for name in names if before.get(name) != now.get(name)]
+    return {name: f"{before.get(name)} in baseline, {now.get(name)} in current" for name in differ}
 
 
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:

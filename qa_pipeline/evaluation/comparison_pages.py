@@ -38,9 +38,9 @@ def check_rows(found: Document) -> list[list[str]]:
     return [
         [
             one["kind"],
-            f"{one['name']} (critical)" if one.get("critical") else one["name"],
+            f"{one['name']} (critical)" if one.get("critical") else _printable(one["name"]),
             _MARKS[one["outcome"]],
-            one["detail"],
+            _printable(one["detail"]),
         ]
         for one in checks
     ]
@@ -67,15 +67,15 @@ def _comparison(compared: Document) -> Iterator[str]:
             [[decision[name] for name in ("metric", "decision", "why")]],
             _LONGEST,
         )
-    if compared["excluded"]:
-        yield "Not compared:\n"
-        yield markdown_table(["metric", "why"], list(compared["excluded"].items()), _LONGEST)
+    yield from _cautions(compared)
 
 
 def _gate(found: Document) -> Iterator[str]:
     yield f"## Evaluation gate {'passed' if found['passed'] else 'failed'}\n"
     sides = [[name, *_side(found[name])] for name in ("current", "baseline") if found[name]]
     yield markdown_table(["run", "place", "data set", "sha256"], sides)
+    if rows := found["rows"]:
+        yield f"{_counts(rows)}\n"
     if golden := found["golden"]:
         columns = ("name", "version", "rows", "sha256")
         shown = [*(golden[name] for name in columns[:-1]), golden["sha256"][:12]]
@@ -88,9 +88,28 @@ def _gate(found: Document) -> Iterator[str]:
     if passed:
         table = markdown_table(CHECK_COLUMNS, passed, _LONGEST)
         yield f"<details><summary>{len(passed)} passed</summary>\n\n{table}\n</details>\n"
-    if found["excluded"]:
-        yield "Not compared:\n"
-        yield markdown_table(["metric", "why"], list(found["excluded"].items()), _LONGEST)
+    yield from _cautions(found)
+
+
+def cautions(found: Document) -> list[str]:
+    """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
+    excluded = [f"{name} is not compared: {why}" for name, why in found["excluded"].items()]
+    otherwise = [
+        f"measured otherwise: {name} is {_printable(how)}"
+        for name, how in found["measured_otherwise"].items()
+    ]
+    return excluded + otherwise
+
+
+def _cautions(found: Document) -> Iterator[str]:
+    tables = {
+        "Not compared": "excluded",
+        "Measured otherwise, so that scores may differ for that alone": "measured_otherwise",
+    }
+    for title, name in tables.items():
+        if found[name]:
+            yield f"{title}:\n"
+            yield markdown_table(["what", "why"], list(found[name].items()), _LONGEST)
 
 
 def counted(compared: Document) -> str:
@@ -102,9 +121,15 @@ def counted(compared: Document) -> str:
             "Welch's t test, p_holm adjusted over metrics (Holm), d by the pooled deviation."
         )
     return (
+        f"{_counts(rows)} Intervals (95 %) and p by document, p_holm adjusted over metrics (Holm), d by the "
+        "pooled deviation."
+    )
+
+
+def _counts(rows: Mapping[str, int]) -> str:
+    return (
         f"{rows['both']:,} rows in both, {rows['baseline_only']:,} only in the baseline, "
-        f"{rows['current_only']:,} only in the current run. Intervals (95 %) and p by document, p_holm "
-        "adjusted over metrics (Holm), d by the pooled deviation."
+        f"{rows['current_only']:,} only in the current run."
     )
 
 
@@ -125,3 +150,8 @@ def _side(one: Document) -> list[str]:
 
 def _better(better: bool | None) -> str:
     return "–" if better is None else "current" if better else "baseline"
+
+
+def _printable(text: str) -> str:
+    """Ids of rows come from files: none may steer a terminal."""
+    return "".join(one if one.isprintable() else "�" for one in text)

@@ -60,26 +60,31 @@ def gate(
     A golden row fails the gate where it fails now and was not seen to fail in the baseline.
 
     Returns:
-        passed, current and baseline and golden (what they are), excluded (metrics that are not compared,
-        and why), and checks: each with kind (drop, unknown, threshold or golden), name, outcome (passed,
-        failed or within_noise), a sentence about it, and its figures.
+        passed, current and baseline and golden (what they are), rows (in both, and in one alone), excluded
+        and measured_otherwise (as of `compare_paired`), and checks: each with kind (drop, unknown,
+        threshold or golden), name, outcome (passed, failed or within_noise), a sentence about it, and its
+        figures.
 
     Raises:
-        InputError: the runs cannot be compared, a critical metric is of another version, or a threshold
-            names a metric that the run does not have.
+        InputError: the runs cannot be compared, a critical metric is of another version, a threshold names
+            a metric that the run does not have, or there is nothing to check.
     """
     limits = limits or Limits()
     checks: list[Document] = []
-    excluded: Mapping[str, str] = {}
+    compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical, resamples=resamples, seed=seed)
-        excluded = compared["excluded"]
-        _check_excluded(excluded, limits)
+        _check_excluded(compared["excluded"], limits)
         for name, one in compared["metrics"].items():
             checks += _metric_checks(name, one, limits)
     checks += _thresholds(current, limits.thresholds, resamples, seed)
     if golden is not None:
         checks += _golden(current, baseline, golden)
+    if not checks:
+        raise InputError(
+            f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
+            "threshold and no golden set; give --baseline, --threshold or --golden"
+        )
     return {
         "passed": all(one["outcome"] != FAILED for one in checks),
         "current": _told(current),
@@ -90,7 +95,7 @@ def gate(
             "critical_drop": limits.critical_drop,
             "critical": [*limits.critical],
         },
-        "excluded": excluded,
+        **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
         "checks": checks,
     }
 

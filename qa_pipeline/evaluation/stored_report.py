@@ -3,12 +3,12 @@
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.summaries import Range, check_ranges, known_scores
@@ -39,6 +39,7 @@ class _Document(BaseModel):
     metrics: dict[Annotated[str, Field(pattern=r"^[\w@.-]{1,100}$")], MetricFacts] = Field(
         min_length=1, max_length=1000
     )
+    settings: dict[str, JsonValue] = Field(default_factory=dict, max_length=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class StoredReport:
         dataset_sha256: of its content.
         metrics: what is known of each metric, by name.
         rows: id, group and a float column of each metric, in the order of the data set; null is unknown.
+        settings: what it was measured with, by name.
     """
 
     place: Path
@@ -58,6 +60,7 @@ class StoredReport:
     dataset_sha256: str
     metrics: Mapping[str, MetricFacts]
     rows: pl.DataFrame
+    settings: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def ranges(self) -> dict[str, Range]:
         """The range of each metric."""
@@ -81,7 +84,7 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
         check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
     except InputError as error:
         raise InputError(f"{folder / ROWS}: {error}") from error
-    return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows)
+    return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows, told.settings)
 
 
 def _told(path: Path) -> _Document:

@@ -12,6 +12,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
+from qa_pipeline.evaluation.comparison_pages import cautions
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
 
@@ -191,3 +192,14 @@ def test_critical_metrics_are_a_family_of_their_own(tmp_path: Path) -> None:
     assert found["m0"]["p_holm"] == found["m0"]["p"]
     assert (found["m0"]["joint_low"], found["m0"]["joint_high"]) == (found["m0"]["low"], found["m0"]["high"])
     assert found["m1"]["joint_low"] < found["m1"]["low"]
+
+
+def test_runs_that_were_measured_by_other_means_say_so(tmp_path: Path) -> None:
+    how = {"judge": None, "entailment": "a", "limit": 50}
+    before = stored(tmp_path / "a", {"faithfulness": continuous(9)}, settings=how)
+    now = stored(
+        tmp_path / "b", {"faithfulness": continuous(9)}, settings={**how, "judge": "b", "limit": None}
+    )
+    for found in (compare_paired(before, now, **QUICK), compare_unpaired(before, now)):
+        assert found["measured_otherwise"] == {"judge": "None in baseline, b in current"}
+        assert cautions(found) == ["measured otherwise: judge is None in baseline, b in current"]

@@ -4,7 +4,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
-from qa_pipeline.evaluation.comparison_pages import comparison_markdown, gate_markdown
+from qa_pipeline.evaluation.comparison_pages import check_rows, comparison_markdown, gate_markdown
 from qa_pipeline.evaluation.experiments import ab_decision
 from qa_pipeline.evaluation.gates import Limits, gate
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
@@ -30,7 +30,7 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
     now = report_of(
         stored(tmp_path, {"grounding": continuous(20)}).rows.rename({"grounding": HOSTILE}), HOSTILE
     )
-    before = replace(now, dataset=HOSTILE, place=Path(HOSTILE))
+    before = replace(now, dataset=HOSTILE, place=Path(HOSTILE), settings={HOSTILE: HOSTILE})
     compared = compare_paired(before, now, resamples=100, permutations=100)
     compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
     compared["excluded"] = {HOSTILE: HOSTILE}
@@ -51,3 +51,19 @@ def test_what_is_unknown_is_a_dash_and_what_was_compared_is_counted(tmp_path: Pa
     assert "2 rows in both, 0 only in the baseline" in page
     apart = comparison_markdown(compare_unpaired(nothing, nothing))
     assert "2 rows against 2 others, as independent samples" in apart
+
+
+def test_the_id_of_a_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    report = stored(tmp_path, {"grounding": [0.5, 0.5]}, ids=["\x1b[2J\u202e", "b"])
+    found = gate(report, golden=golden(("\x1b[2J\u202e", "grounding", 0.9)))
+    assert check_rows(found)[1][1] == "�[2J�"
+
+
+def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_path: Path) -> None:
+    before = stored(tmp_path / "a", {"grounding": continuous(20), "token_f1": continuous(20)})
+    now = stored(tmp_path / "b", {"grounding": continuous(20)})
+    compared = compare_paired(before, now, resamples=100, permutations=100)
+    compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
+    page = comparison_markdown(compared)
+    assert "| grounding | keep | it is not better |" in page
+    assert page.index("| keep |") < page.index("| token\\_f1 | only in baseline |")

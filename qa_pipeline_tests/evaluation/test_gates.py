@@ -149,6 +149,13 @@ def test_a_threshold_of_an_unknown_metric_is_refused_with_those_there_are(tmp_pa
         gate(stored(tmp_path, BEFORE), limits=Limits(thresholds={"faith": 0.5}))
 
 
+def test_a_gate_that_has_nothing_to_check_does_not_pass(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give --baseline, --threshold or --golden"):
+        gate(stored(tmp_path / "a", BEFORE))
+    with pytest.raises(InputError, match="no score is known in both"):
+        held(tmp_path, {"grounding": [None, None]}, {"grounding": [None, None]})
+
+
 def golden(*bounds: tuple[str, str, float]) -> GoldenSet:
     return GoldenSet("golden", "1", "c" * 64, criteria(*bounds))
 

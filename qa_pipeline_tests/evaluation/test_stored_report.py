@@ -41,6 +41,7 @@ def test_a_metric_that_no_row_knows_is_read(tmp_path: Path) -> None:
         ({"metrics": ["faithfulness"]}, "metrics"),
         ({"metrics": {"faithfulness of current": {}}}, "metrics"),
         ({"dataset": None}, "dataset"),
+        ({"settings": ["limit"]}, "settings"),
     ],
 )
 def test_a_document_that_breaks_the_form_is_refused(
