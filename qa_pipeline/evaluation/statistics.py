@@ -184,8 +184,10 @@ Bounds = tuple[Floats, Floats]
 _ROUNDING = 1e-12
 
 
-def mean_bounds(sums: Sums, draws: Resamples, lowest: Floats, highest: Floats) -> Bounds:
-    """95 % intervals of means: symmetric bootstrap-t over groups (Hall 1988), cut to what can be.
+def mean_bounds(
+    sums: Sums, draws: Resamples, lowest: Floats, highest: Floats, confidence: Floats | float = 0.95
+) -> Bounds:
+    """Intervals of means: symmetric bootstrap-t over groups (Hall 1988), cut to what can be.
 
     Each resample's mean is divided by its own error, so that few or unequal groups widen the interval; the
     percentile interval of few groups covers less than it says. A resample in which all are equal says
@@ -196,6 +198,7 @@ def mean_bounds(sums: Sums, draws: Resamples, lowest: Floats, highest: Floats) -
         draws: over the names in `sums.groups`, each once.
         lowest: least value that each mean can have.
         highest: greatest value; infinite where nothing bounds it.
+        confidence: of each interval, or of all.
     """
     rests, counts = sums.rests, sums.counts
     parts = (rests, counts, rests**2, rests * counts, counts**2)
@@ -212,8 +215,13 @@ def mean_bounds(sums: Sums, draws: Resamples, lowest: Floats, highest: Floats) -
     if not len(far):
         return np.full(rests.shape[1], np.nan), np.full(rests.shape[1], np.nan)
     used = (counts > 0).sum(axis=0)
+    levels = np.broadcast_to(confidence, used.shape)
+    quantiles = np.full(used.shape, np.nan)
+    for level in np.unique(levels):
+        at = levels == level
+        quantiles[at] = np.quantile(far[:, at], level, axis=0, method="higher")
     with np.errstate(invalid="ignore"):
-        reach = np.quantile(far, _CONFIDENCE, axis=0, method="higher") * (rests**2).sum(axis=0) ** 0.5
+        reach = quantiles * (rests**2).sum(axis=0) ** 0.5
         reach = np.where(used > 1, reach / counts.sum(axis=0), np.nan)
     return np.maximum(sums.means - reach, lowest), np.minimum(sums.means + reach, highest)
 
