@@ -95,7 +95,7 @@ def run(
         means = _means(settings, scorer, undecided)
         with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
             read = read_rag_rows(datasets, settings.pairs_file)
-            rows = _drawn(read.items, limit)
+            rows = _drawn(read.items, limit)  # answers made on the spot take their place here
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
             about = _about(read, rows, means, limit, resamples)
             document = write_report(folder, rows, metrics, counts, about, worst_by)

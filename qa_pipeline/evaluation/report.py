@@ -151,13 +151,18 @@ def _half_unknown(document: Document) -> Iterator[str]:
 
 
 def _by_cosine(document: Document) -> Iterator[str]:
-    by = {name: one["decided_by"] for name, one in document["metrics"].items()}
+    by = {name: _deciders(one) for name, one in document["metrics"].items()}
     shares = {name: one.get(SIMILARITY, 0) / max(1, sum(one.values())) for name, one in by.items()}
     if mostly := [f"{name} ({share:.0%})" for name, share in shares.items() if share > MOSTLY]:
         yield (
             f"A cosine alone decided most of what stands behind {_listed(mostly)}. It overlooks a swapped "
             "number, name or negation, and rejects right answers in other words or in a few."
         )
+
+
+def _deciders(one: Document) -> dict[str, int]:
+    """Who decided; a metric may also count the parts that it had to do without."""
+    return {who: count for who, count in one["decided_by"].items() if not who.startswith("without ")}
 
 
 _MOST_LISTED = 4
@@ -266,10 +271,11 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
     for column in PARTS:
         parts += _by_part(document[f"per_{column}"], column, name)
     if name is not None and worst.height:
-        parts.append(f"### Worst rows by `{name}`\n")
-        shown = worst.select("id", "query", "answer", name).iter_rows()
-        cells = ([code(one), code(query), code(answer), figure(value)] for one, query, answer, value in shown)
-        parts.append(table(("id", "question", "answer", name), cells))
+        rows = worst.select("id", "query", "answer", name).iter_rows()
+        cells = ([code(one), code(query), code(answer), figure(value)] for one, query, answer, value in rows)
+        shown = table(("id", "question", "answer", name), cells)
+        title = f"The {plural(worst.height, 'worst row')} by {name}"
+        parts.append(f"<details><summary>{title}</summary>\n\n{shown}\n</details>\n")
     parts.append(f"{_decided(metrics)}{_made_with(document)}\n")
     return "\n".join(parts)
 
@@ -299,7 +305,7 @@ def _by_part(parts: Mapping[str, Mapping[str, Document]], column: str, name: str
 def _decided(metrics: Mapping[str, Document]) -> str:
     most: dict[str, int] = {}
     for one in metrics.values():
-        for who, count in one["decided_by"].items():
+        for who, count in _deciders(one).items():
             most[who] = max(most.get(who, 0), count)
     ranked = sorted(most.items(), key=lambda one: (-one[1], one[0]))
     said = ", ".join(f"{code(who)} {count:,}" for who, count in ranked)

@@ -10,7 +10,7 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK, STOPPED
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
-from qa_pipeline_tests.end_to_end import Ran, invoke, new_workspace
+from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.support.servers import ChatServer
 
 SAYS = "The Kestrel heats water. It was built in 1998."
@@ -144,6 +144,18 @@ def test_one_row_has_a_report(folder: Path) -> None:
     ran = run(folder, written(folder, row(0)))
     assert ran.code == OK
     assert "All rows are about one document" in ran.stdout
+
+
+def test_a_release_proves_itself_though_a_split_has_no_rows(folder: Path) -> None:
+    workspace = Workspace(folder / "corpus", folder / "out")
+    workspace.write({"boilers/guide.md": GUIDE})
+    assert workspace.run().code == OK
+    assert invoke("release", "--out", workspace.out).code == OK
+    ran = run(folder, workspace.out / "releases" / "1", "--json")
+    assert ran.code == OK, ran.stderr
+    found = json.loads(ran.stdout)
+    assert found["total_queries"] == workspace.table("training_examples", "boilers").height
+    assert found["metrics"]["faithfulness"]["mean"] == 1
 
 
 @pytest.fixture

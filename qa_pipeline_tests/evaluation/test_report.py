@@ -138,3 +138,28 @@ def test_an_evaluation_without_any_value_has_a_report(tmp_path: Path) -> None:
     found = stored(tmp_path, [asked(0, faithfulness=None, answer=None)])
     assert found["metrics"]["faithfulness"]["mean"] is None
     assert "What is unknown, and why" in (tmp_path / "report.md").read_text()
+
+
+def test_what_all_unknown_rows_lack_is_named_once_and_rows_that_lack_nothing_too() -> None:
+    lacking = {"known": 0, "unknown": 3, "missing": {"citations": 3, "statements": 3}}
+    partly = {"known": 1, "unknown": 3, "missing": {"citations": 2}}
+    complete = {"known": 3, "unknown": 0, "missing": {}}
+    found = report.reasons({"a": lacking, "b": complete, "c": partly, "d": lacking})
+    assert found[0] == ("3 rows: there are no citations", ["a", "d"])
+    (why, names), *more = found[1:]
+    assert (names, more) == (["c"], [])
+    assert why.startswith("2 rows: there are no citations; 1 row: a statement or passage is undecided")
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((None, None), "0.500"),
+        ((0.1, 0.9), "0.500 (0.10–0.90)"),
+        ((0.497, 0.503), "0.500 (0.497–0.503)"),
+    ],
+)
+def test_an_interval_has_as_many_places_as_it_needs(
+    ends: tuple[float | None, float | None], said: str
+) -> None:
+    assert report.with_bounds({"mean": 0.5, "low": ends[0], "high": ends[1]}) == said

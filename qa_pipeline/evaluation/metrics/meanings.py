@@ -58,7 +58,7 @@ LACKS: Mapping[str, str] = {
     "attributed": "the right answer is not given, or there are no passages",
     "covered": "the right statements are not given, or there is no answer",
     "relevance": "there is no answer, or only a refusal",
-    "reference_statements": "the right answer is not given, or there is no answer",
+    "reference_statements": "the right answer is not given, or there is no answer but a refusal",
     "reference_similarity": "the right answer is not given, or there is no answer",
     "meanings": "there are no further answers to the question",
     "conflicts": "there are no passages, or only a refusal",
