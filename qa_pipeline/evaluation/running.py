@@ -10,7 +10,9 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.signals import STATEMENT, Means, add_signals
+from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.evaluation.signals.registry import add_signals
+from qa_pipeline.evaluation.signals.statements import STATEMENT
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.storage import appended_parquet
 

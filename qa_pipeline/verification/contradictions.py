@@ -95,7 +95,7 @@ def _is_prose(text: str) -> bool:
 
 _COMMON = 32
 """A word in more sentences than this brings no two of them together: all pairs would be candidates."""
-_OVERLAP = 0.60
+OVERLAP = 0.60
 """Share of their words (Jaccard) that two sentences must have in common to be about the same thing."""
 NEIGHBOURS = 8
 """Nearest chunks of other documents whose sentences each chunk is compared with."""
@@ -132,7 +132,7 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
     shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in found.iter_rows()]
     kept = (
         found.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
-        .filter(pl.col("share") >= _OVERLAP)
+        .filter(pl.col("share") >= OVERLAP)
         .sort("share", "a", "b", descending=[True, False, False])
     )
     return kept.select("a", "b"), found.height
