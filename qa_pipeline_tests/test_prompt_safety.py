@@ -253,17 +253,14 @@ STAGES = {
 }
 
 
-_ASKED_OF_ANSWERS = {
-    "question": lambda attack: [("question", attack.text)],
-    "answer": lambda attack: [("answer", f"It is {attack.text}")],
-}
+def answered(attack: Attack) -> dict[str, list[tuple[str, str]]]:
+    return {"question": [("question", attack.text)], "answer": [("answer", f"It is {attack.text}")]}
+
+
 STAGES |= {
     "contradicts": Stage(
         evaluate_with(lambda row, shown: contradiction_request(row, shown[0], LLMSettings())),
-        lambda attack: {
-            "passages": attack.withheld[:1],
-            **{name: texts(attack) for name, texts in _ASKED_OF_ANSWERS.items()},
-        },
+        lambda attack: {"passages": attack.withheld[:1], **answered(attack)},
     ),
     "relevant_sentences": Stage(
         evaluate_with(lambda row, _: relevance_request(row, ["First.", row["query"]], LLMSettings())),
@@ -275,14 +272,11 @@ STAGES |= {
     ),
     "back_questions": Stage(
         evaluate_with(lambda row, _: back_questions_request(row, LLMSettings())),
-        lambda attack: {"answer": _ASKED_OF_ANSWERS["answer"](attack)},
+        lambda attack: {"answer": answered(attack)["answer"]},
     ),
     "conflict": Stage(
         evaluate_with(lambda row, shown: conflict_request(row, shown, LLMSettings())),
-        lambda attack: {
-            "passages": attack.withheld,
-            **{name: texts(attack) for name, texts in _ASKED_OF_ANSWERS.items()},
-        },
+        lambda attack: {"passages": attack.withheld, **answered(attack)},
     ),
 }
 
