@@ -85,12 +85,9 @@ def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
 
 def _is_prose(text: str) -> bool:
     """Whether a piece of text is a sentence in words, no code, table or heading."""
-    letters = sum(letter.isalpha() or letter.isspace() for letter in text)
-    return (
-        _SHORTEST <= len(text) <= _LONGEST
-        and _PROSE.match(text.strip("*_\"'”’“‘ ")) is not None
-        and letters >= _LETTERS * len(text)
-    )
+    if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
+        return False
+    return sum(letter.isalpha() or letter.isspace() for letter in text) >= _LETTERS * len(text)
 
 
 _COMMON = 32

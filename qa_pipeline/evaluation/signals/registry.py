@@ -1,8 +1,10 @@
 """All signals by name, and how rows get those that they lack."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from qa_pipeline.evaluation.signals.base import Means, Signal
 from qa_pipeline.evaluation.signals.citations import (
@@ -53,6 +55,15 @@ SIGNALS: Mapping[str, Signal] = {
 """By name; each has its column, and NAME_by with who found it out."""
 
 
+_BY = pl.List(pl.String())
+
+
+def _series(values: Sequence[Any], type_: pl.DataType) -> pl.Series:
+    """Nested values as a column; Arrow builds it at once, polars a frame for each row."""
+    arrow = pl.Series([], dtype=type_).to_arrow(compat_level=pl.CompatLevel.oldest()).type
+    return pl.Series(pa.array(values, type=arrow)).cast(type_)
+
+
 def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.DataFrame:
     """The rows with the signals named, those they are made of, and who found them out.
 
@@ -69,8 +80,7 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
         taken = rows.with_row_index("row").filter(usable)
         values, by = signal.of(taken, means)
         found = pl.DataFrame(
-            {"row": taken["row"], name: pl.Series(values, dtype=signal.type), f"{name}_by": by},
-            schema_overrides={f"{name}_by": pl.List(pl.String)},
+            {"row": taken["row"], name: _series(values, signal.type), f"{name}_by": _series(by, _BY)}
         )
         rows = rows.with_row_index("row").join(found, on="row", how="left", maintain_order="left").drop("row")
     return rows
