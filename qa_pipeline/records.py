@@ -238,6 +238,35 @@ class PairwiseReply(ReplyModel):
     preferred: Literal["first", "second", "tie"] = Field(description="Which answer serves the task better?")
 
 
+class ContextReply(ReplyModel):
+    """Whether one context denies an answer; reasoning comes before the decision."""
+
+    reasoning: str = Field(description="Which words of the two cannot both be true, or that there are none.")
+    contradicts: Literal["yes", "no", "unsure"] = Field(description="Does the context deny the answer?")
+
+
+class RelevanceReply(ReplyModel):
+    """The sentences of one context that help to answer a question; reasoning comes first."""
+
+    reasoning: str = Field(description="What of the answer the context holds.")
+    relevant: list[int] = Field(description="Numbers of the sentences that help; none where none does.")
+
+
+class BackQuestionsReply(ReplyModel):
+    """The questions that an answer would answer."""
+
+    noncommittal: bool = Field(description="Does the answer evade, or say that it does not know?")
+    questions: list[str] = Field(description="Three questions that it answers.")
+
+
+class ConflictReply(ReplyModel):
+    """Whether contexts contradict one another, and whether an answer says so; reasoning comes first."""
+
+    reasoning: str = Field(description="What cannot both be true, and what the answer says of it.")
+    contradict: bool = Field(description="Do they contradict one another on what the question asks?")
+    handled: bool = Field(description="Does the answer name it, or leave the question open?")
+
+
 Role = Literal[
     "questions",
     "standalone",
@@ -250,6 +279,7 @@ Role = Literal[
     "recall",
     "compare",
     "judge",
+    "evaluate",
 ]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
 """How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more

@@ -8,19 +8,26 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.signals.asked import (
+    back_questions_request,
+    conflict_request,
+    contradiction_request,
+    relevance_request,
+)
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.questions import question_request, standalone_request, write_questions
 from qa_pipeline.generation.reference_validation import CHARACTERS, reference_request, reference_requests
 from qa_pipeline.generation.round_trip import compare_request, recall_request
 from qa_pipeline.judging import assess_pairs
-from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts import loading
 from qa_pipeline.prompts.loading import Prompt, delimit, render_passages
@@ -39,6 +46,7 @@ from qa_pipeline_tests.injections import INJECTIONS
 from qa_pipeline_tests.llm.serving import model_for
 from qa_pipeline_tests.support.servers import GeminiServer
 
+Row = dict[str, Any]
 PROMPTS = Path(loading.__file__).parent
 NONCE = r"(?P<nonce>[0-9a-f]{8})"
 
@@ -178,6 +186,23 @@ def split(attack: Attack, model: LanguageModel) -> object:
     return complete_all(model, [request], workers=1)
 
 
+def evaluate_with(
+    request: Callable[[Row, list[Passage]], Request[Any]],
+) -> Callable[[Attack, LanguageModel], object]:
+    """Ask what an evaluation asks about an answered question."""
+
+    def run(attack: Attack, model: LanguageModel) -> object:
+        row = {
+            "query": attack.text,
+            "answer": f"It is {attack.text}",
+            "reference": attack.text,
+            "language": attack.language,
+        }
+        return complete_all(model, [request(row, list(passages_by_id(attack.chunks).values()))], workers=1)
+
+    return run
+
+
 STAGES = {
     "questions": Stage(ask_questions, lambda attack: {"passages": attack.passages[:1]}),
     "standalone": Stage(
@@ -224,6 +249,34 @@ STAGES = {
             "question": [("question", attack.text)],
             "answer": [("answer", f"It is {attack.text}")],
         },
+    ),
+}
+
+
+def answered(attack: Attack) -> dict[str, list[tuple[str, str]]]:
+    return {"question": [("question", attack.text)], "answer": [("answer", f"It is {attack.text}")]}
+
+
+STAGES |= {
+    "contradicts": Stage(
+        evaluate_with(lambda row, shown: contradiction_request(row, shown[0], LLMSettings())),
+        lambda attack: {"passages": attack.withheld[:1], **answered(attack)},
+    ),
+    "relevant_sentences": Stage(
+        evaluate_with(lambda row, _: relevance_request(row, ["First.", row["query"]], LLMSettings())),
+        lambda attack: {
+            "question": [("question", attack.text)],
+            "reference": [("reference", attack.text)],
+            "sentences": [("sentence-1", "First."), ("sentence-2", attack.text)],
+        },
+    ),
+    "back_questions": Stage(
+        evaluate_with(lambda row, _: back_questions_request(row, LLMSettings())),
+        lambda attack: {"answer": answered(attack)["answer"]},
+    ),
+    "conflict": Stage(
+        evaluate_with(lambda row, shown: conflict_request(row, shown, LLMSettings())),
+        lambda attack: {"passages": attack.withheld, **answered(attack)},
     ),
 }
 

@@ -229,7 +229,7 @@ def metrics(
     )
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.scoring import evaluation_settings
-    from qa_pipeline.evaluation.signals import Means
+    from qa_pipeline.evaluation.signals.base import Means
     from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.resources import Resources
 

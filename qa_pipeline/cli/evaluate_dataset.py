@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from qa_pipeline.evaluation.datasets import Labelled
     from qa_pipeline.evaluation.metrics.base import Metric
     from qa_pipeline.evaluation.report import About
-    from qa_pipeline.evaluation.signals import Means
+    from qa_pipeline.evaluation.signals.base import Means
     from qa_pipeline.settings.tree import Settings
 
 
@@ -133,7 +133,7 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
         KeyRejectedError: its key is missing.
     """
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.signals import Means
+    from qa_pipeline.evaluation.signals.base import Means
     from qa_pipeline.resources import Resources
 
     resources = Resources(settings)

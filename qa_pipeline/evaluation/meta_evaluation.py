@@ -22,7 +22,7 @@ from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.rag_datasets import CONTEXT, RAG_ROWS
 from qa_pipeline.evaluation.running import BLOCK, evaluate
 from qa_pipeline.evaluation.scorers import word_overlap
-from qa_pipeline.evaluation.signals import Means
+from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.generation import PairsFileSettings

@@ -1,7 +1,9 @@
 """An evaluation: answered questions in, a value for each metric and row out, block by block."""
 
-from collections import Counter
+import multiprocessing
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +12,19 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.signals import STATEMENT, Means, add_signals
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.signals.base import Means, Undecided
+from qa_pipeline.evaluation.signals.registry import add_signals
+from qa_pipeline.evaluation.signals.statements import STATEMENT
 from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import appended_parquet
 
 BLOCK = 256
 """Rows that are looked at together, which bounds memory."""
+TOGETHER = 64
+"""Rows whose signals are found one after the other: so few that readings of their texts are remembered."""
 ROW_COLUMNS = ("id", "group", "query", "answer", "category", "difficulty", "language", "seconds")
 _TOLD = ("position", "start", "end", "text", "verdict", "decided_by", "reason", "quote", "score")
 STATEMENTS = pl.Schema(
@@ -44,6 +53,13 @@ class Counts:
             who = frame.filter(values.is_not_null()).select(by=metric.decided_by)["by"].explode()
             by.update(dict(who.drop_nulls().value_counts().iter_rows()))
 
+    def include(self, other: "Counts") -> None:
+        """Count what was counted of other rows too."""
+        self.rows += other.rows
+        for mine, theirs in ((self.decided_by, other.decided_by), (self.missing, other.missing)):
+            for name, counts in theirs.items():
+                mine.setdefault(name, Counter()).update(counts)
+
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
     """Columns of `rows.parquet`: the row, and one for each metric."""
@@ -67,7 +83,9 @@ def evaluate(
     Raises:
         PermanentModelError: a model can answer no further request.
     """
-    frame = add_signals(rows, dict.fromkeys(name for one in metrics for name in one.needs), means)
+    wanted = dict.fromkeys(name for one in metrics for name in one.needs)
+    blocks = [add_signals(block, wanted, means) for block in rows.iter_slices(TOGETHER)]
+    frame = pl.concat(blocks) if blocks else add_signals(rows, wanted, means)
     return frame, pl.DataFrame([one.scores(frame) for one in metrics])
 
 
@@ -77,8 +95,18 @@ def evaluate_into(
     metrics: Sequence[Metric],
     means: Means,
     notify: ProgressCallback = no_progress,
+    workers: int = 1,
 ) -> Counts:
     """Evaluate block by block, and write `rows.parquet` and `statements.parquet`.
+
+    Args:
+        folder: where to write.
+        rows: `RAG_ROWS`.
+        metrics: of the registry, or at another depth.
+        means: what signals are found with.
+        notify: hears how many rows are done.
+        workers: processes; each builds its embedder and cross-encoder from the settings, and there are none
+            of them where a language model is asked: its calls go on at the same time as they are.
 
     Raises:
         PermanentModelError: a model can answer no further request.
@@ -88,16 +116,59 @@ def evaluate_into(
     with ExitStack() as opened:
         write_rows = opened.enter_context(appended_parquet(folder / "rows.parquet", rows_schema(metrics)))
         write_statements = opened.enter_context(appended_parquet(folder / "statements.parquet", STATEMENTS))
-        for block in rows.iter_slices(BLOCK):
-            frame, values = evaluate(block, metrics, means)
-            for metric in metrics:
-                counts.add(metric, frame, values[metric.name])
-            write_rows(pl.concat([frame.select(ROW_COLUMNS), values], how="horizontal"))
-            if "statements" in frame.columns:
-                write_statements(pl.DataFrame(list(_statements(frame)), schema=STATEMENTS))
-            counts.rows += block.height
+        for values, statements, counted in _done(rows.iter_slices(BLOCK), metrics, means, workers):
+            write_rows(values)
+            if statements is not None:
+                write_statements(statements)
+            counts.include(counted)
             notify(counts.rows, rows.height)
     return counts
+
+
+_Done = tuple[pl.DataFrame, pl.DataFrame | None, Counts]
+"""A block: its part of `rows.parquet` and of `statements.parquet`, and what was counted."""
+
+
+def _done(
+    blocks: Iterator[pl.DataFrame], metrics: Sequence[Metric], means: Means, workers: int
+) -> Iterator[_Done]:
+    """The blocks, evaluated, in their order; no more of them are under way than workers need."""
+    if workers < 2 or means.verifier is not None or means.judge is not None:
+        yield from (_evaluated(block, metrics, means) for block in blocks)
+        return
+    start = (means.resources.settings, means.undecided, [one.name for one in metrics])
+    context = multiprocessing.get_context("spawn")  # a fork would copy the threads of polars and torch
+    with ProcessPoolExecutor(workers, context, _start, start) as pool:
+        under_way: deque[Future[_Done]] = deque()
+        for block in blocks:
+            under_way.append(pool.submit(_work, block))
+            if len(under_way) > workers:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+
+
+_own: dict[str, Any] = {}
+"""What a worker process was started with."""
+
+
+def _start(settings: Settings, undecided: Undecided, names: Sequence[str]) -> None:
+    _own.update(metrics=chosen_metrics(names), means=Means(Resources(settings), undecided=undecided))
+
+
+def _work(block: pl.DataFrame) -> _Done:
+    return _evaluated(block, **_own)
+
+
+def _evaluated(block: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> _Done:
+    frame, values = evaluate(block, metrics, means)
+    counts = Counts(rows=block.height)
+    for metric in metrics:
+        counts.add(metric, frame, values[metric.name])
+    statements = None
+    if "statements" in frame.columns:
+        statements = pl.DataFrame(list(_statements(frame)), schema=STATEMENTS)
+    return pl.concat([frame.select(ROW_COLUMNS), values], how="horizontal"), statements, counts
 
 
 def _statements(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:

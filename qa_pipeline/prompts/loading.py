@@ -34,6 +34,10 @@ PromptName = Literal[
     "compare",
     "judge",
     "judge_pairwise",
+    "contradicts",
+    "relevant_sentences",
+    "back_questions",
+    "conflict",
 ]
 NAMES: tuple[PromptName, ...] = get_args(PromptName)
 PartName = Literal[

@@ -40,6 +40,7 @@ REPLY_TOKENS: Mapping[Role, float] = {
     "recall": 60.0,
     "compare": 80.0,
     "judge": 110.0,
+    "evaluate": 60.0,
 }
 """Tokens of a reply without thoughts; for questions, of each one."""
 THOUGHTS: Mapping[str, float] = {"minimal": 0.0, "low": 250.0, "medium": 600.0, "high": 1200.0}

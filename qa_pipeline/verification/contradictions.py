@@ -85,17 +85,14 @@ def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
 
 def _is_prose(text: str) -> bool:
     """Whether a piece of text is a sentence in words, no code, table or heading."""
-    letters = sum(letter.isalpha() or letter.isspace() for letter in text)
-    return (
-        _SHORTEST <= len(text) <= _LONGEST
-        and _PROSE.match(text.strip("*_\"'”’“‘ ")) is not None
-        and letters >= _LETTERS * len(text)
-    )
+    if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
+        return False
+    return sum(letter.isalpha() or letter.isspace() for letter in text) >= _LETTERS * len(text)
 
 
 _COMMON = 32
 """A word in more sentences than this brings no two of them together: all pairs would be candidates."""
-_OVERLAP = 0.60
+OVERLAP = 0.60
 """Share of their words (Jaccard) that two sentences must have in common to be about the same thing."""
 NEIGHBOURS = 8
 """Nearest chunks of other documents whose sentences each chunk is compared with."""
@@ -132,7 +129,7 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
     shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in found.iter_rows()]
     kept = (
         found.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
-        .filter(pl.col("share") >= _OVERLAP)
+        .filter(pl.col("share") >= OVERLAP)
         .sort("share", "a", "b", descending=[True, False, False])
     )
     return kept.select("a", "b"), found.height

@@ -22,7 +22,10 @@ from qa_pipeline.prompts.loading import (
 )
 from qa_pipeline.records import (
     AnswerReply,
+    BackQuestionsReply,
     CompareReply,
+    ConflictReply,
+    ContextReply,
     GuardReply,
     JudgeReply,
     PairwiseReply,
@@ -31,6 +34,7 @@ from qa_pipeline.records import (
     QuestionType,
     RecallReply,
     ReferenceReply,
+    RelevanceReply,
     ReplyModel,
     SplitReply,
     StandaloneReply,
@@ -50,6 +54,10 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "compare": {"question", "reference", "answers"},
     "judge": {"passages", "question", "answer"},
     "judge_pairwise": {"task", "first", "second"},
+    "contradicts": {"passages", "question", "answer"},
+    "relevant_sentences": {"question", "reference", "sentences"},
+    "back_questions": {"answer"},
+    "conflict": {"passages", "question", "answer"},
 }
 REPLIES: dict[PromptName, type[ReplyModel]] = {
     "questions": QuestionsReply,
@@ -63,6 +71,10 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "compare": CompareReply,
     "judge": JudgeReply,
     "judge_pairwise": PairwiseReply,
+    "contradicts": ContextReply,
+    "relevant_sentences": RelevanceReply,
+    "back_questions": BackQuestionsReply,
+    "conflict": ConflictReply,
 }
 NASTY = [
     "{* if user *} Hej {name} {* end *}",

@@ -1,8 +1,9 @@
 """What a metric is: a name, what it needs of a row, what its values mean, and how they are computed.
 
 A metric is a pure function of a frame whose columns are those of a data set (`RAG_ROWS`) and signals
-(`evaluation.signals`): what the texts were found to say, each found out once and shared by all metrics. A row
-that lacks what a metric needs has no value, and neither has one whose value is no number; both are counted.
+(`evaluation/signals/`): what the texts were found to say, each found out once and shared by all metrics. A
+row that lacks what a metric needs has no value, and neither has one whose value is no number; both are
+counted.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -56,9 +57,30 @@ def expression(values: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
 
 
 def share(of: pl.Expr) -> pl.Expr:
-    """Share of true elements in each list of booleans; null for an empty list, or with an unknown element."""
-    known = (of.list.len() > 0) & (of.list.eval(pl.element().is_null()).list.sum() == 0)
-    return pl.when(known).then(of.list.eval(pl.element().cast(pl.Float64)).list.mean())
+    """Share of true elements of each list of booleans, or mean of each list of numbers.
+
+    Null for an empty list, or with an unknown element.
+    """
+    return pl.when(all_known(of) & (of.list.len() > 0)).then(
+        of.list.eval(pl.element().cast(pl.Float64)).list.mean()
+    )
+
+
+def all_known(of: pl.Expr) -> pl.Expr:
+    """Whether no element of each list is null."""
+    return of.list.eval(pl.element().is_null()).list.sum() == 0
+
+
+def field(of: pl.Expr, name: str) -> pl.Expr:
+    """A field of each element of lists of structs."""
+    return of.list.eval(pl.element().struct.field(name))
+
+
+def entropy(of: pl.Expr) -> pl.Expr:
+    """Shannon entropy, in bits, of the values of each list; null for an empty one, or with an unknown."""
+    counts = pl.element().value_counts().struct.field("count").sort()
+    bits = of.list.eval(counts.cast(pl.Float64).entropy(base=2)).list.first()
+    return pl.when(all_known(of) & (of.list.len() > 0)).then(bits.clip(lower_bound=0) + 0.0)
 
 
 def by_name(metrics: Iterable[Metric]) -> Mapping[str, Metric]:

@@ -2,20 +2,21 @@
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import Metric, expression, share
+from qa_pipeline.evaluation.metrics.base import Metric, expression, field, share
 
 HALLUCINATES = 0.5
 """Hallucination from which on an answer is flagged."""
 _SUPPORTED = pl.element().struct.field("verdict") == "supported"
 _KNOWN = pl.element().struct.field("verdict") != "undecided"
-_DECIDED = pl.col("statements").list.eval(pl.element().struct.field("decided_by"))
-_SCORED = pl.col("statements").list.eval(pl.element().struct.field("scored_by"))
+DECIDED = field(pl.col("statements"), "decided_by")
+"""Who decided the statements of an answer."""
+_SCORED = field(pl.col("statements"), "scored_by")
 _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
-def _supported() -> pl.Expr:
-    """Whether each statement is supported; null where that is undecided."""
-    return pl.col("statements").list.eval(pl.when(_KNOWN).then(_SUPPORTED))
+def faithfulness(statements: str = "statements") -> pl.Expr:
+    """Share of statements that are supported; null without any, or where one is undecided."""
+    return share(pl.col(statements).list.eval(pl.when(_KNOWN).then(_SUPPORTED)))
 
 
 def _weighted(weight: pl.Expr) -> pl.Expr:
@@ -30,42 +31,40 @@ def _weighted(weight: pl.Expr) -> pl.Expr:
     return pl.when(known & (total > 0)).then(held / total)
 
 
-def _mean(field: str) -> pl.Expr:
+def _mean(name: str) -> pl.Expr:
     """Mean of a field over the statements; null where one is unknown."""
-    values = pl.col("statements").list.eval(pl.element().struct.field(field))
-    known = values.list.eval(pl.element().is_null()).list.sum() == 0
-    return pl.when(known).then(values.list.mean())
+    return share(field(pl.col("statements"), name))
 
 
 def _contradicted() -> pl.Expr:
-    return share(pl.col("contradictions").list.eval(pl.element().struct.field("contradicted")))
+    return share(field(pl.col("contradictions"), "contradicted"))
 
 
 _POSITION = pl.element().struct.field("position").cast(pl.Float64)
 METRICS = (
     Metric(
-        "faithfulness", ("statements",), expression(share(_supported())), _RAGAS, decided_by=_DECIDED
+        "faithfulness", ("statements",), expression(faithfulness()), _RAGAS, decided_by=DECIDED
     ),
     Metric(
         "weighted_faithfulness_uniform",
         ("statements",),
         expression(_weighted(pl.lit(1.0))),
         f"{_RAGAS}, every statement alike",
-        decided_by=_DECIDED,
+        decided_by=DECIDED,
     ),
     Metric(
         "weighted_faithfulness_position",
         ("statements",),
         expression(_weighted(1 / (_POSITION + 1))),
         f"{_RAGAS}, weight 1/position",
-        decided_by=_DECIDED,
+        decided_by=DECIDED,
     ),
     Metric(
         "weighted_faithfulness_semantic",
         ("statements",),
         expression(_weighted(pl.element().struct.field("relevance").clip(lower_bound=0))),
         f"{_RAGAS}, weight cosine of statement and question, at least 0",
-        decided_by=_DECIDED,
+        decided_by=DECIDED,
     ),
     Metric(
         "grounding",

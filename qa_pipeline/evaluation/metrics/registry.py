@@ -3,20 +3,27 @@
 from collections.abc import Sequence
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.metrics import grounding
+from qa_pipeline.evaluation.metrics import answers, citations, evidence, grounding, retrieval
 from qa_pipeline.evaluation.metrics.base import Metric, by_name
 
-METRICS = by_name([*grounding.METRICS])
-"""By name. `LIMITS`-like numbers of a metric stand beside it, in its family's file."""
+METRICS = by_name(
+    one for family in (grounding, citations, retrieval, answers, evidence) for one in family.METRICS
+)
+"""By name. Weights and bands of a metric stand beside it, in its family's file."""
 
 
 def chosen_metrics(names: Sequence[str]) -> list[Metric]:
     """The metrics named, in the order of the registry; all where none is named.
 
+    Rankings may be measured at any depth (`precision_at_3`); those not in the registry come last.
+
     Raises:
         InputError: there is no such metric.
     """
-    unknown = [name for name in names if name not in METRICS]
-    if unknown:
-        raise InputError(f"there is no metric {unknown[0]}; there are {', '.join(METRICS)}")
-    return [metric for name, metric in METRICS.items() if not names or name in names]
+    chosen = [metric for name, metric in METRICS.items() if not names or name in names]
+    for name in (name for name in dict.fromkeys(names) if name not in METRICS):
+        further = retrieval.metric_at(name)
+        if further is None:
+            raise InputError(f"there is no metric {name}; there are {', '.join(METRICS)}")
+        chosen.append(further)
+    return chosen

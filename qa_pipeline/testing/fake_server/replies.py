@@ -159,7 +159,22 @@ def _labelled(prompt: str) -> list[tuple[str, str]]:
     return [(match[1], match[3]) for match in _LABELLED.finditer(prompt)]
 
 
+def _back_questions(prompt: str) -> dict[str, Any]:
+    (answer, *_) = _delimited(prompt)
+    return {"noncommittal": False, "questions": [f"What is said where it reads “{answer}”?"] * 3}
+
+
+def _relevant(prompt: str) -> dict[str, Any]:
+    """The sentences that share a word with the question or the right answer."""
+    wanted = " ".join(_delimited(prompt)[:2])
+    found = [int(number) for number, _, text in _NUMBERED.findall(prompt) if _shared(text, wanted)]
+    return {"reasoning": "", "relevant": found}
+
+
 _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "noncommittal": _back_questions,
+    "contradicts": lambda prompt: {"reasoning": "", "contradicts": "no"},
+    "relevant": _relevant,
     "questions": _questions,
     "question": lambda prompt: {"question": None},
     "coverage": _answer,

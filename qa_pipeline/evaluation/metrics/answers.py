@@ -1,0 +1,138 @@
+"""Metrics of answers: whether they answer the question, agree with the reference and with themselves."""
+
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.base import Metric, all_known, entropy, expression, field, share
+from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
+
+WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
+WEIGHT_COVERAGE, WEIGHT_SYNTHESIS = 0.6, 0.4
+_SQUAD = "Rajpurkar et al. 2016, SQuAD, arXiv:1606.05250"
+_SPECIFIED = "specification of this project (docs/metrics.md)"
+
+
+def _relevance() -> pl.Expr:
+    """Mean cosine of the question to what the answer answers; 0 for an answer that commits to nothing."""
+    cosines = pl.col("relevance").struct.field("cosines")
+    noncommittal = pl.col("relevance").struct.field("noncommittal")
+    return pl.when(noncommittal).then(0.0).otherwise(share(cosines).clip(-1, 1))
+
+
+def _correctness() -> pl.Expr:
+    held = faithfulness("reference_statements")
+    return WEIGHT_FAITHFULNESS * held + WEIGHT_SIMILARITY * pl.col("reference_similarity")
+
+
+def _words(column: str) -> pl.Expr:
+    """Words as SQuAD compares them: lower case, no punctuation, and no articles where the text is English."""
+    plain = pl.col(column).str.normalize("NFC").str.to_lowercase().str.replace_all(r"[\p{P}\p{S}]", "")
+    bare = plain.str.replace_all(r"\b(?:a|an|the)\b", " ")
+    text = pl.when(pl.col("language") == "en").then(bare).otherwise(plain)
+    return text.str.extract_all(r"\S+")
+
+
+def _exact() -> pl.Expr:
+    return (_words("answer") == _words("reference")).cast(pl.Float64)
+
+
+def _token_f1(frame: pl.DataFrame) -> pl.Series:
+    """2 x words in common / words of both, repeats counted; 1 where neither has any."""
+    words = frame.select(
+        pl.int_range(pl.len()).alias("row"), answer=_words("answer"), reference=_words("reference")
+    )
+    counts = [
+        words.select("row", word=side).explode("word").drop_nulls().group_by("row", "word").len(side)
+        for side in ("answer", "reference")
+    ]
+    shared = (
+        counts[0]
+        .join(counts[1], on=["row", "word"])
+        .group_by("row")
+        .agg(shared=pl.min_horizontal("answer", "reference").sum())
+    )
+    joined = words.join(shared, on="row", how="left", maintain_order="left")
+    total = pl.col("answer").list.len() + pl.col("reference").list.len()
+    f1 = 2 * pl.col("shared").fill_null(0) / total
+    return joined.select(value=pl.when(total > 0).then(f1).otherwise(1.0))["value"]
+
+
+def _synthesis(frame: pl.DataFrame) -> pl.Series:
+    """Share of the sources of true claims whose contexts hold the evidence of supported statements.
+
+    Null where a claim has no source, or a statement is undecided.
+    """
+    rows = frame.select(
+        pl.int_range(pl.len()).alias("row"),
+        contexts=field(pl.col("contexts"), "document"),
+        used=pl.col("statements").list.eval(
+            pl.element()
+            .filter(pl.element().struct.field("verdict") == "supported")
+            .struct.field("context")
+            .drop_nulls()
+        ),
+        sources=field(pl.col("true_claims"), "source"),
+        known=faithfulness().is_not_null(),
+    )
+    drawn = rows.select(
+        documents=pl.when("known").then(pl.col("contexts").list.gather(pl.col("used"))),
+        sources=pl.when(all_known(pl.col("sources"))).then(pl.col("sources").list.unique()),
+    )
+    held = pl.col("sources").list.set_intersection(pl.col("documents")).list.len()
+    known = pl.col("documents").is_not_null() & (pl.col("sources").list.len() > 0)
+    return drawn.select(value=pl.when(known).then(held / pl.col("sources").list.len()))["value"]
+
+
+def _integration(frame: pl.DataFrame) -> pl.Series:
+    coverage = frame.select(value=share(field(pl.col("covered"), "supported")))["value"]
+    return WEIGHT_COVERAGE * coverage + WEIGHT_SYNTHESIS * _synthesis(frame)
+
+
+METRICS = (
+    Metric(
+        "answer_relevance",
+        ("relevance",),
+        expression(_relevance()),
+        "Es et al. 2024, RAGAS: mean cosine of the question and 3 questions asked back from the answer",
+        range=(-1.0, 1.0),
+        decided_by=pl.col("relevance_by"),
+    ),
+    Metric(
+        "answer_correctness",
+        ("reference_statements", "reference_similarity"),
+        expression(_correctness()),
+        f"{_SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
+        decided_by=pl.concat_list("reference_statements_by", "reference_similarity_by"),
+    ),
+    Metric("exact_match", ("answer", "reference"), expression(_exact()), _SQUAD),
+    Metric("token_f1", ("answer", "reference"), _token_f1, _SQUAD),
+    Metric(
+        "answer_uncertainty",
+        ("meanings",),
+        expression(entropy(pl.col("meanings"))),
+        "Farquhar et al. 2024, semantic entropy, doi:10.1038/s41586-024-07421-0, discrete, in bits",
+        range=(0.0, None),
+        direction="lower",
+        decided_by=pl.col("meanings_by"),
+    ),
+    Metric(
+        "refusal_correct",
+        ("refused", "must_refuse"),
+        expression((pl.col("refused") == pl.col("must_refuse")).cast(pl.Float64)),
+        "Chen et al. 2024, RGB, arXiv:2309.01431, negative rejection, both ways",
+        decided_by=pl.col("refused_by"),
+    ),
+    Metric(
+        "information_integration",
+        ("covered", "statements", "true_claims", "contexts"),
+        _integration,
+        f"{_SPECIFIED}: 0.6 true claims stated + 0.4 their sources that the answer draws on",
+        decided_by=pl.concat_list("covered_by", DECIDED),
+    ),
+    Metric(
+        "contradiction_handling",
+        ("conflicts",),
+        expression(share(field(pl.col("conflicts"), "handled"))),
+        f"{_SPECIFIED}: contradictions between contexts that the answer names or leaves open",
+        decided_by=pl.col("conflicts_by"),
+    ),
+)

@@ -1,0 +1,115 @@
+"""Metrics of citations: whether they exist, support what they stand for, and suffice."""
+
+import polars as pl
+
+from qa_pipeline.curation.citation_quality import banded, weighted_quality
+from qa_pipeline.evaluation.metrics.base import Metric, all_known, expression, field, share
+from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
+
+_CITED, _SUPPORT = pl.col("cited"), pl.col("citation_support")
+_SCORES = field(_SUPPORT, "score")
+_BY = field(_SUPPORT, "decided_by")
+_ALCE = "Gao et al. 2023, ALCE, arXiv:2305.14627"
+_SPECIFIED = "specification of this project (docs/metrics.md)"
+
+
+def _accuracy() -> pl.Expr:
+    return share(_SCORES.list.eval(banded(pl.element())))
+
+
+def _quality() -> pl.Expr:
+    return weighted_quality(share(field(_CITED, "exists")), _accuracy(), faithfulness())
+
+
+def _precision() -> pl.Expr:
+    """Share of citations that prove a statement; null where the support of one is unknown."""
+    proves = _SUPPORT.list.eval(pl.element().struct.field("proves").list.len() > 0)
+    return pl.when(all_known(_SCORES)).then(share(proves))
+
+
+def _completeness() -> pl.Expr:
+    """Share of statements that a citation standing for them proves; 0 for an answer that cites nothing."""
+    proved = _SUPPORT.list.eval(
+        pl.element().struct.field("proves").explode(empty_as_null=True).drop_nulls().unique()
+    )
+    known = all_known(_SCORES) & faithfulness().is_not_null()
+    return pl.when(known).then(proved.list.len() / pl.col("statements").list.len())
+
+
+def _fabricated() -> pl.Expr:
+    exists, quoted = pl.element().struct.field("exists"), pl.element().struct.field("quote_found")
+    return _CITED.list.eval((~exists) | ~quoted.fill_null(value=True)).list.sum()
+
+
+def _source_coverage(frame: pl.DataFrame) -> pl.Series:
+    """Of the documents cited that exist, those one of whose citations proves a statement."""
+    known = frame.select(known=all_known(_SCORES)).to_series()
+    one = (
+        frame.select(
+            pl.int_range(pl.len()).alias("row"),
+            pl.when(known).then(_CITED).alias("cited"),
+            pl.when(known).then(_SUPPORT).alias("support"),
+        )
+        .explode("cited", "support", empty_as_null=True)
+        .select(
+            "row",
+            document=pl.col("cited").struct.field("document"),
+            exists=pl.col("cited").struct.field("exists"),
+            proves=pl.col("support").struct.field("proves").list.len() > 0,
+        )
+        .filter("exists")
+    )
+    by_document = one.group_by("row", "document").agg(pl.col("proves").any())
+    whole = by_document.group_by("row").agg(
+        pl.when(pl.col("document").is_not_null().all()).then(pl.col("proves").mean()).alias("share")
+    )
+    rows = frame.select(pl.int_range(pl.len()).alias("row"))
+    return rows.join(whole, on="row", how="left", maintain_order="left")["share"]
+
+
+METRICS = (
+    Metric(
+        "citation_accuracy",
+        ("citation_support",),
+        expression(_accuracy()),
+        f"{_SPECIFIED}: support > 0.8 is 1, > 0.5 is 0.7, else 0, mean over citations",
+        decided_by=_BY,
+    ),
+    Metric(
+        "citation_quality",
+        ("cited", "citation_support", "statements"),
+        expression(_quality()),
+        f"{_SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
+        decided_by=pl.concat_list(_BY, DECIDED),
+    ),
+    Metric(
+        "citation_precision",
+        ("citation_support",),
+        expression(_precision()),
+        f"{_ALCE}, citation precision",
+        decided_by=_BY,
+    ),
+    Metric(
+        "citation_completeness",
+        ("citation_support", "statements"),
+        expression(_completeness()),
+        f"{_ALCE}, citation recall",
+        decided_by=pl.concat_list(_BY, DECIDED),
+    ),
+    Metric(
+        "source_coverage",
+        ("cited", "citation_support"),
+        _source_coverage,
+        f"{_SPECIFIED}: cited documents that support a statement / cited documents",
+        decided_by=_BY,
+    ),
+    Metric(
+        "fabricated_citations",
+        ("cited",),
+        expression(_fabricated()),
+        f"{_SPECIFIED}: citations that name nothing known, or whose quote is not there",
+        range=(0.0, None),
+        direction="lower",
+        decided_by=pl.col("cited_by"),
+    ),
+)

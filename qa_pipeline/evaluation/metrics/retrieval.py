@@ -1,0 +1,163 @@
+"""Metrics of retrieval: rankings held against the relevant documents, and contexts against what was needed.
+
+Rankings are of documents: one that stands at several ranks counts at its first. `ir-measures` computes them,
+as trec_eval does: precision at k divides by k however few were retrieved.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.base import Metric, entropy, expression, field, share
+from qa_pipeline.text.references import normalise_path
+
+CUTOFFS = (5, 10)
+"""Depths that are always measured; `at_cutoff` gives the metrics of any other."""
+_AT_CUTOFF = re.compile(r"(?:precision|recall|f1|ndcg)_at_([1-9]\d{0,3})")
+_TREC = "Manning, Raghavan and Schütze 2008, ch. 8; trec_eval"
+_RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
+_NEEDS = ("contexts", "relevant_documents")
+
+
+def _rankings(frame: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Relevance and scores by row and document; rows without relevant documents, or with unknown ones, lack.
+
+    The scores are those of the ranks alone: ties would be broken by name.
+    """
+    relevance, scores = {}, {}
+    ranked = frame.select("relevant_documents", field(pl.col("contexts"), "document")).iter_rows()
+    for place, (relevant, documents) in enumerate(ranked):
+        if not relevant or documents is None or None in documents:
+            continue
+        relevance[str(place)] = {normalise_path(one): 1 for one in relevant}
+        distinct = dict.fromkeys(normalise_path(one) for one in documents)
+        scores[str(place)] = {one: float(-rank) for rank, one in enumerate(distinct)}
+    return relevance, scores
+
+
+def _measured(
+    measures: Sequence[str], combine: Callable[..., pl.Expr]
+) -> Callable[[pl.DataFrame], pl.Series]:
+    """A metric's `of` made of measures by the names that ir-measures gives them."""
+
+    def of(frame: pl.DataFrame) -> pl.Series:
+        import ir_measures  # loads SciPy
+
+        relevance, scores = _rankings(frame)
+        parsed = [ir_measures.parse_measure(name) for name in measures]
+        values: list[dict[str, float]] = [{} for _ in frame.iter_slices(1)]
+        for one in ir_measures.iter_calc(parsed, relevance, scores):
+            values[int(one.query_id)][str(one.measure)] = float(one.value)
+        table = pl.DataFrame(values, schema=dict.fromkeys(measures, pl.Float64()))
+        return table.select(combine(*map(pl.col, measures)).alias("value"))["value"]
+
+    return of
+
+
+def _f1(precision: pl.Expr, recall: pl.Expr) -> pl.Expr:
+    found = precision + recall
+    return pl.when(found > 0).then(2 * precision * recall / found).otherwise(found)
+
+
+def _itself(value: pl.Expr) -> pl.Expr:
+    return value
+
+
+def at_cutoff(k: int) -> tuple[Metric, ...]:
+    """Precision, recall, F1 and nDCG of the first k documents."""
+    return (
+        Metric(f"precision_at_{k}", _NEEDS, _measured([f"P@{k}"], _itself), _TREC),
+        Metric(f"recall_at_{k}", _NEEDS, _measured([f"R@{k}"], _itself), _TREC),
+        Metric(f"f1_at_{k}", _NEEDS, _measured([f"P@{k}", f"R@{k}"], _f1), f"{_TREC}; its mean is macro F1"),
+        Metric(
+            f"ndcg_at_{k}",
+            _NEEDS,
+            _measured([f"nDCG@{k}"], _itself),
+            "Järvelin and Kekäläinen 2002, binary gains",
+        ),
+    )
+
+
+def metric_at(name: str) -> Metric | None:
+    """The metric of a ranking at any depth, by its name; None for another name."""
+    found = _AT_CUTOFF.fullmatch(name)
+    return next((one for one in at_cutoff(int(found[1])) if one.name == name), None) if found else None
+
+
+def micro_f1(frame: pl.DataFrame, k: int) -> float | None:
+    """F1 of a whole data set, every document counting alike: 2 hits / (k x rows + relevant documents).
+
+    Its counterpart, macro F1, is the mean of `f1_at_K`.
+
+    Args:
+        frame: contexts and relevant_documents.
+        k: depth.
+
+    Returns:
+        None where no row has both.
+    """
+    relevance, scores = _rankings(frame)
+    hits = sum(one in relevance[row] for row, ranked in scores.items() for one in list(ranked)[:k])
+    total = sum(k + len(own) for own in relevance.values())
+    return 2 * hits / total if total else None
+
+
+def _sentence_share() -> pl.Expr:
+    """Share of all sentences of the contexts that are relevant."""
+    flags = pl.col("relevant_sentences").list.eval(pl.element().explode(empty_as_null=True))
+    return pl.when(_judged()).then(share(flags.list.drop_nulls()))
+
+
+def _judged() -> pl.Expr:
+    """Whether it is known of every sentence whether it is relevant."""
+    unknown = pl.element().list.eval(pl.element().is_null()).list.any()
+    return ~pl.col("relevant_sentences").list.eval(unknown).list.any()
+
+
+def _average_precision() -> pl.Expr:
+    """Average precision over the contexts in order; one is relevant if a sentence is; 0 where none is."""
+    relevant = pl.element().list.any().cast(pl.Float64)
+    precision = relevant.cum_sum() / pl.int_range(1, pl.len() + 1)
+    gained = pl.col("relevant_sentences").list.eval(precision * relevant).list.sum()
+    count = pl.col("relevant_sentences").list.eval(relevant).list.sum()
+    some = _judged() & (pl.col("relevant_sentences").list.len() > 0)
+    return pl.when(some).then(pl.when(count > 0).then(gained / count).otherwise(0.0))
+
+
+def _ranked(cutoffs: Iterable[int]) -> list[Metric]:
+    return [one for k in cutoffs for one in at_cutoff(k)]
+
+
+METRICS = (
+    *_ranked(CUTOFFS),
+    Metric("reciprocal_rank", _NEEDS, _measured(["RR"], _itself), f"{_TREC}; its mean is MRR"),
+    Metric(
+        "context_precision",
+        ("relevant_sentences",),
+        expression(_sentence_share()),
+        f"{_RAGAS}, context relevance: relevant sentences / sentences",
+        decided_by=pl.col("relevant_sentences_by"),
+    ),
+    Metric(
+        "context_precision_ranked",
+        ("relevant_sentences",),
+        expression(_average_precision()),
+        "Ragas 0.2 ContextPrecision: average precision over the contexts in order",
+        decided_by=pl.col("relevant_sentences_by"),
+    ),
+    Metric(
+        "context_recall",
+        ("attributed",),
+        expression(share(field(pl.col("attributed"), "supported"))),
+        "Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
+        decided_by=pl.col("attributed_by"),
+    ),
+    Metric(
+        "context_diversity",
+        ("contexts",),
+        expression(entropy(field(pl.col("contexts"), "document"))),
+        "Shannon 1948, entropy in bits over the documents of the contexts",
+        range=(0.0, None),
+    ),
+)

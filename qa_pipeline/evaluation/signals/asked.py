@@ -1,0 +1,267 @@
+"""Signals that a language model finds: contradicted contexts, relevant sentences, back questions, conflicts.
+
+A reply that failed, or that cannot be used, leaves its row unknown. So does an injection in the texts that
+were shown: what a model says then is not taken at its word, and here no person decides in its place.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.evaluation.signals.base import Row
+from qa_pipeline.generation.round_trip import compare_request
+from qa_pipeline.llm.base import LanguageModel, ReplyT, Request
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.prompts.loading import (
+    Delimited,
+    PromptName,
+    delimit,
+    delimit_all,
+    load_prompt,
+    render_passages,
+)
+from qa_pipeline.records import (
+    BackQuestionsReply,
+    CompareReply,
+    ConflictReply,
+    ContextReply,
+    Passage,
+    RelevanceReply,
+)
+from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.text.injection import hold_injections, is_injection, redact_injections
+
+T = TypeVar("T")
+MOST_CONTEXTS = 20
+"""Contexts that are compared with one another in one request; with more of them it is unknown."""
+
+
+def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:
+    """Whether each context contradicts the answer, asked one by one; {contradicted}, null where unsure.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    wanted = [
+        (place, contradiction_request(row, passage, llm))
+        for place, row in enumerate(rows.iter_rows(named=True))
+        for passage in _passages(row)
+    ]
+    said = {"yes": True, "no": False, "unsure": None}
+    return _by_row(
+        rows,
+        wanted,
+        _replies([one for _, one in wanted], model, llm),
+        lambda reply, _: {"contradicted": None if reply is None else said[reply.contradicts]},
+    )
+
+
+def ask_relevance(
+    rows: pl.DataFrame, sentences: Sequence[Sequence[Sequence[str]]], model: LanguageModel, llm: LLMSettings
+) -> list[list[list[bool | None]] | None]:
+    """Whether each sentence of each context helps to answer the question, one request a context.
+
+    Args:
+        rows: query, language and, where it is known, reference.
+        sentences: of each context of each row.
+        model: who is asked.
+        llm: workers and seed.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    wanted = [
+        (place, relevance_request(row, texts, llm))
+        for place, row in enumerate(rows.iter_rows(named=True))
+        for texts in sentences[place]
+        if texts
+    ]
+    counts = iter([len(texts) for of_row in sentences for texts in of_row if texts])
+
+    def marked(reply: RelevanceReply | None, _: object) -> list[bool | None]:
+        numbers = range(1, next(counts) + 1)
+        if reply is None or any(one not in numbers for one in reply.relevant):
+            return [None] * len(numbers)
+        return [number in reply.relevant for number in numbers]
+
+    asked = _by_row(rows, wanted, _replies([one for _, one in wanted], model, llm), marked)
+    found: list[list[list[bool | None]] | None] = []
+    for of_row, texts in zip(asked, sentences, strict=True):
+        given = iter(of_row)
+        found.append([next(given) if one else [] for one in texts])
+    return found
+
+
+def ask_back_questions(
+    rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings
+) -> list[BackQuestionsReply | None]:
+    """Questions that each answer answers; None where the reply failed or holds none.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    requests = [back_questions_request(row, llm) for row in rows.iter_rows(named=True)]
+    replies = _replies(requests, model, llm)
+    return [
+        None if one is None or not (one.noncommittal or any(q.strip() for q in one.questions)) else one
+        for one in replies
+    ]
+
+
+def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row] | None]:
+    """Whether the contexts contradict one another, and if so whether the answer deals with it.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    shown = [
+        (place, conflict_request(row, passages, llm))
+        for place, row in enumerate(rows.iter_rows(named=True))
+        if 1 < len(passages := _passages(row)) <= MOST_CONTEXTS
+    ]
+    found: list[list[Row] | None] = [
+        [] if len(contexts) < 2 else None for contexts in rows["contexts"].to_list()
+    ]
+    replies = _replies([one for _, one in shown], model, llm)
+    for (place, _), reply in zip(shown, replies, strict=True):
+        if reply is not None:
+            found[place] = [{"handled": reply.handled}] if reply.contradict else []
+    return found
+
+
+def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[int] | None]:
+    """The group of same meaning of each sample; None where one comparison is unsure or failed.
+
+    All are compared with the first of the first group, those that differ with the first of them, and so on.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    given = rows.select("query", "language", "samples").rows(named=True)
+    groups: list[list[int] | None] = [[-1] * len(row["samples"]) for row in given]
+    open_rows = list(range(len(given)))
+    while open_rows:
+        wanted: list[tuple[int, list[int]]] = []
+        for place in open_rows:
+            own = groups[place] or []
+            left = [at for at, group in enumerate(own) if group < 0]
+            if left:
+                own[left[0]] = max(own) + 1
+                wanted.append((place, left))
+        asked = [(place, left) for place, left in wanted if len(left) > 1]
+        requests = [_comparison(given[place], left, llm) for place, left in asked]
+        for (place, left), reply in zip(asked, _replies(requests, model, llm), strict=True):
+            groups[place] = _grouped(groups[place] or [], left, reply)
+        open_rows = [place for place, _ in asked if groups[place] is not None]
+    return groups
+
+
+def _comparison(row: Row, left: Sequence[int], llm: LLMSettings) -> Request[CompareReply]:
+    samples = row["samples"]
+    pair = {"language": row["language"], "question": row["query"], "answer": samples[left[0]], "batch": ""}
+    return compare_request(pair, [samples[at] for at in left[1:]], llm)
+
+
+def _grouped(own: list[int], left: Sequence[int], reply: CompareReply | None) -> list[int] | None:
+    """The groups with those that are said to be the same as the first one left."""
+    said = {} if reply is None else {one.answer: one.agreement for one in reply.comparisons}
+    agreements = [said.get(number) for number in range(1, len(left))]
+    if any(one not in ("same", "different") for one in agreements):
+        return None
+    for at, agreement in zip(left[1:], agreements, strict=True):
+        if agreement == "same":
+            own[at] = own[left[0]]
+    return own
+
+
+def contradiction_request(row: Row, passage: Passage, llm: LLMSettings) -> Request[ContextReply]:
+    """Whether one context contradicts the answer of its row."""
+    texts = {"question": row["query"], "answer": row["answer"]}
+    return _request(row, "contradicts", ContextReply, texts, [passage], llm)
+
+
+def relevance_request(row: Row, sentences: Sequence[str], llm: LLMSettings) -> Request[RelevanceReply]:
+    """Which sentences of one context help to answer the question of its row."""
+    texts = {"question": row["query"], "reference": row["reference"] or ""}
+    shown = Passage("context-1", "", (), "\n".join(sentences), row["language"])
+    further = {"sentences": delimit_all(sentences, "sentence")}
+    return _request(row, "relevant_sentences", RelevanceReply, texts, [shown], llm, further)
+
+
+def back_questions_request(row: Row, llm: LLMSettings) -> Request[BackQuestionsReply]:
+    """Which questions the answer of a row answers."""
+    return _request(row, "back_questions", BackQuestionsReply, {"answer": row["answer"]}, [], llm)
+
+
+def conflict_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[ConflictReply]:
+    """Whether the contexts of a row contradict one another, and whether its answer deals with it."""
+    texts = {"question": row["query"], "answer": row["answer"]}
+    return _request(row, "conflict", ConflictReply, texts, passages, llm)
+
+
+def _request(
+    row: Row,
+    name: PromptName,
+    reply_model: type[ReplyT],
+    texts: Mapping[str, str],
+    passages: Sequence[Passage],
+    llm: LLMSettings,
+    further: Mapping[str, Delimited] | None = None,
+) -> Request[ReplyT]:
+    prompt = load_prompt(row["language"], name)
+    values = {label: delimit(text, label) for label, text in texts.items()} | dict(further or {})
+    if "passages" in prompt.placeholders:
+        values["passages"] = render_passages([redact_injections(one) for one in passages])
+    return Request(
+        role="evaluate",
+        system=prompt.system,
+        prompt=prompt.fill(**values),
+        reply_model=reply_model,
+        temperature=0.0,
+        seed=llm.seed,
+        language=row["language"],
+        passages=tuple(passages),
+        question=texts.get("question"),
+        answer=texts.get("answer"),
+        prompt_hash=prompt.hash,
+    )
+
+
+def _passages(row: Row) -> list[Passage]:
+    return [
+        Passage(f"context-{at}", one["document"] or "", (), one["text"] or "", row["language"])
+        for at, one in enumerate(row["contexts"], start=1)
+    ]
+
+
+def _replies(
+    requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings
+) -> list[ReplyT | None]:
+    """What is said to each request, equal ones asked once; None where it failed or is not believed."""
+    distinct = {one.key: one for one in requests}
+    asked = complete_all(model, list(distinct.values()), workers=llm.workers)
+    replies = dict(zip(distinct, asked, strict=True))
+    return [
+        None if isinstance(reply := replies[one.key], ModelError) or _injected(one) else reply.value
+        for one in requests
+    ]
+
+
+def _injected(request: Request[ReplyT]) -> bool:
+    texts = [text for text in (request.question, request.answer) if text]
+    return hold_injections(request.passages) or any(is_injection(text) for text in texts)
+
+
+def _by_row(
+    rows: pl.DataFrame,
+    wanted: Iterable[tuple[int, Request[ReplyT]]],
+    replies: Sequence[ReplyT | None],
+    read: Callable[[ReplyT | None, Request[ReplyT]], T],
+) -> list[list[T]]:
+    """What is read from the replies, in lists of each row."""
+    found: list[list[T]] = [[] for _ in range(rows.height)]
+    for (place, request), reply in zip(wanted, replies, strict=True):
+        found[place].append(read(reply, request))
+    return found

@@ -1,0 +1,62 @@
+"""Signals: what the texts of an answered question were found to say, each found out once for all metrics.
+
+A signal is a column beside those of the data set, and a second one, NAME_by, that tells who found it out: the
+local verifier's steps, a cosine, a cross-encoder, a rule, or a language model. A row without the texts it
+takes has neither, and neither has one whose reply failed.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.resources import Resources
+
+Row = dict[str, Any]
+Undecided = Literal["similarity", "unknown"]
+Found = tuple[Sequence[Any], Sequence[list[str] | None]]
+"""Values, one a row, null where unknown, and who found each out."""
+SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
+"""Who finds things out beside the steps of verification."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What signals are found with.
+
+    Args:
+        resources: embedder, cross-encoder and thresholds.
+        verifier: decides statements that no local step does; None without a model.
+        judge: reads answers and contexts where a signal asks for judgement; None without a model.
+        undecided: what becomes of a statement that nothing decides and no verifier is asked about: held to
+            the cosine (or the cross-encoder, where there is one), or unknown.
+    """
+
+    resources: Resources
+    verifier: LanguageModel | None = None
+    judge: LanguageModel | None = None
+    undecided: Undecided = "similarity"
+
+    @property
+    def alike(self) -> float:
+        """Cosine from which a text says what another says, where nothing better decides."""
+        return self.resources.settings.verification.similarity_pass
+
+    @property
+    def related(self) -> float:
+        """Cosine from which a text is about what another is about."""
+        return self.resources.settings.verification.similarity_fail
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A signal: its type, the columns it is made of, signals among them, and how.
+
+    `of` gets the rows that have all of these.
+    """
+
+    type: pl.DataType
+    needs: tuple[str, ...]
+    of: Callable[[pl.DataFrame, Means], Found]

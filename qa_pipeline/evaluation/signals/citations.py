@@ -1,0 +1,212 @@
+"""Signals of citations: what an answer cites, whether that is there, and whether it proves what is said.
+
+A citation is an entry of the row's `citations`, or a mark in the answer that no entry accounts for. [3] is
+the third entry, and where there is none the third context; any other mark names a document. Without entries
+and marks it is unknown whether the answer cites at all.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from qa_pipeline.evaluation.signals.base import ENTAILMENT, RULES, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.signals.statements import ENTAILED
+from qa_pipeline.text.references import (
+    NUMBER_MARK,
+    SOURCE_MARK,
+    mark_references,
+    marked_numbers,
+    normalise_path,
+    split_reference,
+)
+from qa_pipeline.verification.citations import locate_quote
+
+CITED = pl.Struct(
+    {
+        "raw": pl.String(),
+        "document": pl.String(),
+        "contexts": pl.List(pl.Int64()),
+        "exists": pl.Boolean(),
+        "quote_found": pl.Boolean(),
+        "places": pl.List(pl.Int64()),
+    }
+)
+"""One citation: what it says, its document, the contexts it names (from 0; those that hold its quote, where
+it has one), whether it names anything known, whether its quote is there (null without quote, or without text
+to look in), and where its marks stand in the answer."""
+CITATION_SUPPORT = pl.Struct(
+    {"score": pl.Float64(), "proves": pl.List(pl.Int64()), "decided_by": pl.String()}
+)
+"""How far a citation supports the statements it stands for: the best score of these against what it names
+alone (null where its text or the verdict is unknown), and the positions of those it proves."""
+_SUFFIX = re.compile(r"(?<=[^/])\.[a-z0-9]{1,8}$")
+
+
+@dataclass
+class _Citation:
+    raw: str | None
+    document: str | None = None
+    quote: str | None = None
+    number: int | None = None
+    places: list[int] = field(default_factory=list)
+
+
+def find_cited(rows: pl.DataFrame, means: Means) -> Found:
+    """The citations of each answer (`CITED`); None where there are no entries and no marks."""
+    del means
+    found = [_cited(row) for row in rows.iter_rows(named=True)]
+    return found, [None if one is None else [RULES] for one in found]
+
+
+def _cited(row: Row) -> list[Row] | None:
+    given = row["citations"]
+    entries = [
+        _Citation(one["raw"], one["document"] or one["raw"], one["quote"], number)
+        for number, one in enumerate(given or (), start=1)
+    ]
+    found = _with_marks(entries, row["answer"])
+    if given is None and not found:
+        return None
+    known = [one["document"] for one in row["contexts"]]
+    others = [*(row["relevant_documents"] or ()), *(one["source"] for one in row["true_claims"] or ())]
+    return [_looked_up(one, row, known, [other for other in others if other]) for one in found]
+
+
+def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
+    """The entries with the places of their marks, and each mark that no entry accounts for, once."""
+    extra: dict[str, _Citation] = {}
+    for at, number, reference in _marks(answer):
+        own = (
+            (one for one in entries if one.number == number)
+            if number is not None
+            else (one for one in entries if one.document and _same(one.document, reference))
+        )
+        mark = _Citation(reference, None if number is not None else reference, None, number)
+        one = next(own, None) or extra.setdefault(reference, mark)
+        one.places.append(at)
+    return [*entries, *extra.values()]
+
+
+def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
+    """Place, number and reference of each mark, in order; the number is null for a named source."""
+    marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
+    for mark in sorted(marks, key=lambda found: found.start()):
+        named = mark_references(mark[0])
+        yield from ((mark.start(), None, one) for one in named)
+        if not named:
+            yield from ((mark.start(), number, f"[{number}]") for number in marked_numbers(mark[0]))
+
+
+def _looked_up(one: _Citation, row: Row, known: Sequence[str | None], others: Sequence[str]) -> Row:
+    """A citation as a row of `CITED`."""
+    texts = [context["text"] for context in row["contexts"]]
+    reference = one.document
+    numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
+    if reference is None and one.number is not None:
+        numbers = [one.number]
+    if numbers:
+        contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
+        exists = len(contexts) == len(numbers)
+    elif reference is None:
+        contexts, exists = list(range(len(texts))), True
+    else:
+        contexts = _naming(reference, known)
+        exists = bool(contexts or _naming(reference, others))
+    quote_found = None
+    if one.quote and one.quote.strip():
+        readable = [at for at in contexts if texts[at] is not None]
+        holding = [at for at in readable if locate_quote(one.quote, texts[at], language=row["language"])]
+        if readable:
+            quote_found = bool(holding)
+        contexts = holding or contexts
+    document = known[contexts[0]] if contexts else None
+    return {
+        "raw": one.raw,
+        "document": document or (None if numbers else reference),
+        "contexts": contexts,
+        "exists": exists,
+        "quote_found": quote_found,
+        "places": one.places,
+    }
+
+
+def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
+    """Places of the documents that a reference names: those of its very path, else those it may stand for."""
+    path = normalise_path(split_reference(reference)[0])
+    exact = [at for at, name in enumerate(documents) if name and normalise_path(name) == path]
+    return exact or [at for at, name in enumerate(documents) if name and _same(reference, name)]
+
+
+def _same(reference: str, document: str) -> bool:
+    """Whether two paths are one, but for the leading folders, or the suffix, that one of them lacks."""
+    one, other = (normalise_path(split_reference(name)[0]) for name in (reference, document))
+    suffixes = {found[0] for name in (one, other) if (found := _SUFFIX.search(name))}
+    short, long = sorted((_SUFFIX.sub("", one), _SUFFIX.sub("", other)), key=len)
+    return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
+
+
+def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
+    """How far each citation supports the statements it stands for (`CITATION_SUPPORT`).
+
+    A mark stands for the statement it is in or behind, as in verification; a citation without marks for all
+    of them. A statement that is denied, or that a verifier found in no context, is supported by none; the
+    evidence of one that is proved supports it fully; any other context by the cosine, or the cross-encoder.
+    """
+    limit = means.alike if means.resources.entailment is None else ENTAILED
+    found = []
+    for cited, statements in rows.select("cited", "statements").iter_rows():
+        owners = _owners([one["start"] for one in statements], cited)
+        found.append(
+            [
+                _support(one, [statements[at] for at in owned], limit)
+                for one, owned in zip(cited, owners, strict=True)
+            ]
+        )
+    return found, [[one["decided_by"] for one in of_row if one["decided_by"]] for of_row in found]
+
+
+def _owners(starts: Sequence[int], cited: Sequence[Row]) -> list[list[int]]:
+    """Places of the statements that each citation stands for."""
+    owners = []
+    for one in cited:
+        own = {max(0, bisect_left(starts, place) - 1) for place in one["places"]}
+        owners.append(sorted(own) if own else list(range(len(starts))))
+    return owners
+
+
+def _support(cited: Row, statements: Sequence[Row], limit: float) -> Row:
+    if not cited["exists"] or cited["quote_found"] is False:
+        return {"score": 0.0, "proves": [], "decided_by": RULES}
+    scored = [
+        (score, one)
+        for one in statements
+        for at in cited["contexts"]
+        if (score := _score(one, at)) is not None
+    ]
+    if not scored:
+        return {"score": None, "proves": [], "decided_by": None}
+    proves = {one["position"] for score, one in scored if one["verdict"] == "supported" and score >= limit}
+    score, best = max(scored, key=lambda pair: pair[0])
+    return {"score": score, "proves": sorted(proves), "decided_by": _decider(best)}
+
+
+def _score(statement: Row, context: int) -> float | None:
+    """How far one context supports a statement; None where that is unknown."""
+    if statement["verdict"] == "contradicted":
+        return 0.0
+    local = statement["decided_by"] in (SIMILARITY, ENTAILMENT)
+    if statement["verdict"] == "unsupported" and not local:
+        return 0.0
+    if statement["verdict"] == "supported" and not local and statement["context"] == context:
+        return 1.0
+    score: float | None = statement["scores"][context]
+    return None if statement["verdict"] == "undecided" else score
+
+
+def _decider(statement: Row) -> str:
+    """Who found how far a statement is supported: whoever decided it, unless a score did."""
+    local = statement["decided_by"] in (SIMILARITY, ENTAILMENT) and statement["verdict"] != "contradicted"
+    return str(statement["scored_by"] if local else statement["decided_by"])

@@ -1,0 +1,295 @@
+"""Signals of statements: those of answers, references and true claims, verified against other texts."""
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.models.base import Vectors
+from qa_pipeline.stages import score_claims
+from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.verification.deciding import borderline, decide_claims
+from qa_pipeline.verification.evidence import TextVectors
+from qa_pipeline.verification.llm_verifier import ask_verifier
+
+Floats = npt.NDArray[np.float64]
+ENOUGH_ALONE = 0.8
+"""Score of the best single passage from which no pairs of passages are looked at."""
+ENTAILED = 0.5
+
+STATEMENT = pl.Struct(
+    {
+        "position": pl.Int64(),
+        "start": pl.Int64(),
+        "end": pl.Int64(),
+        "text": pl.String(),
+        "verdict": pl.String(),
+        "decided_by": pl.String(),
+        "reason": pl.String(),
+        "context": pl.Int64(),
+        "quote": pl.String(),
+        "relevance": pl.Float64(),
+        "score": pl.Float64(),
+        "pair_score": pl.Float64(),
+        "scores": pl.List(pl.Float64()),
+        "scored_by": pl.String(),
+    }
+)
+"""One statement of an answer: its place there, the verdict (supported, unsupported, contradicted or
+undecided), the context of its evidence (from 0), its cosine to the question, its scores against the best
+single context, the best pair of contexts and each context (null for a blank one), and what these are."""
+HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
+"""Whether a text holds one true claim, or statement of the reference; null where that is undecided."""
+
+
+def find_statements(rows: pl.DataFrame, means: Means) -> Found:
+    """The statements of each answer, verified against its contexts; None for refusals and rows without text.
+
+    The local steps of verification decide first, then the verifier, where there is one. Equal rows share
+    their statements.
+    """
+    asked = [
+        Statement(row["answer"], tuple(_context_texts(row)), row["language"], row["query"])
+        for row in rows.iter_rows(named=True)
+    ]
+    return _with_deciders(_verified(asked, means))
+
+
+def find_reference_statements(rows: pl.DataFrame, means: Means) -> Found:
+    """The statements of each answer, verified against the reference answer alone."""
+    wanted = rows.select("answer", "reference", "language", "query", "refused").iter_rows()
+    return _with_deciders(
+        _verified(
+            [
+                Statement(answer, () if refused else (reference,), language, query)
+                for answer, reference, language, query, refused in wanted
+            ],
+            means,
+        )
+    )
+
+
+def find_attributed(rows: pl.DataFrame, means: Means) -> Found:
+    """Whether the contexts hold each true claim, or, without any, each statement of the reference."""
+    return _held(rows, lambda row: tuple(one["text"] or "" for one in row["contexts"]), means)
+
+
+def find_covered(rows: pl.DataFrame, means: Means) -> Found:
+    """Whether the answer states each true claim; a refusal states none, and is not looked at."""
+    return _held(rows, lambda row: () if row["refused"] else (row["answer"],), means)
+
+
+def _held(rows: pl.DataFrame, passages: Callable[[Row], tuple[str, ...]], means: Means) -> Found:
+    """Verify true claims against the passages of their row; None where there are no claims or no texts."""
+    asked: list[Statement] = []
+    owners: list[int] = []
+    texts = [passages(row) for row in rows.iter_rows(named=True)]
+    for place, row in enumerate(rows.iter_rows(named=True)):
+        claims = [one["claim"] for one in row["true_claims"] or ()]
+        claims = claims if row["true_claims"] is not None else [row["reference"] or ""]
+        asked += [Statement(claim, texts[place], row["language"], row["query"]) for claim in claims]
+        owners += [place] * len(claims)
+    whole = rows["true_claims"].is_not_null()
+    found: list[list[Row] | None] = [[] if whole[at] and any(texts[at]) else None for at in range(len(texts))]
+    for owner, statements in zip(owners, _verified(asked, means), strict=True):
+        if whole[owner] and any(texts[owner]):
+            found[owner] = [*(found[owner] or ()), _as_one(statements or ())]
+        elif statements is not None:
+            found[owner] = [_as_one([one]) for one in statements]
+    return _with_deciders(found)
+
+
+def _as_one(statements: Sequence[Row]) -> Row:
+    """A claim of several statements: held where all of them are, unknown where it has none."""
+    verdicts = [one["verdict"] for one in statements]
+    if not verdicts:
+        return {"supported": None, "context": None, "decided_by": None}
+    lost = next((one for one in statements if one["verdict"] not in ("supported", "undecided")), None)
+    telling = lost or next((one for one in statements if one["verdict"] == "undecided"), statements[0])
+    known = lost is not None or "undecided" not in verdicts
+    return {
+        "supported": lost is None if known else None,
+        "context": telling["context"],
+        "decided_by": telling["decided_by"],
+    }
+
+
+def _with_deciders(found: list[list[Row] | None]) -> Found:
+    return found, [
+        None if one is None else [s["decided_by"] for s in one if s["decided_by"] is not None]
+        for one in found
+    ]
+
+
+def _context_texts(row: Row) -> list[str]:
+    """The texts of a row's contexts, blank ones too; none for a refusal, or where a text is unknown."""
+    texts = [one["text"] for one in row["contexts"]]
+    return [] if row["refused"] or any(one is None for one in texts) else texts
+
+
+def _verified(asked: Sequence[Statement], means: Means) -> list[list[Row] | None]:
+    """The statements (`STATEMENT`) of each text, verified; None for one that is blank or has no passages."""
+    places = [
+        place
+        for place, one in enumerate(asked)
+        if one.claim.strip() and any(passage.strip() for passage in one.passages)
+    ]
+    tables = statement_tables([asked[place] for place in places])
+    claims, verdicts = _decided(tables.pairs, tables.documents, tables.chunks, means)
+    by_pair: dict[str, list[Row]] = {}
+    decided = claims.join(
+        verdicts.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
+    )
+    for row in decided.select(_TAKEN).iter_rows(named=True):
+        by_pair.setdefault(row["pair_id"], []).append(row)
+    own = {
+        place: by_pair[pair_id]
+        for place, pair_id in zip(places, tables.pair_ids, strict=True)
+        if pair_id in by_pair
+    }
+    scorer = _Scorer(own, asked, means)
+    found: list[list[Row] | None] = [None] * len(asked)
+    for place, statements in own.items():
+        found[place] = scorer.rows(place, statements)
+    return found
+
+
+_TAKEN = (
+    *("pair_id", "text", "self_contained", "start", "end", "evidence_chunk_id", "evidence_quote"),
+    *("verdict", "decided_by", "reason"),
+)
+
+
+def _decided(
+    pairs: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, means: Means
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    settings = means.resources.settings
+    claims = score_claims(means.resources, pairs, documents, chunks, EMBEDDINGS.empty(), one_corpus=False)
+    verdicts = decide_claims(claims, pairs, settings.verification)
+    if means.verifier is None:
+        return claims, verdicts
+    asked = borderline(claims, verdicts)
+    replies = ask_verifier(asked, pairs, chunks, means.verifier, settings.verification, settings.llm)
+    return claims, decide_claims(claims, pairs, settings.verification, replies)
+
+
+class _Scorer:
+    """Scores of statements against each context: entailment where there is a model, else cosines.
+
+    The cosine to a context is the best of its sentences and of the whole. That to a pair of contexts is the
+    cosine to the sum of the best sentence of each, two unit vectors: (a + b) / sqrt(2 + 2 cos(a, b)).
+    """
+
+    def __init__(self, own: dict[int, list[Row]], asked: Sequence[Statement], means: Means) -> None:
+        self._asked, self._means = asked, means
+        pieces = {
+            (asked[place].language, text): ()
+            for place in own
+            for text in asked[place].passages
+            if text.strip()
+        }
+        self._pieces = {(language, text): _pieces(text, language) for language, text in pieces}
+        wanted = [
+            *(_compared(one) for statements in own.values() for one in statements),
+            *(asked[place].question or "" for place in own),
+            *(piece for of_text in self._pieces.values() for piece in of_text),
+        ]
+        self._vectors = TextVectors(wanted, means.resources.embedder)
+        self._stacked = {
+            key: np.stack([self._vectors.of(one) for one in of_text]) for key, of_text in self._pieces.items()
+        }
+
+    def rows(self, place: int, statements: Sequence[Row]) -> list[Row]:
+        """The statements (`STATEMENT`) of the text at a place."""
+        asked = self._asked[place]
+        question = self._vectors.of(asked.question or "")
+        contexts = [at for at, text in enumerate(asked.passages) if text.strip()]
+        vectors = [self._stacked[asked.language, asked.passages[at]] for at in contexts]
+        found = []
+        for position, one in enumerate(statements):
+            vector = self._vectors.of(_compared(one))
+            single, pair = self._scores([asked.passages[at] for at in contexts], vectors, vector, one)
+            best = float(single.max())
+            scores: list[float | None] = [None] * len(asked.passages)
+            for at, score in zip(contexts, single, strict=True):
+                scores[at] = float(score)
+            found.append(
+                {
+                    "position": position,
+                    **{name: one[name] for name in ("start", "end", "text")},
+                    **self._verdict(one, best),
+                    "context": _context_of(one, contexts),
+                    "quote": one["evidence_quote"],
+                    "relevance": float(vector @ question),
+                    "score": best,
+                    "pair_score": pair,
+                    "scores": scores,
+                    "scored_by": SIMILARITY if self._means.resources.entailment is None else ENTAILMENT,
+                }
+            )
+        return found
+
+    def _scores(
+        self, texts: Sequence[str], pieces: Sequence[Vectors], vector: Vectors, statement: Row
+    ) -> tuple[Floats, float]:
+        """Of each single context, and of the best pair where the best single one is not enough."""
+        model = self._means.resources.entailment
+        if model is not None:
+            stated = _compared(statement)
+            single = _entailed(model.probabilities([(text, stated) for text in texts]))
+            best = float(single.max())
+            if best >= ENOUGH_ALONE or len(texts) < 2:
+                return single, best
+            first, second = np.sort(np.argsort(-single, kind="stable")[:2])
+            joined = _entailed(model.probabilities([(f"{texts[first]}\n\n{texts[second]}", stated)]))
+            return single, max(best, float(joined.max()))
+        cosines = [one @ vector for one in pieces]
+        single = np.clip([float(one.max()) for one in cosines], 0.0, 1.0)
+        best = float(single.max())
+        if best >= ENOUGH_ALONE or len(pieces) < 2:
+            return single, best
+        tops = np.stack([one[int(of.argmax())] for one, of in zip(pieces, cosines, strict=True)])
+        along, between = tops @ vector, tops @ tops.T
+        pairs = [
+            float((along[a] + along[b]) / np.sqrt(max(2 + 2 * between[a, b], 1e-9)))
+            for a, b in combinations(range(len(tops)), 2)
+        ]
+        return single, min(1.0, max(best, *pairs))
+
+    def _verdict(self, one: Row, score: float) -> Row:
+        verdict, by, reason = one["verdict"], one["decided_by"], one["reason"]
+        if verdict not in ("undecided", "failed"):
+            return {"verdict": verdict, "decided_by": by, "reason": reason}
+        if self._means.verifier is not None or self._means.undecided == "unknown" or verdict == "failed":
+            return {"verdict": "undecided", "decided_by": by, "reason": reason}
+        local = self._means.resources.entailment is not None
+        return {
+            "verdict": "supported" if score >= (ENTAILED if local else self._means.alike) else "unsupported",
+            "decided_by": ENTAILMENT if local else SIMILARITY,
+            "reason": None,
+        }
+
+
+def _pieces(text: str, language: str) -> tuple[str, ...]:
+    """The sentences of a text and the whole, each once."""
+    return tuple(dict.fromkeys([*(text[start:end] for start, end in split_sentences(text, language)), text]))
+
+
+def _compared(claim: Row) -> str:
+    return str(claim["self_contained"] or claim["text"])
+
+
+def _context_of(claim: Row, contexts: Sequence[int]) -> int | None:
+    """The context of a claim's evidence; blank contexts are no chunks."""
+    chunk: Any = claim["evidence_chunk_id"]
+    return None if chunk is None else contexts[int(chunk.rpartition("-")[2])]
+
+
+def _entailed(probabilities: Floats) -> Floats:
+    return np.nan_to_num(probabilities[:, 0], nan=0.0)

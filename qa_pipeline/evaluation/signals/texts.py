@@ -1,0 +1,209 @@
+"""Signals of texts without verification: refusals, relevance, meanings, contradictions, likeness.
+
+Each is found by rules and cosines, or asked of the judge where there is one.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.evaluation.signals import asked
+from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Found, Means, Row
+from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.verification.consistency.allowed import units
+from qa_pipeline.verification.consistency.proof import denials
+from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.verification.contradictions import OVERLAP, Sentence, find_sentences
+from qa_pipeline.verification.deciding import ALIGNMENT
+from qa_pipeline.verification.evidence import TextVectors
+from qa_pipeline.verification.splitting import without_marks
+
+SAME_MEANING = 0.9
+"""Cosine from which two short answers mean the same, if neither denies the other."""
+QUESTIONS = 3
+"""Questions asked back from an answer."""
+CONTRADICTION = pl.Struct({"contradicted": pl.Boolean()})
+CONFLICT = pl.Struct({"handled": pl.Boolean()})
+"""A contradiction between two contexts, and whether the answer names both sides or leaves it open."""
+RELEVANCE = pl.Struct({"cosines": pl.List(pl.Float64()), "noncommittal": pl.Boolean()})
+"""Cosines of the question to the questions that an answer answers, or else to its sentences; and whether the
+answer commits itself to nothing."""
+
+
+def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
+    """Whether each answer only says that it cannot be answered, as the refusals of its language read."""
+    del means
+    said = [
+        is_refusal(answer, language) for answer, language in rows.select("answer", "language").iter_rows()
+    ]
+    return said, [[RULES]] * len(said)
+
+
+def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
+    """Whether each context contradicts the answer: where a statement denies what the context says.
+
+    The local steps find a number, unit, date, name, negation or quantifier in another's place, and nothing
+    else: what they find is a lower bound.
+    """
+    if means.judge is not None:
+        found = asked.ask_contradictions(rows, means.judge, means.resources.settings.llm)
+        return found, [[MODEL]] * rows.height
+    local: list[list[Row]] = []
+    for contexts, statements in rows.select("contexts", "statements").iter_rows():
+        denied = {one["context"] for one in statements if one["verdict"] == "contradicted"}
+        local.append([{"contradicted": at in denied} for at in range(len(contexts))])
+    return local, [[ALIGNMENT]] * rows.height
+
+
+def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
+    """How near the question is to what each answer answers (`RELEVANCE`)."""
+    committed: list[bool | None]
+    if means.judge is not None:
+        replies = asked.ask_back_questions(rows, means.judge, means.resources.settings.llm)
+        texts = [
+            None if one is None else [q for q in one.questions if q.strip()][:QUESTIONS] for one in replies
+        ]
+        committed = [None if one is None else not one.noncommittal for one in replies]
+    else:
+        texts = [
+            [words[start:end] for start, end in split_sentences(words, language)]
+            for words, language in (
+                (without_marks(answer), language)
+                for answer, language in rows.select("answer", "language").iter_rows()
+            )
+        ]
+        committed = [not refused for refused in rows["refused"]]
+    queries = rows["query"].to_list()
+    wanted = [text for own in texts if own for text in own]
+    vectors = TextVectors([*queries, *wanted], means.resources.embedder)
+    found = [
+        None if own is None else {"cosines": vectors.cosines(query, own), "noncommittal": not commits}
+        for query, own, commits in zip(queries, texts, committed, strict=True)
+    ]
+    by = MODEL if means.judge is not None else SIMILARITY
+    return found, [None if one is None else [by] for one in found]
+
+
+def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
+    """Whether each sentence of each context helps to answer the question; a list for each context.
+
+    Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
+    """
+    texts = [
+        [_sentences(one["text"] or "", language) for one in contexts]
+        for contexts, language in rows.select("contexts", "language").iter_rows()
+    ]
+    if means.judge is not None:
+        found = asked.ask_relevance(rows, texts, means.judge, means.resources.settings.llm)
+        return found, [[MODEL]] * rows.height
+    wanted = [
+        [text for text in pair if text and text.strip()]
+        for pair in rows.select("query", "reference").iter_rows()
+    ]
+    vectors = TextVectors(
+        [*(text for own in wanted for text in own), *(one for row in texts for own in row for one in own)],
+        means.resources.embedder,
+    )
+    local = [
+        [_near(own, aims, vectors, means.related) for own in of_row]
+        for of_row, aims in zip(texts, wanted, strict=True)
+    ]
+    return local, [[SIMILARITY]] * rows.height
+
+
+def _sentences(text: str, language: str) -> list[str]:
+    return [text[start:end] for start, end in split_sentences(text, language)]
+
+
+def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit: float) -> list[bool]:
+    if not texts:
+        return []
+    cosines = np.array([vectors.cosines(aim, texts) for aim in aims])
+    return [bool(one) for one in cosines.max(axis=0) >= limit]
+
+
+def find_meanings(rows: pl.DataFrame, means: Means) -> Found:
+    """The group of same meaning, from 0, of each sample of an answer, in the order in which they appear.
+
+    Each sample joins the first group whose first sample means the same: equal texts but for case, spacing
+    and punctuation, or the judge's word; without a judge near vectors where neither text denies the other.
+    """
+    if means.judge is not None:
+        found = asked.ask_meanings(rows, means.judge, means.resources.settings.llm)
+        return found, [None if one is None else [MODEL] for one in found]
+    folded = rows["samples"].list.eval(normalised(pl.element())).to_list()
+    vectors = TextVectors([text for of_row in folded for text in of_row], means.resources.embedder)
+    groups = [_groups(own, language, vectors) for own, language in zip(folded, rows["language"], strict=True)]
+    return groups, [[SIMILARITY]] * rows.height
+
+
+def _groups(texts: Sequence[str], language: str, vectors: TextVectors) -> list[int]:
+    leaders: list[str] = []
+    found = []
+    for text in texts:
+        near = (at for at, leader in enumerate(leaders) if _same_meaning(text, leader, language, vectors))
+        place = leaders.index(text) if text in leaders else next(near, len(leaders))
+        if place == len(leaders):
+            leaders.append(text)
+        found.append(place)
+    return found
+
+
+def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -> bool:
+    if vectors.cosines(text, [leader])[0] < SAME_MEANING:
+        return False
+    return not denials(read(text, language), read(leader, language))
+
+
+def find_conflicts(rows: pl.DataFrame, means: Means) -> Found:
+    """The contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
+
+    Without a judge: sentences that share nearly all their words and deny each other in one place. The answer
+    deals with them if it is a refusal, or holds what both sides have in that place.
+    """
+    if means.judge is not None:
+        found = asked.ask_conflicts(rows, means.judge, means.resources.settings.llm)
+        return found, [None if one is None else [MODEL] for one in found]
+    local = [_conflicts(row) for row in rows.iter_rows(named=True)]
+    return local, [[ALIGNMENT]] * rows.height
+
+
+def _conflicts(row: Row) -> list[Row]:
+    chunks = [
+        {
+            "chunk_id": str(at),
+            "document_id": str(at),
+            "char_start": 0,
+            "text": one["text"] or "",
+            "language": row["language"],
+        }
+        for at, one in enumerate(row["contexts"])
+    ]
+    sentences = find_sentences(chunks) if len(chunks) > 1 else []
+    said: set[str] = set()
+    found = []
+    for left, right in combinations(sentences, 2):
+        if left.document_id == right.document_id or not _about_one_thing(left, right):
+            continue
+        denied = denials(left.reading, right.reading)
+        if len(denied) == 1:
+            said = said or {unit.key for unit in units(read(row["answer"], row["language"]))}
+            found.append({"handled": row["refused"] or denied[0].keys <= said})
+    return found
+
+
+def _about_one_thing(left: Sentence, right: Sentence) -> bool:
+    shared = len(left.stems & right.stems)
+    return shared >= OVERLAP * (len(left.stems) + len(right.stems) - shared)
+
+
+def find_reference_similarity(rows: pl.DataFrame, means: Means) -> Found:
+    """Cosine of each answer to its reference, at least 0."""
+    pairs = rows.select("answer", "reference").rows()
+    vectors = TextVectors([text for pair in pairs for text in pair], means.resources.embedder)
+    found = [min(1.0, max(0.0, vectors.cosines(*(answer, [reference]))[0])) for answer, reference in pairs]
+    return found, [[SIMILARITY]] * rows.height

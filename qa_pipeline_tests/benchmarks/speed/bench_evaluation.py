@@ -1,0 +1,176 @@
+"""Rows a second and peak memory of an evaluation by all offline metrics, vectors given, for numbers of rows.
+
+    python -m qa_pipeline_tests.benchmarks.speed.bench_evaluation WORK [--rows 2000 10000]
+        [--workers 2] [--corpora FOLDER] [--metric NAME …]
+
+Rows are made from the documents in data/corpora, or another folder of corpora: five contexts that are
+chunks of three sentences, an answer of two sentences of them, changed in every third row, and citations.
+Each size is a process of its own. A process before it stores a vector of hashed words for every text, in the
+place of the model's: what is measured is an evaluation whose vectors are there. Peak memory is that of the
+process and of its largest worker.
+"""
+
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.rag_datasets import read_rag_rows
+from qa_pipeline.evaluation.running import evaluate_into
+from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.models.encoder import load_embedder
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
+from qa_pipeline_tests.fakes import HashEmbedder
+
+CORPORA = Path(__file__).parents[3] / "data" / "corpora"
+LANGUAGE = re.compile(r"(?:^|-)(en|sv|de)(?:-|$)")
+MODULE = "qa_pipeline_tests.benchmarks.speed.bench_evaluation"
+
+
+def main() -> None:
+    """Measure each size in a process of its own, and print."""
+    parser = parser_of(__doc__)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--rows", type=int, nargs="+", default=[2000, 10_000])
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--corpora", type=Path, default=CORPORA, help="folders named NAME-LANGUAGE[-…]")
+    parser.add_argument("--metric", nargs="*", default=[])
+    parser.add_argument("--step", choices=("store", "measure"), help="do this in this process")
+    given = parser.parse_args()
+    if given.step == "store":
+        _store(given.work, given.corpora, given.rows[0], given.metric)
+    elif given.step == "measure":
+        print(json.dumps(_measure(given.work, given.rows[0], given.workers, given.metric)))
+    else:
+        for rows in given.rows:
+            own = ["--rows", str(rows), "--workers", str(given.workers), "--corpora", str(given.corpora)]
+            for step in ("store", "measure"):
+                command = [sys.executable, "-m", MODULE, str(given.work), *own, "--step", step]
+                done = subprocess.run(
+                    [*command, "--metric", *given.metric], check=True, stdout=subprocess.PIPE, text=True
+                )
+            print_json(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _store(work: Path, corpora: Path, rows: int, names: list[str]) -> None:
+    """Write the rows, and a vector for every text that their evaluation looks at."""
+    settings = evaluation_settings(Settings(out=work))
+    model = load_embedder(settings.embedding)
+    hashed = HashEmbedder(model.dimension, model.model, model.revision, model.precision)
+    folder = work / str(rows)
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "rows.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in _rows(corpora, rows))
+    means = Means(Resources(settings, embedder=hashed))
+    evaluate_into(folder, read_rag_rows([folder / "rows.jsonl"]).items, chosen_metrics(names), means)
+
+
+def _measure(work: Path, rows: int, workers: int, names: list[str]) -> dict[str, Any]:
+    folder = work / str(rows)
+    frame = read_rag_rows([folder / "rows.jsonl"]).items
+    means = Means(Resources(evaluation_settings(Settings(out=work))))
+    metrics = chosen_metrics(names)
+    start, used = time.perf_counter(), _processor()
+    evaluate_into(folder, frame, metrics, means, workers=workers)
+    seconds, used = time.perf_counter() - start, _processor() - used
+    values = pl.read_parquet(folder / "rows.parquet").select(one.name for one in metrics)
+    return {
+        "benchmark": "evaluation",
+        "rows": rows,
+        "contexts": frame.explode("contexts")
+        .select(pl.col("contexts").struct.field("text").n_unique())
+        .item(),
+        "workers": workers,
+        "metrics": len(metrics),
+        "seconds": round(seconds, 2),
+        "rows_per_second": round(rows / seconds, 1),
+        "processor_seconds": round(used, 2),
+        "rows_per_processor_second": round(rows / used, 1),
+        "load": [round(one, 1) for one in os.getloadavg()],
+        "peak_memory_mb": round(_peak() / 1024),
+        "unknown": {name: count for name in values.columns if (count := values[name].null_count())},
+    }
+
+
+def _processor() -> float:
+    return sum(
+        one.ru_utime + one.ru_stime
+        for one in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
+
+
+def _peak() -> int:
+    """KiB of this process and of its largest child."""
+    return sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def _sentences(corpora: Path) -> dict[str, list[tuple[str, str]]]:
+    """Document and sentence, in order, by language."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for path in sorted(corpora.rglob("*")):
+        language = LANGUAGE.search(path.parent.name)
+        if language and path.suffix in (".md", ".html", ".txt", ".rst"):
+            text = re.sub(r"<[^>]*>", " ", path.read_text(encoding="utf-8"))
+            found.setdefault(language[1], []).extend(
+                (path.name, " ".join(text[start:end].split()))
+                for start, end in split_sentences(text, language[1])
+                if 40 < end - start < 300 and "|" not in text[start:end]
+            )
+    return found
+
+
+def _rows(corpora: Path, count: int) -> Iterator[dict[str, Any]]:
+    """Rows from a seed; the same ones come first whatever the count."""
+    draw = random.Random(0)
+    sentences = _sentences(corpora)
+    for number in range(count):
+        own = sentences[draw.choice(list(sentences))]
+        shown = [own[3 * at : 3 * at + 3] for at in draw.sample(range(len(own) // 3), 5)]
+        picked = draw.sample([one for of_context in shown for one in of_context], 2)
+        answer = [text if number % 3 else _changed(text, draw) for _, text in picked]
+        yield {
+            "id": str(number),
+            "query": f"What does {picked[0][0]} say of {picked[0][1][:60]}?",
+            "answer": f"{answer[0]} [1] {answer[1]} [source: {picked[1][0]}]",
+            "contexts": [
+                {
+                    "text": " ".join(text for _, text in of_context),
+                    "document": of_context[0][0],
+                    "date": f"20{draw.randint(10, 25)}-01-01",
+                    "authority": round(draw.random(), 2),
+                }
+                for of_context in shown
+            ],
+            "reference": picked[0][1],
+            "relevant_documents": [picked[0][0]],
+            "true_claims": [{"claim": text, "source": name} for name, text in picked],
+            "samples": [answer[0], answer[0].upper(), answer[1]],
+            "confidences": sorted(draw.random() for _ in range(3)),
+            "must_refuse": False,
+        }
+
+
+def _changed(text: str, draw: random.Random) -> str:
+    """The sentence with another number in the place of one, else cut in half."""
+    numbers = re.findall(r"\d+", text)
+    if numbers:
+        return text.replace(draw.choice(numbers), str(draw.randint(100, 999)))
+    return " ".join(text.split()[::2]) + "."
+
+
+if __name__ == "__main__":
+    main()

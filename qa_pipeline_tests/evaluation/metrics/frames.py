@@ -1,0 +1,87 @@
+"""Answered questions as frames, with signals as a test scripts them, or as they are found."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
+from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.evaluation.signals.registry import SIGNALS
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.fakes import HashEmbedder
+
+Row = dict[str, Any]
+_CONTEXT: Row = dict.fromkeys(("text", "document", "rank", "score", "date", "authority"))
+
+
+def context(text: str | None = "Text.", document: str | None = None, **given: Any) -> Row:
+    return {**_CONTEXT, "text": text, "document": document, **given}
+
+
+def contexts(*documents: str) -> list[Row]:
+    return [context(document=one) for one in documents]
+
+
+def statement(verdict: str = "supported", context: int | None = 0, position: int = 0, **given: Any) -> Row:
+    own: Row = {
+        "position": position,
+        "start": 10 * position,
+        "end": 10 * position + 9,
+        "text": f"Statement {position}.",
+        "verdict": verdict,
+        "decided_by": "alignment",
+        "reason": None,
+        "context": context,
+        "quote": None,
+        "relevance": 1.0,
+        "score": 1.0 if verdict == "supported" else 0.0,
+        "pair_score": 1.0 if verdict == "supported" else 0.0,
+        "scores": [],
+        "scored_by": "similarity",
+    }
+    return {**own, **given}
+
+
+def statements(*verdicts: str) -> list[Row]:
+    return [statement(verdict, position=place) for place, verdict in enumerate(verdicts)]
+
+
+def rows_of(*rows: Row) -> pl.DataFrame:
+    """`RAG_ROWS` with what is given, and whatever signals are among it."""
+    usual = {"dataset": "d", "group": "g", "query": "Who?", "language": "en"}
+    names = dict.fromkeys(name for row in rows for name in row)
+    signals = {name: SIGNALS[name].type for name in names if name in SIGNALS}
+    schema = pl.Schema({**RAG_ROWS, **signals})
+    filled = [{"id": str(place), **usual, **row} for place, row in enumerate(rows)]
+    frame = pl.DataFrame(filled, schema=schema)
+    return frame.with_columns(pl.lit(["test"], pl.List(pl.String())).alias(f"{name}_by") for name in signals)
+
+
+def value(metric: str, row: Row) -> float | None:
+    """A metric of one row whose signals are given."""
+    found: float | None = chosen_metrics([metric])[0].scores(rows_of(row))[0]
+    return found
+
+
+def means_at(
+    folder: Path, *, verifier: LanguageModel | None = None, judge: LanguageModel | None = None, **given: Any
+) -> Means:
+    resources = Resources(evaluation_settings(Settings(out=folder)), embedder=HashEmbedder())
+    return Means(resources, verifier, judge, **given)
+
+
+def signal(name: str, means: Means, *rows: Row) -> list[Any]:
+    """A signal of rows that have all it is made of."""
+    values, _ = SIGNALS[name].of(rows_of(*rows), means)
+    return list(values)
+
+
+def released(row: Mapping[str, Any]) -> Row:
+    """The fields of a row that are known."""
+    return {name: one for name, one in row.items() if one is not None}

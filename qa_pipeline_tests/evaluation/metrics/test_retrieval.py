@@ -1,0 +1,131 @@
+import math
+import random
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
+from qa_pipeline.evaluation.metrics.retrieval import micro_f1
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, contexts, rows_of, value
+
+
+def ranking(relevant_at: Sequence[int], length: int) -> Row:
+    """A ranking with relevant documents at these ranks, from 1."""
+    names = [f"d{rank}" for rank in range(1, length + 1)]
+    return {"contexts": contexts(*names), "relevant_documents": [f"d{rank}" for rank in relevant_at]}
+
+
+def test_first_hits_at_ranks_1_2_and_5_give_an_mrr_of_0567() -> None:
+    rows = rows_of(*(ranking([rank], 5) for rank in (1, 2, 5)))
+    values = METRICS["reciprocal_rank"].scores(rows)
+    assert values.to_list() == pytest.approx([1.0, 0.5, 0.2])
+    assert values.mean() == pytest.approx(0.567, abs=0.0005)
+
+
+def test_relevant_documents_at_ranks_1_5_6_and_8_give_an_ndcg_of_0804() -> None:
+    assert value("ndcg_at_10", ranking([1, 5, 6, 8], 10)) == pytest.approx(0.804, abs=0.0005)
+
+
+def precision(hits: list[int], relevant: int, k: int) -> float:
+    del relevant
+    return sum(hits[:k]) / k
+
+
+def recall(hits: list[int], relevant: int, k: int) -> float:
+    return sum(hits[:k]) / relevant
+
+
+def f1(hits: list[int], relevant: int, k: int) -> float:
+    p, r = precision(hits, relevant, k), recall(hits, relevant, k)
+    return 2 * p * r / (p + r) if p + r else 0.0
+
+
+def ndcg(hits: list[int], relevant: int, k: int) -> float:
+    gain = sum(hit / math.log2(rank + 2) for rank, hit in enumerate(hits[:k]))
+    return gain / sum(1 / math.log2(rank + 2) for rank in range(min(relevant, k)))
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 10])
+@pytest.mark.parametrize("reference", [precision, recall, f1, ndcg])
+def test_rankings_are_measured_as_their_definitions_say(
+    reference: Callable[[list[int], int, int], float], k: int
+) -> None:
+    draw = random.Random(k)
+    rows, expected = [], []
+    for _ in range(100):
+        ranked = draw.sample([f"doc/{n}.md" for n in range(30)], draw.randint(0, 15))
+        relevant = draw.sample([f"doc/{n}.md" for n in range(30)], draw.randint(1, 8))
+        rows.append({"contexts": contexts(*ranked), "relevant_documents": relevant})
+        expected.append(reference([one in relevant for one in ranked], len(relevant), k))
+    metric = chosen_metrics([f"{reference.__name__}_at_{k}"])[0]
+    assert metric.scores(rows_of(*rows)).to_list() == pytest.approx(expected, abs=1e-9)
+
+
+def test_reciprocal_rank_is_that_of_the_first_hit_in_100_rankings() -> None:
+    draw = random.Random(0)
+    hits = [[draw.random() < 0.2 for _ in range(draw.randint(1, 20))] for _ in range(100)]
+    rows = [ranking([at + 1 for at, hit in enumerate(one) if hit] or [99], len(one)) for one in hits]
+    expected = [1 / (one.index(True) + 1) if True in one else 0.0 for one in hits]
+    assert METRICS["reciprocal_rank"].scores(rows_of(*rows)).to_list() == pytest.approx(expected)
+
+
+def test_micro_f1_counts_every_document_alike_and_macro_f1_every_row() -> None:
+    rows = rows_of(ranking([1], 1), ranking([6, 7, 8, 9], 5))
+    assert micro_f1(rows, 5) == pytest.approx(2 * 1 / (5 + 5 + 1 + 4))
+    assert METRICS["f1_at_5"].scores(rows).mean() == pytest.approx((2 * 0.2 / 1.2) / 2)
+    assert micro_f1(rows_of({"contexts": None}), 5) is None
+
+
+def test_a_document_at_several_ranks_counts_at_its_first_one() -> None:
+    row = {"contexts": contexts("a", "a", "b"), "relevant_documents": ["b"]}
+    assert value("reciprocal_rank", row) == 0.5
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"contexts": contexts("a"), "relevant_documents": []},
+        {"contexts": contexts("a"), "relevant_documents": None},
+        {"contexts": [context(document=None)], "relevant_documents": ["a"]},
+    ],
+)
+def test_without_names_or_relevant_documents_a_ranking_is_unknown(row: Row) -> None:
+    assert value("recall_at_5", row) is None
+
+
+def test_nothing_retrieved_is_a_recall_of_0() -> None:
+    assert value("recall_at_5", {"contexts": [], "relevant_documents": ["a"]}) == 0.0
+
+
+def test_context_precision_is_the_share_of_relevant_sentences() -> None:
+    assert value("context_precision", {"relevant_sentences": [[True, False], [], [False, True]]}) == 0.5
+    assert value("context_precision", {"relevant_sentences": [[], []]}) is None
+    assert value("context_precision", {"relevant_sentences": [[True, None]]}) is None
+
+
+def test_ranked_context_precision_is_average_precision_over_the_contexts() -> None:
+    assert value("context_precision_ranked", {"relevant_sentences": [[True], [False], [True]]}) == (
+        pytest.approx((1 + 2 / 3) / 2)
+    )
+    assert value("context_precision_ranked", {"relevant_sentences": [[False], []]}) == 0.0
+    assert value("context_precision_ranked", {"relevant_sentences": [[True], [None]]}) is None
+
+
+def held(*flags: bool | None) -> Row:
+    return {"attributed": [{"supported": one, "context": 0, "decided_by": "alignment"} for one in flags]}
+
+
+def test_three_of_four_true_statements_in_the_contexts_are_a_context_recall_of_075() -> None:
+    assert value("context_recall", held(True, True, False, True)) == 0.75
+    assert value("context_recall", held(True, None)) is None
+
+
+def test_context_diversity_is_the_entropy_of_documents_in_bits() -> None:
+    assert value("context_diversity", {"contexts": contexts("a", "b", "c", "d")}) == pytest.approx(2.0)
+    assert value("context_diversity", {"contexts": contexts("a", "a")}) == 0.0
+    shares = np.array([2, 1]) / 3
+    assert value("context_diversity", {"contexts": contexts("a", "b", "a")}) == (
+        pytest.approx(float(-(shares * np.log2(shares)).sum()))
+    )
+    assert value("context_diversity", {"contexts": []}) is None
