@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.evaluate_abilities import abilities
 from qa_pipeline.cli.evaluate_generation import generation
 
 if TYPE_CHECKING:
@@ -202,3 +203,4 @@ evaluation = typer.Typer(
 evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)
+evaluation.add_typer(abilities)
