@@ -257,9 +257,10 @@ def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
 
 
 def _in_words(one: _Asked) -> bool:
-    """Whether an answer has what a claim adds to its question: figures all, and what tells it from another.
+    """Whether an answer has what a claim adds to its question, figures all of it.
 
-    The sentence of the answer that has most of its words must be negated as the claim is.
+    The sentence of the answer that has most of its words must have those that tell it from the other
+    statement, and be negated as the claim is.
     """
     language = one.language
     claim, question = content_stems(one.claim, language), content_stems(one.question, language)
@@ -268,11 +269,12 @@ def _in_words(one: _Asked) -> bool:
         return False
     if not numerals(one.claim) - numerals(one.question) <= numerals(one.answer):
         return False
+    nearest = _nearest(one, claim)
     if one.other:
         mine, others = (Counter(folded_words(text, language)) for text in (one.claim, one.other))
-        if not set(mine - others) <= set(folded_words(one.answer, language)):
+        if not set(mine - others) <= set(folded_words(nearest, language)):
             return False
-    return _negated(_nearest(one, claim), language) == _negated(one.claim, language)
+    return _negated(nearest, language) == _negated(one.claim, language)
 
 
 def _nearest(one: _Asked, claim: Sequence[str]) -> str:

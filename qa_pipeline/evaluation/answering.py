@@ -4,6 +4,7 @@ Whatever answers may fail at a row: it then stays without an answer, with a reas
 """
 
 import importlib
+import json
 import queue
 import re
 import threading
@@ -144,6 +145,10 @@ def _usable(one: Made | Unanswered) -> Made | Unanswered:
         return Unanswered("empty", "the answer is empty")
     if len(one.answer) > _LONGEST:
         return Unanswered("too_long", f"{len(one.answer)} characters, at most {_LONGEST} are an answer")
+    try:
+        json.dumps([one.answer, one.contexts, one.citations], ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Unanswered("unusable", "it holds half a character (a lone surrogate)")
     return one
 
 
