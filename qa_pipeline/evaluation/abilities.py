@@ -37,6 +37,9 @@ VALUES, OTHERS = ("date", "number", "unit"), ("name", "negation")
 """What is changed in a planted statement: a value where one suits, else a name or negation, drawn."""
 _MOST_HELD = 0.6
 """Share of what a claim adds to its question that noise may not hold."""
+_MOST_ASKED = 0.8
+"""Share of a question's words that no sentence of noise has, as that of a sentence that answers it in all
+likelihood (`verification.refusals`)."""
 _LEAST_TOLD = 0.8
 """Share of a denied sentence's words that the answer has, so that the denial concerns it."""
 
@@ -203,7 +206,7 @@ def _row(
     ]
     answerable = ability != REJECTION
     truth = {
-        "answer": " ".join(one.answer for one in pairs),
+        "answer": "\n".join(one.answer for one in pairs),
         "relevant_documents": list(dict.fromkeys(name for one in pairs for name in one.documents)),
         "claims": [
             {"claim": one.claim, "source": one.passage.document} for pair in pairs for one in pair.proofs
@@ -234,30 +237,35 @@ def _plain(text: str) -> str:
 
 
 def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Text]:
-    """Passages near to the questions that hold the proof of none, and nothing planted, the nearest first.
-
-    A passage under the same heading as a proof is none: it may answer the question in other words.
-    """
-    proved = {one.place for pair in pairs for one in pair.passages}
-    near = [source.near(pair.question, pair.language) for pair in pairs]
+    """Passages near to questions and answers that answer none, and say nothing planted, the nearest first."""
+    near = [source.near(f"{pair.question} {pair.answer}", pair.language) for pair in pairs]
     turns = dict.fromkeys(text for several in zip(*near, strict=False) for text in several)
     ordered = [*turns, *(text for texts in near for text in texts if text not in turns)]
     distinct = {_plain(text.text): text for text in reversed(list(dict.fromkeys(ordered)))}
     return [
         text
         for plain, text in reversed(distinct.items())
-        if text.place not in proved
-        and not (false and _plain(false) in plain)
-        and not any(_holds(text, plain, one, pair) for pair in pairs for one in pair.proofs)
+        if not (false and _plain(false) in plain)
+        and not any(_may_answer(text, plain, pair) for pair in pairs)
     ]
 
 
-def _holds(text: Text, plain: str, proof: Proof, pair: Proved) -> bool:
+def _may_answer(text: Text, plain: str, pair: Proved) -> bool:
+    """Whether a passage holds a proof, may say the same in other words, or is under the heading of one."""
+    if any(text.is_under(one) for one in pair.passages):
+        return True
+    question = _stems(pair.question, pair.language)
+    sentences = (text.text[start:end] for start, end in split_sentences(text.text, text.language))
+    if any((recall(question, _stems(one, text.language)) or 0.0) >= _MOST_ASKED for one in sentences):
+        return True
+    return any(_holds(text, plain, one, question) for one in pair.proofs)
+
+
+def _holds(text: Text, plain: str, proof: Proof, question: frozenset[str]) -> bool:
     if _plain(proof.quote) in plain or _plain(proof.claim) in plain:
         return True
-    told = _stems(proof.claim, pair.language)
-    added = told - _stems(pair.question, pair.language) or told
-    share = recall(added, _stems(text.text, text.language))
+    told = _stems(proof.claim, text.language)
+    share = recall(told - question or told, _stems(text.text, text.language))
     return share is None or share >= _MOST_HELD
 
 
@@ -331,8 +339,13 @@ def _denials(material: Material, pair: Proved, kind: str) -> Iterator[tuple[str,
                 words = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
                 gone = Counter(next(words)) - Counter(next(words))
                 of_answer = gone.keys() <= answer - question and bool(gone)
-                if told >= _LEAST_TOLD if kind == "negation" else of_answer:
+                if told >= _LEAST_TOLD if kind == "negation" else of_answer and not _numbers(gone, sentence):
                     yield sentence.text, made.claim
+
+
+def _numbers(words: Iterable[str], sentence: Sentence) -> bool:
+    """Whether a number follows a word, as in Table 1: it then says what is counted and names nothing."""
+    return any(re.search(rf"\b{re.escape(word)} \d", sentence.text.casefold()) for word in words)
 
 
 def _sentences(pair: Proved) -> Iterator[Sentence]:

@@ -38,10 +38,10 @@ class Text:
     before: str = ""
     behind: str = ""
 
-    @property
-    def place(self) -> tuple[str, str]:
-        """Document and nearest heading; a passage without headings is a place of its own."""
-        return self.document, self.headings[-1] if self.headings else self.name
+    def is_under(self, other: "Text") -> bool:
+        """Whether it stands under the nearest heading of another of its document, as that one itself does."""
+        same = self.document == other.document
+        return self == other or (same and bool(other.headings) and other.headings[-1] in self.headings)
 
     def shown(self, rank: int) -> str:
         """As an application shows it: number, title and headings on the first line, where they are known."""

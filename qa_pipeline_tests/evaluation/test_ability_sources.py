@@ -76,7 +76,14 @@ def test_a_passage_is_shown_as_training_examples_show_it_and_bare_without_a_titl
     text = Text("n", "a.md", "Guide", ("Guide", "Tank"), "It is big.", "en")
     assert text.shown(3) == "[3] Guide › Tank\nIt is big."
     assert Text("n", "a.md", "", (), "It is big.", "en").shown(3) == "It is big."
-    assert text.place == ("a.md", "Tank")
+
+
+def test_a_passage_is_under_the_heading_of_another_of_its_document_and_of_no_other() -> None:
+    text = Text("n", "a.md", "Guide", ("Guide", "Tank"), "It is big.", "en")
+    below = Text("m", "a.md", "Guide", ("Guide", "Tank", "Lid"), "It is heavy.", "en")
+    elsewhere = Text("o", "b.md", "Guide", ("Guide", "Tank"), "It is small.", "en")
+    assert [one.is_under(text) for one in (text, below, elsewhere)] == [True, True, False]
+    assert not text.is_under(below)
 
 
 def test_near_passages_are_those_that_share_words_in_the_language() -> None:
