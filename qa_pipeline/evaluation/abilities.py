@@ -40,6 +40,8 @@ _MOST_HELD = 0.6
 _MOST_ASKED = 0.8
 """Share of a question's words that no sentence of noise has, as that of a sentence that answers it in all
 likelihood (`verification.refusals`)."""
+_REACH = 12
+"""Sentences before and behind a proof to which cuts of its passage reach."""
 _LEAST_TOLD = 0.8
 """Share of a denied sentence's words that the answer has, so that the denial concerns it."""
 
@@ -285,12 +287,9 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
     first = min(places)
     last = max(place + len(one.quote) for place, one in zip(places, pair.proofs, strict=True))
     spans = split_sentences(text, whole.language)
-    runs = {
-        text[start:end]
-        for start, _ in spans
-        for _, end in spans
-        if 0 <= start <= first and end >= last and text[start:end] != text.strip()
-    }
+    starts = [start for start, _ in spans if start <= first][-_REACH:]
+    ends = [end for _, end in spans if end >= last][:_REACH]
+    runs = {text[start:end] for start in starts for end in ends} - {text.strip()}
     drawn = sorted(runs, key=lambda run: draw(seed, "cut", pair.pair_id, run))
     before, behind = whole.before.strip(), whole.behind.strip()
     wide = {
@@ -338,13 +337,13 @@ def _denials(material: Material, pair: Proved, kind: str) -> Iterator[tuple[str,
             for made in generator.make(sentence, material):
                 words = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
                 gone = Counter(next(words)) - Counter(next(words))
-                of_answer = gone.keys() <= answer - question and bool(gone)
-                if told >= _LEAST_TOLD if kind == "negation" else of_answer and not _numbers(gone, sentence):
+                of_answer = bool(gone) and gone.keys() <= answer - question and not _counted(gone, sentence)
+                if told >= _LEAST_TOLD if kind == "negation" else of_answer:
                     yield sentence.text, made.claim
 
 
-def _numbers(words: Iterable[str], sentence: Sentence) -> bool:
-    """Whether a number follows a word, as in Table 1: it then says what is counted and names nothing."""
+def _counted(words: Iterable[str], sentence: Sentence) -> bool:
+    """Whether a number follows a word, as in Table 1: it says what is counted then, and names nothing."""
     return any(re.search(rf"\b{re.escape(word)} \d", sentence.text.casefold()) for word in words)
 
 
