@@ -283,9 +283,8 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
     """
     whole = pair.passages[0]
     text = whole.text
-    places = [text.find(one.quote) for one in pair.proofs]
-    first = min(places)
-    last = max(place + len(one.quote) for place, one in zip(places, pair.proofs, strict=True))
+    first = min(text.find(one.quote) for one in pair.proofs)
+    last = max(text.rfind(one.quote) + len(one.quote) for one in pair.proofs)  # whichever of them is meant
     spans = split_sentences(text, whole.language)
     starts = [start for start, _ in spans if start <= first][-_REACH:]
     ends = [end for _, end in spans if end >= last][:_REACH]

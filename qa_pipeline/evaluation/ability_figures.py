@@ -1,14 +1,15 @@
 """What a model under test is able to: its answers to the rows of a suite, judged and counted.
 
 An answer states a claim where it holds the claim's own words; else where the verifier, reading the answer
-as the passage, proves the claim from it; else where what the claim adds to the question is in the answer,
-figures and changed words all of it. What the verifier finds denied is not stated. All of that is rules, but
-for a verifying model, where one is given, that decides what they leave open.
+as the passage, proves the claim from it; else where what the claim adds to the question is in a sentence of
+it or two, figures and changed words all of it. What the verifier finds denied is not stated. All of that is
+rules, but for a verifying model, where one is given, that decides what they leave open.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -257,31 +258,31 @@ def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
 
 
 def _in_words(one: _Asked) -> bool:
-    """Whether an answer has what a claim adds to its question, figures all of it.
+    """Whether a sentence of the answer, or two in a row, have what a claim adds to its question.
 
-    The sentence of the answer that has most of its words must have those that tell it from the other
-    statement, and be negated as the claim is.
+    They have to have its figures all, and the words that tell it from the other statement. The sentence that
+    has most of its words must be negated as the claim is.
     """
     language = one.language
-    claim, question = content_stems(one.claim, language), content_stems(one.question, language)
-    added = set(claim) - set(question) or set(claim)
-    if (recall(added, content_stems(one.answer, language)) or 0.0) < ENOUGH_WORDS:
+    claim, question = set(content_stems(one.claim, language)), set(content_stems(one.question, language))
+    spans = split_sentences(one.answer, language) or [(0, len(one.answer))]
+    singles = [one.answer[start:end] for start, end in spans]
+    pairs = [one.answer[first:last] for (first, _), (_, last) in pairwise(spans)]
+    nearest = _nearest(claim, [*singles, *pairs], language)
+    if (recall(claim - question or claim, content_stems(nearest, language)) or 0.0) < ENOUGH_WORDS:
         return False
-    if not numerals(one.claim) - numerals(one.question) <= numerals(one.answer):
+    if not numerals(one.claim) - numerals(one.question) <= numerals(nearest):
         return False
-    nearest = _nearest(one, claim)
     if one.other:
         mine, others = (Counter(folded_words(text, language)) for text in (one.claim, one.other))
         if not set(mine - others) <= set(folded_words(nearest, language)):
             return False
-    return _negated(nearest, language) == _negated(one.claim, language)
+    return _negated(_nearest(claim, singles, language), language) == _negated(one.claim, language)
 
 
-def _nearest(one: _Asked, claim: Sequence[str]) -> str:
-    """The sentence of the answer that has most of the claim's words, the first of equals."""
-    spans = split_sentences(one.answer, one.language) or [(0, len(one.answer))]
-    sentences = [one.answer[start:end] for start, end in spans]
-    return max(sentences, key=lambda text: recall(claim, content_stems(text, one.language)) or 0.0)
+def _nearest(claim: Set[str], texts: Sequence[str], language: str) -> str:
+    """The text that has most of the claim's words, the first of equals."""
+    return max(texts, key=lambda text: recall(claim, content_stems(text, language)) or 0.0)
 
 
 def _negated(text: str, language: str) -> bool:
@@ -322,9 +323,10 @@ def _mean(rows: pl.DataFrame, figure: str, column: str, resamples: int) -> Row:
     groups = counted["group"].to_list()
     number = len(set(groups))
     base = {"rows": len(values), "groups": number, "errors": rows.height - answered.height}
-    if not len(values) or (len(set(values)) == 1 and values[0] in (0.0, 1.0)):
-        right = number if len(values) and values[0] else 0
-        exact = interval(right, number)
+    if not len(values):
+        return {**base, "value": None, "low": None, "high": None}
+    if len(set(values)) == 1 and values[0] in (0.0, 1.0):
+        exact = interval(number if values[0] else 0, number)
         return {**base, "value": exact.value, "low": exact.low, "high": exact.high}
 
     def measured(weights: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
