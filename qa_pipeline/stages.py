@@ -220,8 +220,8 @@ def _pairs(run: StageRun) -> pl.DataFrame:
             resources.generator,
             settings.generation,
             settings.llm,
-            select=_select(run),
-            guard=_guard(run),
+            select=passage_selection(resources),
+            guard=relevance_guard(resources),
             previous=run.previous,
             notify=run.notify,
         )
@@ -229,25 +229,25 @@ def _pairs(run: StageRun) -> pl.DataFrame:
     return _with_edits(run, pl.concat(pairs))
 
 
-def _guard(run: StageRun) -> Guard:
+def relevance_guard(resources: Resources) -> Guard:
     """The relevance guard of the settings; it asks the verifying model, where it asks one."""
-    settings, model = run.resources.settings, run.resources.reviewer("verifier")
+    settings, model = resources.settings, resources.reviewer("verifier")
 
     def guard(rows: Sequence[dict[str, Any]], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
-        mode, embedder = settings.generation.guard, run.resources.embedder
+        mode, embedder = settings.generation.guard, resources.embedder
         return guard_questions(rows, passages, mode, embedder, model, settings.llm)
 
     return guard
 
 
-def _select(run: StageRun) -> Select:
+def passage_selection(resources: Resources) -> Select:
     """Which retrieved passages an answer may be drafted from; all of them, unless they are validated."""
-    generation = run.resources.settings.generation
+    generation = resources.settings.generation
     if not generation.enable_reference_validation:
         return keep_all
 
     def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
-        found = decide_references(run.resources, rows, passages)
+        found = decide_references(resources, rows, passages)
         return [
             Selection(
                 accepted_places(decisions, generation),

@@ -9,6 +9,7 @@ import typer
 
 from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.evaluate_abilities import abilities
 from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_generation import generation
 from qa_pipeline.cli.evaluate_people import annotators, next_to_rate
@@ -273,6 +274,7 @@ evaluation = typer.Typer(
 evaluation.command()(run)
 evaluation.command()(compare)
 evaluation.command()(gate)
+evaluation.add_typer(abilities)
 evaluation.command("sample-size")(sample_size)
 evaluation.command()(choose)
 evaluation.command()(record)

@@ -32,6 +32,7 @@ from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     TWIN_SIMILARITIES,
     CanarySettings,
+    EvaluationSettings,
     JudgingSettings,
     QualitySettings,
     ReleaseSettings,
@@ -88,6 +89,7 @@ class Settings(BaseSettings):
     llm: LLMSettings = LLMSettings()
     training: TrainingSettings = TrainingSettings()
     quality: QualitySettings = QualitySettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
 
     @model_validator(mode="before")

@@ -284,6 +284,20 @@ class QualitySettings(Group):
     )
 
 
+class EvaluationSettings(Group):
+    """Answers that an evaluation asks for itself."""
+
+    answer_function: str | None = Field(
+        None,
+        pattern=r"^[\w.]+:\w+$",
+        description="What answers where --answer function is given: module:function on the Python path, "
+        "whose code runs. It is called with the question and the row's contexts (null where it has none), in "
+        "many threads, and returns a text, or a mapping with answer, contexts and citations.",
+    )
+    answer_seconds: float = Field(120.0, gt=0, description="Of one call of that function; then it is left.")
+    answer_workers: int = Field(5, gt=0, description="Most calls of it at a time.")
+
+
 class ReleaseSettings(Group):
     """What is published for training."""
 

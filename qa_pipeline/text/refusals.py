@@ -1,4 +1,4 @@
-"""How a refusal to answer reads: the text this project writes, and what other writers say instead."""
+"""How a refusal to answer reads, and how an answer that disputes its sources does."""
 
 import functools
 import re
@@ -19,6 +19,11 @@ def is_refusal(answer: str, language: str) -> bool:
     if any(text == _plain(refusal(known)) for known in LANGUAGES):
         return True
     return len(text) <= _LONGEST and _pattern(language).search(text) is not None
+
+
+def disputes(answer: str, language: str) -> bool:
+    """Whether an answer says that a source errs, or that sources deny each other."""
+    return re.search(lexicon(language).disputes, _plain(answer)) is not None
 
 
 def _plain(text: str) -> str:

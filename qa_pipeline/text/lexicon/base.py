@@ -164,7 +164,8 @@ class Lexicon:
     before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
     `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a refusal, with
-    `refusal_sources` for what holds no answer, `apologies` open the reply of a model that will not answer,
+    `refusal_sources` for what holds no answer, `disputes` says that a source errs or denies another,
+    `apologies` open the reply of a model that will not answer,
     `injections` speak to whoever checks, `backreferences` point at a text that its reader has at hand, `boilerplate` is what models
     write around an answer.
     """
@@ -248,6 +249,7 @@ class Lexicon:
     reply_headings: tuple[str, ...]
     refusal_sources: str
     refusal: str
+    disputes: str
     apologies: tuple[str, ...]
     injections: tuple[str, ...]
     backreferences: tuple[str, ...]

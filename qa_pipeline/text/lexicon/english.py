@@ -364,6 +364,9 @@ ENGLISH = Lexicon(
         r"(?:answer|find|determine)\b"
         r"|\bi (?:do not|don't) (?:know|have (?:enough|sufficient|any|that|this) information)\b"
         r"|\bno (?:relevant )?information (?:is |was )?(?:available|found|given|provided|about|on)\b"),
+    disputes=(r"\bcontradict(?:s|ed|ory|ions?|ing)?\b|\bconflict(?:s|ing)?\b|\bdisagree(?:s|ing|ment)?\b"
+        r"|\b(?:inconsistent|incorrect|inaccurate|erroneous|mistaken|untrue)(?:ly)?\b|\bfactual error"
+        r"|\b(?:is|are|be|seems|appears) (?:false|wrong|in error)\b"),
     apologies=(
         r"i['’]?m (?:sorry|not able|unable)", r"i am (?:sorry|not able|unable)", r"sorry\b", r"i can(?:no|['’])t",
         r"as an ai\b",),

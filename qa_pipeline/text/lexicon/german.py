@@ -353,6 +353,10 @@ GERMAN = Lexicon(
         r"(?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)"
         r"|\b(?:(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden)|(?:finde|kann|weiß) ich)"
         r" (?:\w+ ){0,3}(?:nicht|keine)\b"),
+    disputes=(
+        r"\bwiderspr\w*|\b(?:fehlerhaft|unrichtig|inkorrekt|unzutreffend|unstimmig|unvereinbar)\w*"
+        r"|\bim gegensatz\b|\bstimmt nicht\b|\bstimmen nicht überein\b|\b(?:ist|sind|sei) falsch\b"
+    ),
     apologies=(
         "(?:es )?tut mir leid", "leider kann ich", "ich kann (?:das |dies |ihnen )?(?:leider )?nicht",),
     injections=(

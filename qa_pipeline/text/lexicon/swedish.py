@@ -327,6 +327,8 @@ SWEDISH = Lexicon(
         r"|\b{sources} (?:\w+ ){0,2}(?:inte|ej|saknar)\b"
         r"|\b(?:finns )?ingen (?:relevant )?information (?:finns )?(?:tillgänglig|om|i)\b"
         r"|\b(?:jag|vi) (?:kan inte|kan ej|vet inte|hittar inte|har inte tillräcklig)\b"),
+    disputes=(r"\bmotsäg\w*|\bmotstrid\w*|\bstrider mot\b|\b(?:felaktig|oriktig|oförenlig|inkonsekvent)\w*"
+        r"|\bstämmer (?:inte|ej)\b|\b(?:är|var|verkar|vara) (?:fel|falskt?|osant?)\b"),
     apologies=("tyvärr", "förlåt", "jag kan (?:inte|tyvärr)"),
     injections=(
         near(r"strunta i|ignorera|bortse från|glöm|åsidosätt|hoppa över|förbigå",

@@ -1,0 +1,355 @@
+"""The four abilities of Chen et al. 2023 (RGB, arXiv:2309.01431) as a suite made from proved pairs.
+
+Each row is a question with the contexts that a model may use. Whether a context holds the proof is looked
+up in its words: the proof's quote is in it, or neither the quote nor most of what the claim adds to the
+question. All of it is drawn by hashes: the same pairs and seed give the same rows.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source, Text
+from qa_pipeline.records import HOP_SCOPES
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import content_stems, folded_words, recall
+from qa_pipeline.verification.canaries.known import GENERATORS
+from qa_pipeline.verification.canaries.material import Material, Sentence, draw, is_prose
+
+Row = dict[str, Any]
+NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = ABILITIES = (
+    "noise_robustness",
+    "negative_rejection",
+    "information_integration",
+    "counterfactual_robustness",
+)
+RATIOS = (0.0, 0.2, 0.4, 0.6, 0.8)
+"""Shares of contexts that are noise."""
+CONTEXTS = 5
+"""Contexts of a row, of which every ratio is a whole number."""
+VALUES, OTHERS = ("date", "number", "unit"), ("name", "negation")
+"""What is changed in a planted statement: a value where one suits, else a name or negation, drawn."""
+_MOST_HELD = 0.6
+"""Share of what a claim adds to its question that noise may not hold."""
+_MOST_ASKED = 0.8
+"""Share of a question's words that no sentence of noise has, as that of a sentence that answers it in all
+likelihood (`verification.refusals`)."""
+_REACH = 12
+"""Sentences before and behind a proof to which cuts of its passage reach."""
+_LEAST_TOLD = 0.8
+"""Share of a denied sentence's words that the answer has, so that the denial concerns it."""
+
+
+@dataclass
+class Suite:
+    """The rows, and by ability and reason how many pairs gave none."""
+
+    rows: list[Row] = field(default_factory=list)
+    missed: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def counts(self) -> list[Row]:
+        """Rows by ability and difficulty, and pairs that gave none by ability and reason."""
+        built = Counter((row["category"], row["difficulty"]) for row in self.rows)
+        return [
+            {"ability": ability, "what": what, "rows": rows, "not_built": 0}
+            for (ability, what), rows in sorted(built.items())
+        ] + [
+            {"ability": ability, "what": reason, "rows": 0, "not_built": pairs}
+            for (ability, reason), pairs in sorted(self.missed.items())
+        ]
+
+    def lines(self) -> bytes:
+        """The rows as JSON lines."""
+        return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in self.rows)
+
+
+Build = Callable[[Source, Proved], list[Row] | str]
+"""The rows of a pair for one ability, or why there are none."""
+
+
+def build_suite(sources: Iterable[Source], most: int) -> Suite:
+    """The rows of every ability from at most `most` pairs of each source.
+
+    Documents take turns, and a question is asked once in an ability.
+    """
+    suite = Suite()
+    builders: dict[str, Build] = {
+        NOISE: _noise_rows,
+        REJECTION: _rejection_rows,
+        INTEGRATION: _integration_rows,
+        COUNTERFACTUAL: _counterfactual_rows,
+    }
+    for source in sources:
+        for ability, build in builders.items():
+            left = most
+            for pair in _in_turn(source, ability):
+                if not left:
+                    break
+                found = build(source, pair)
+                if isinstance(found, str):
+                    suite.missed[ability, found] += 1
+                else:
+                    suite.rows += found
+                    left -= 1
+    return suite
+
+
+def _in_turn(source: Source, ability: str) -> list[Proved]:
+    """Pairs of different questions in an order that looks random, one of each document before any two."""
+    drawn = sorted(source.pairs, key=lambda one: (draw(source.seed, ability, one.pair_id), one.pair_id))
+    turns: Counter[tuple[str, ...]] = Counter()
+    asked: set[str] = set()
+    placed = []
+    for place, pair in enumerate(drawn):
+        if pair.question not in asked:
+            asked.add(pair.question)
+            placed.append((turns[pair.documents[:1]], place, pair))
+            turns[pair.documents[:1]] += 1
+    return [pair for *_, pair in sorted(placed, key=lambda one: one[:2])]
+
+
+def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
+    """The same question at every ratio: the passage of the proof and cuts of it, and noise."""
+    if len(pair.passages) != 1:
+        return "no_single_passage"
+    held = _cuts(pair, source.seed)
+    if len(held) < CONTEXTS:
+        return "too_few_relevant_cuts"
+    noise = _noise(source, [pair])
+    if len(noise) < round(RATIOS[-1] * CONTEXTS):
+        return "too_little_noise"
+    rows = []
+    for ratio in RATIOS:
+        noisy = round(ratio * CONTEXTS)
+        contexts = [*held[: CONTEXTS - noisy], *noise[:noisy]]
+        rows.append(_row(source, NOISE, str(ratio), [pair], _shuffled(contexts, source, pair)))
+    return rows
+
+
+def _rejection_rows(source: Source, pair: Proved) -> list[Row] | str:
+    """Noise alone: what could be answered is not, and what a refusal answered still is."""
+    noise = _noise(source, [pair])
+    if len(noise) < CONTEXTS:
+        return "too_little_noise"
+    difficulty = "converted" if pair.proofs else "unanswerable"
+    return [_row(source, REJECTION, difficulty, [pair], noise[:CONTEXTS])]
+
+
+def _integration_rows(source: Source, pair: Proved) -> list[Row] | str:
+    """A question of two hops as it is; any other joined with one about another document."""
+    if not pair.proofs:
+        return "refusal"
+    if pair.kind in HOP_SCOPES and len(pair.passages) > 1:
+        return _together(source, [pair], pair.kind)
+    if len(pair.passages) != 1:
+        return "no_single_passage"
+    others = [one for one in source.pairs if len(one.passages) == 1 and _apart(one, pair)]
+    if not others:
+        return "no_pair_of_another_document"
+    by_id = {one.pair_id: one for one in others}
+    return _together(source, [pair, by_id[source.material.pick(sorted(by_id), pair.pair_id)]], "joined")
+
+
+def _apart(one: Proved, other: Proved) -> bool:
+    return (
+        one.language == other.language
+        and one.documents != other.documents
+        and one.question != other.question
+        and one.kind not in HOP_SCOPES
+    )
+
+
+def _together(source: Source, pairs: Sequence[Proved], difficulty: str) -> list[Row] | str:
+    held = [text for pair in pairs for text in pair.passages]
+    noise = _noise(source, pairs)
+    if len(held) + len(noise) < CONTEXTS:
+        return "too_little_noise"
+    contexts = _shuffled([*held, *noise[: max(0, CONTEXTS - len(held))]], source, pairs[0])
+    return [_row(source, INTEGRATION, difficulty, pairs, contexts)]
+
+
+def _counterfactual_rows(source: Source, pair: Proved) -> list[Row] | str:
+    """A document that denies the proof ranks first: without the true passage, and with it beside."""
+    if len(pair.passages) != 1:
+        return "no_single_passage"
+    planted = _planted(source, pair)
+    if planted is None:
+        return "nothing_to_change"
+    false, statements = planted
+    noise = _noise(source, [pair], statements["false"])
+    if len(noise) < CONTEXTS - 1:
+        return "too_little_noise"
+    beside = [false, pair.passages[0], *noise[: CONTEXTS - 2]]
+    return [
+        _row(source, COUNTERFACTUAL, "alone", [pair], [false, *noise[: CONTEXTS - 1]], statements),
+        _row(source, COUNTERFACTUAL, "beside", [pair], beside, statements),
+    ]
+
+
+def _row(
+    source: Source,
+    ability: str,
+    difficulty: str,
+    pairs: Sequence[Proved],
+    contexts: Sequence[Text],
+    planted: Row | None = None,
+) -> Row:
+    """A row as `eval run` reads it. Its group is the document that the first pair is about."""
+    query = " ".join(one.question for one in pairs)
+    shown = [
+        {"text": one.shown(rank), "document": one.document, "rank": rank}
+        for rank, one in enumerate(contexts, start=1)
+    ]
+    answerable = ability != REJECTION
+    truth = {
+        "answer": "\n".join(one.answer for one in pairs),
+        "relevant_documents": list(dict.fromkeys(name for one in pairs for name in one.documents)),
+        "claims": [
+            {"claim": one.claim, "source": one.passage.document} for pair in pairs for one in pair.proofs
+        ],
+    }
+    parts = [ability, difficulty, query, *(str(one[name]) for one in shown for name in ("document", "text"))]
+    row = {
+        "id": hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32],
+        "query": query,
+        "contexts": shown,
+        "ground_truth": {**truth, "must_refuse": False} if answerable else {"must_refuse": True},
+        "category": ability,
+        "difficulty": difficulty,
+        "language": pairs[0].language,
+        "dataset": source.name,
+        "group": f"{source.name}/{(pairs[0].documents or (pairs[0].pair_id,))[0]}",
+        "pairs": [one.pair_id for one in pairs],
+    }
+    return row if planted is None else {**row, "planted": planted}
+
+
+def _shuffled(contexts: Sequence[Text], source: Source, pair: Proved) -> list[Text]:
+    return sorted(contexts, key=lambda one: draw(source.seed, "order", pair.pair_id, one.name))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Text]:
+    """Passages near to questions and answers that answer none, and say nothing planted, the nearest first."""
+    near = [source.near(f"{pair.question} {pair.answer}", pair.language) for pair in pairs]
+    turns = dict.fromkeys(text for several in zip(*near, strict=False) for text in several)
+    ordered = [*turns, *(text for texts in near for text in texts if text not in turns)]
+    distinct = {_plain(text.text): text for text in reversed(list(dict.fromkeys(ordered)))}
+    return [
+        text
+        for plain, text in reversed(distinct.items())
+        if not (false and _plain(false) in plain)
+        and not any(_may_answer(text, plain, pair) for pair in pairs)
+    ]
+
+
+def _may_answer(text: Text, plain: str, pair: Proved) -> bool:
+    """Whether a passage holds a proof, may say the same in other words, or is under the heading of one."""
+    if any(text.is_under(one) for one in pair.passages):
+        return True
+    question = _stems(pair.question, pair.language)
+    sentences = (text.text[start:end] for start, end in split_sentences(text.text, text.language))
+    if any((recall(question, _stems(one, text.language)) or 0.0) >= _MOST_ASKED for one in sentences):
+        return True
+    return any(_holds(text, plain, one, question) for one in pair.proofs)
+
+
+def _holds(text: Text, plain: str, proof: Proof, question: frozenset[str]) -> bool:
+    if _plain(proof.quote) in plain or _plain(proof.claim) in plain:
+        return True
+    told = _stems(proof.claim, text.language)
+    share = recall(told - question or told, _stems(text.text, text.language))
+    return share is None or share >= _MOST_HELD
+
+
+@lru_cache(maxsize=20_000)
+def _stems(text: str, language: str) -> frozenset[str]:
+    return frozenset(content_stems(text, language))
+
+
+def _cuts(pair: Proved, seed: int) -> list[Text]:
+    """The passage of the proof, runs of its sentences with every quote, drawn, and it with its neighbours.
+
+    What reaches out of it has no heading but the title: it is of several sections.
+    """
+    whole = pair.passages[0]
+    text = whole.text
+    first = min(text.find(one.quote) for one in pair.proofs)
+    last = max(text.rfind(one.quote) + len(one.quote) for one in pair.proofs)  # whichever of them is meant
+    spans = split_sentences(text, whole.language)
+    starts = [start for start, _ in spans if start <= first][-_REACH:]
+    ends = [end for _, end in spans if end >= last][:_REACH]
+    runs = {text[start:end] for start in starts for end in ends} - {text.strip()}
+    drawn = sorted(runs, key=lambda run: draw(seed, "cut", pair.pair_id, run))
+    before, behind = whole.before.strip(), whole.behind.strip()
+    wide = {
+        "\n\n".join(part for part in parts if part): None
+        for parts in ((before, text), (text, behind), (before, text, behind))
+    }
+    cuts = [replace(whole, name=f"{whole.name}-{place}", text=run) for place, run in enumerate(drawn)]
+    cuts += [
+        replace(whole, name=f"{whole.name}-wide{place}", text=run, headings=())
+        for place, run in enumerate(wide)
+        if run != text
+    ]
+    return [whole, *cuts] if first >= 0 else []
+
+
+def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
+    """The passage with one statement of the proof denied, and that statement as it was and as it is."""
+    passage = pair.passages[0]
+    others = sorted(OTHERS, key=lambda kind: draw(source.seed, "kind", pair.pair_id, kind))
+    for kind in (*VALUES, *others):
+        for true, claim in _denials(source.material, pair, kind):
+            found = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
+            if found is None:
+                continue
+            text = f"{passage.text[: found.start()]}{claim}{passage.text[found.end() :]}"
+            gone = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
+            left = set(folded_words(text, pair.language))
+            if _plain(true) not in _plain(text) and (kind == "negation" or not left & gone.keys()):
+                name = hashlib.sha256(f"{passage.name}\x1f{claim}".encode()).hexdigest()[:32]
+                document = f"{name[:8]}{Path(passage.document).suffix}"
+                planted = replace(passage, name=name, document=document, text=text)
+                return planted, {"true": true, "false": claim, "kind": kind, "document": document}
+    return None
+
+
+def _denials(material: Material, pair: Proved, kind: str) -> Iterator[tuple[str, str]]:
+    """A sentence of the proof and a denial of it that changes what the answer says and no one asked for."""
+    answer = set(folded_words(pair.answer, pair.language))
+    question = set(folded_words(pair.question, pair.language))
+    for sentence in _sentences(pair):
+        told = recall(_stems(sentence.text, pair.language), _stems(pair.answer, pair.language)) or 0.0
+        for generator in GENERATORS:
+            if generator.kind != kind:
+                continue
+            for made in generator.make(sentence, material):
+                words = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
+                gone = Counter(next(words)) - Counter(next(words))
+                of_answer = bool(gone) and gone.keys() <= answer - question and not _counted(gone, sentence)
+                if told >= _LEAST_TOLD if kind == "negation" else of_answer:
+                    yield sentence.text, made.claim
+
+
+def _counted(words: Iterable[str], sentence: Sentence) -> bool:
+    """Whether a number follows a word, as in Table 1: it says what is counted then, and names nothing."""
+    return any(re.search(rf"\b{re.escape(word)} \d", sentence.text.casefold()) for word in words)
+
+
+def _sentences(pair: Proved) -> Iterator[Sentence]:
+    for quote in dict.fromkeys(one.quote for one in pair.proofs):
+        for start, end in split_sentences(quote, pair.language):
+            line = " ".join(quote[start:end].split())
+            if is_prose(line):
+                where = pair.passages[0]
+                yield Sentence(where.name, where.document, pair.language, line, None)

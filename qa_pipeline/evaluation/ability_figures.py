@@ -1,0 +1,335 @@
+"""What a model under test is able to: its answers to the rows of a suite, judged and counted.
+
+An answer states a claim where it holds the claim's own words; else where the verifier, reading the answer
+as the passage, proves the claim from it; else where what the claim adds to the question is in a sentence of
+it or two, figures and changed words all of it. What the verifier finds denied is not stated. All of that is
+rules, but for a verifying model, where one is given, that decides what they leave open.
+"""
+
+from collections import Counter
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRATION, NOISE, REJECTION
+from qa_pipeline.evaluation.datasets import LIMITS, Labelled, read_file
+from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
+from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.statistics import Resamples, estimate, interval
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.stages import score_claims
+from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.text.refusals import disputes, is_refusal
+from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.words import content_stems, folded_words, recall, tokenize
+from qa_pipeline.verification.canaries.material import numerals
+from qa_pipeline.verification.deciding import borderline, decide_claims
+from qa_pipeline.verification.llm_verifier import ask_verifier
+
+Row = dict[str, Any]
+ENOUGH_WORDS = 0.6
+"""Share of what a claim adds to its question that an answer has to hold."""
+PLANTED = pl.Struct(dict.fromkeys(("true", "false", "kind", "document"), pl.String()))
+SUITE_ROWS = pl.Schema({**RAG_ROWS, "planted": PLANTED})
+OUTCOMES = pl.Schema(
+    {
+        "id": pl.String(),
+        "ability": pl.String(),
+        "difficulty": pl.String(),
+        "language": pl.String(),
+        "group": pl.String(),
+        "answered": pl.Boolean(),
+        "refused": pl.Boolean(),
+        "right": pl.Boolean(),
+        "coverage": pl.Float64(),
+        "noticed": pl.Boolean(),
+        "corrected": pl.Boolean(),
+        "fooled": pl.Boolean(),
+        "decided_by": pl.List(pl.String()),
+    }
+)
+"""One row for each row of the suite; what does not concern its ability, or has no answer, is null.
+
+`right` is the truth stated (noise, integration), a refusal (rejection), or the truth stated and the error
+not, unless it is disputed (counterfactual); `coverage` the share of the true claims stated. `fooled` is the
+planted statement given as the answer. `decided_by` says what decided each statement looked for: quote, a step
+of the verifier, or words.
+"""
+FIGURES: dict[str, tuple[tuple[str, str], ...]] = {
+    NOISE: (("accuracy", "right"), ("refused", "refused")),
+    REJECTION: (("rejection", "right"),),
+    INTEGRATION: (("accuracy", "right"), ("coverage", "coverage"), ("refused", "refused")),
+    COUNTERFACTUAL: (
+        ("detection", "noticed"),
+        ("correction", "corrected"),
+        ("accuracy", "right"),
+        ("fooled", "fooled"),
+        ("refused", "refused"),
+    ),
+}
+"""Figures of each ability, and the column each is the mean of; correction is over the noticed rows."""
+
+
+class Planted(BaseModel):
+    """A statement of a planted document, what it denies, what was changed, and the document."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    true: str
+    false: str
+    kind: str | None = None
+    document: str | None = None
+
+
+class SuiteRow(RagRow):
+    """A row of a suite: a row of any data set with what was planted."""
+
+    planted: Planted | None = None
+
+    @classmethod
+    def columns(cls) -> pl.Schema:
+        """Those of data sets, and what was planted."""
+        return SUITE_ROWS
+
+
+def read_suite(path: Path, limits: PairsFileSettings = LIMITS) -> Labelled:
+    """Read a suite (`SUITE_ROWS`); a row of another category, or without contexts, is left out and counted.
+
+    Raises:
+        InputError: the file cannot be read, or holds no row that can be used.
+    """
+    read = read_file(path, lambda _: SuiteRow, limits)
+    planted = (pl.col("category") != COUNTERFACTUAL) | pl.col("planted").is_not_null()
+    suits = pl.col("category").is_in(ABILITIES) & (pl.col("contexts").list.len() > 0) & planted
+    usable = pl.Series(read.items.select(suits.fill_null(value=False)).to_series())
+    left = (~usable).sum()
+    told = {"file": path.name, "reason": "no_row_of_a_suite", "rows": left, "first_row": None, "detail": None}
+    counted = pl.DataFrame([told] if left else [], schema=read.left_out.schema)
+    return Labelled(read.items.filter(usable), pl.concat([read.left_out, counted]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Whether an answer states a claim; `other` is the statement that it must not be taken for."""
+
+    claim: str
+    answer: str
+    question: str
+    language: str
+    other: str = ""
+
+
+Stated = tuple[bool, str]
+"""Whether a claim is stated, and what decided that."""
+
+
+def judge_answers(
+    rows: pl.DataFrame, resources: Resources, verifier: LanguageModel | None = None
+) -> pl.DataFrame:
+    """What became of each row (`OUTCOMES`), in order.
+
+    Args:
+        rows: `SUITE_ROWS`, answered; those without an answer have no outcome.
+        resources: with `scoring.evaluation_settings`; what the verifier's steps need.
+        verifier: decides what the local steps leave open; None leaves it to the words.
+
+    Raises:
+        PermanentModelError: the verifier can answer no further request.
+    """
+    named = rows.rows(named=True)
+    asked = [(place, one) for place, row in enumerate(named) for one in _to_look_for(row)]
+    found: dict[int, list[Stated]] = {}
+    for (place, _), one in zip(asked, _stated([one for _, one in asked], resources, verifier), strict=True):
+        found.setdefault(place, []).append(one)
+    return pl.DataFrame(
+        [_outcome(row, found.get(place, [])) for place, row in enumerate(named)], schema=OUTCOMES
+    )
+
+
+def _to_look_for(row: Row) -> list[_Asked]:
+    """The claims whose place in the answer decides; none where there is no answer, or a refusal."""
+    if row["answer"] is None or is_refusal(row["answer"], row["language"]):
+        return []
+    common = (row["answer"], row["query"], row["language"])
+    if row["category"] == COUNTERFACTUAL:
+        true, false = row["planted"]["true"], row["planted"]["false"]
+        return [_Asked(true, *common, other=false), _Asked(false, *common, other=true)]
+    return [_Asked(one["claim"], *common) for one in row["true_claims"] or [] if row["category"] != REJECTION]
+
+
+def _outcome(row: Row, found: Sequence[Stated]) -> Row:
+    answered = row["answer"] is not None
+    base = {"id": row["id"], "ability": row["category"], "answered": answered, "decided_by": []}
+    base |= {name: row[name] for name in ("difficulty", "language", "group")}
+    if not answered:
+        return base
+    refused = is_refusal(row["answer"], row["language"])
+    base |= {"refused": refused, "decided_by": [by for _, by in found] or ["rules"]}
+    if row["category"] == REJECTION:
+        return base | {"right": refused}
+    if row["category"] == COUNTERFACTUAL:
+        return base | _of_planted(row, [stated for stated, _ in found], refused=refused)
+    stated = [one for one, _ in found]
+    share = sum(stated) / len(stated) if stated else 0.0
+    return base | {"right": bool(stated) and all(stated), "coverage": share}
+
+
+def _of_planted(row: Row, stated: Sequence[bool], *, refused: bool) -> Row:
+    """Noticed: the answer disputes a source in its own words, or says what each of two states.
+
+    Corrected: it states the truth, and the planted statement not at all or as disputed.
+    """
+    true, false = (False, False) if refused else stated
+    disputed = not refused and disputes(_own_words(row), row["language"])
+    noticed = disputed or (true and false)
+    corrected = noticed and true and (disputed or not false)
+    fooled = false and not noticed
+    return {
+        "noticed": noticed,
+        "corrected": corrected,
+        "fooled": fooled,
+        "right": (true and not false) or corrected,
+    }
+
+
+def _own_words(row: Row) -> str:
+    """The sentences of an answer that are in no context."""
+    contexts = [_plain(one["text"] or "") for one in row["contexts"]]
+    spans = split_sentences(row["answer"], row["language"])
+    own = (row["answer"][start:end] for start, end in spans)
+    return " ".join(one for one in own if not any(_plain(one) in context for context in contexts))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _stated(asked: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None) -> list[Stated]:
+    """Whether each claim is stated; the verifier reads all that are not quoted together."""
+    quoted = [_plain(one.claim) in _plain(one.answer) for one in asked]
+    rest = [one for one, quote in zip(asked, quoted, strict=True) if not quote]
+    read = iter(_verified(rest, resources, verifier))
+    found = []
+    for one, quote in zip(asked, quoted, strict=True):
+        verdict = None if quote else next(read)
+        found.append((True, "quote") if quote else verdict or (_in_words(one), "words"))
+    return found
+
+
+def _verified(
+    asked: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None
+) -> list[Stated | None]:
+    """What the verifier decides of each claim with the answer as its passage; None where it does not."""
+    settings = resources.settings
+    statements = [Statement(one.claim, (one.answer,), one.language, one.question) for one in asked]
+    tables = statement_tables(statements)
+    claims = score_claims(
+        resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
+    )
+    verdicts = decide_claims(claims, tables.pairs, settings.verification)
+    if verifier is not None:
+        open_claims = borderline(claims, verdicts)
+        replies = ask_verifier(
+            open_claims, tables.pairs, tables.chunks, verifier, settings.verification, settings.llm
+        )
+        verdicts = decide_claims(claims, tables.pairs, settings.verification, replies)
+    of_pair: dict[str, list[tuple[str, str]]] = {}
+    for pair_id, verdict, by in verdicts.select("pair_id", "verdict", "decided_by").iter_rows():
+        of_pair.setdefault(pair_id, []).append((verdict, by))
+    return [_decided(of_pair.get(pair_id, [])) for pair_id in tables.pair_ids]
+
+
+def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
+    """Denied or, by a model, unsupported in any part: not stated. Supported in all parts: stated."""
+    for verdict, by in verdicts:
+        if verdict == "contradicted" or (verdict == "unsupported" and by == "llm"):
+            return False, by
+    if verdicts and all(verdict == "supported" for verdict, _ in verdicts):
+        return True, verdicts[0][1]
+    return None
+
+
+def _in_words(one: _Asked) -> bool:
+    """Whether a sentence of the answer, or two in a row, have what a claim adds to its question.
+
+    They have to have its figures all, and the words that tell it from the other statement. The sentence that
+    has most of its words must be negated as the claim is.
+    """
+    language = one.language
+    claim, question = set(content_stems(one.claim, language)), set(content_stems(one.question, language))
+    spans = split_sentences(one.answer, language) or [(0, len(one.answer))]
+    singles = [one.answer[start:end] for start, end in spans]
+    pairs = [one.answer[first:last] for (first, _), (_, last) in pairwise(spans)]
+    nearest = _nearest(claim, [*singles, *pairs], language)
+    if (recall(claim - question or claim, content_stems(nearest, language)) or 0.0) < ENOUGH_WORDS:
+        return False
+    if not numerals(one.claim) - numerals(one.question) <= numerals(nearest):
+        return False
+    if one.other:
+        mine, others = (Counter(folded_words(text, language)) for text in (one.claim, one.other))
+        if not set(mine - others) <= set(folded_words(nearest, language)):
+            return False
+    return _negated(_nearest(claim, singles, language), language) == _negated(one.claim, language)
+
+
+def _nearest(claim: Set[str], texts: Sequence[str], language: str) -> str:
+    """The text that has most of the claim's words, the first of equals."""
+    return max(texts, key=lambda text: recall(claim, content_stems(text, language)) or 0.0)
+
+
+def _negated(text: str, language: str) -> bool:
+    return any(token.negative for token in tokenize(text, language))
+
+
+def ability_figures(outcomes: pl.DataFrame, resamples: int = 1000) -> list[Row]:
+    """The figures of each ability by language and difficulty, with 95 % intervals.
+
+    Rows of one document rise and fall together (percentile bootstrap by group). Where all of them are alike,
+    which the bootstrap takes for certain, the interval is the exact one of as many trials as there are
+    documents (Clopper and Pearson 1934).
+
+    Returns:
+        language (all, and each), ability, difficulty (all but of noise: also all together), figure, rows it
+        is over, groups, errors (rows without an answer), value, low, high.
+    """
+    languages = ["all", *sorted(set(outcomes["language"]))]
+    found = []
+    for language in languages:
+        of_language = outcomes if language == "all" else outcomes.filter(pl.col("language") == language)
+        for ability in ABILITIES:
+            rows = of_language.filter(pl.col("ability") == ability)
+            for difficulty in sorted(set(rows["difficulty"].drop_nulls())):
+                part = rows.filter(pl.col("difficulty") == difficulty)
+                place = {"language": language, "ability": ability, "difficulty": difficulty}
+                found += [
+                    {**place, "figure": figure, **_mean(part, figure, column, resamples)}
+                    for figure, column in FIGURES[ability]
+                ]
+    return found
+
+
+def _mean(rows: pl.DataFrame, figure: str, column: str, resamples: int) -> Row:
+    answered = rows.filter("answered")
+    counted = answered.filter("noticed") if figure == "correction" else answered
+    values = counted[column].cast(pl.Float64).to_numpy()
+    groups = counted["group"].to_list()
+    number = len(set(groups))
+    base = {"rows": len(values), "groups": number, "errors": rows.height - answered.height}
+    if not len(values):
+        return {**base, "value": None, "low": None, "high": None}
+    if len(set(values)) == 1 and values[0] in (0.0, 1.0):
+        exact = interval(number if values[0] else 0, number)
+        return {**base, "value": exact.value, "low": exact.low, "high": exact.high}
+
+    def measured(weights: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
+        return {"mean": (weights @ values) / weights.sum(axis=1)}
+
+    return {**base, **estimate(Resamples(groups, column, resamples).over(measured)["mean"])}

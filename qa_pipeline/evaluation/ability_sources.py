@@ -1,0 +1,194 @@
+"""What suites are made from: the proved pairs and passages of a batch or of a release."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.curation.training import marked_passage
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.rag_datasets import read_rag_rows
+from qa_pipeline.records import Passage
+from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
+from qa_pipeline.verification.canaries.material import Material, gather
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A passage; title and headings are empty where they are unknown.
+
+    `before` and `behind` are the texts of its document beside it, as far as the next passages reach.
+    """
+
+    name: str
+    document: str
+    title: str
+    headings: tuple[str, ...]
+    text: str
+    language: str
+    before: str = ""
+    behind: str = ""
+
+    def is_under(self, other: "Text") -> bool:
+        """Whether it stands under the nearest heading of another of its document, as that one itself does."""
+        same = self.document == other.document
+        return self == other or (same and bool(other.headings) and other.headings[-1] in self.headings)
+
+    def shown(self, rank: int) -> str:
+        """As an application shows it: number, title and headings on the first line, where they are known."""
+        if not self.title:
+            return self.text
+        return marked_passage(rank, Passage(self.name, self.title, self.headings, self.text, self.language))
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A claim of an answer, the words that prove it, and the passage that has them."""
+
+    claim: str
+    quote: str
+    passage: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """An accepted pair; one without proofs is a refusal that was accepted."""
+
+    pair_id: str
+    question: str
+    answer: str
+    language: str
+    kind: str
+    proofs: tuple[Proof, ...]
+
+    @property
+    def passages(self) -> tuple[Text, ...]:
+        """Those of the proofs, each once."""
+        return tuple(dict.fromkeys(one.passage for one in self.proofs))
+
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Those of the proofs, each once."""
+        return tuple(dict.fromkeys(one.passage.document for one in self.proofs))
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a suite is made from: the pairs and passages of a batch, or of a release."""
+
+    name: str
+    pairs: tuple[Proved, ...]
+    texts: tuple[Text, ...]
+    seed: int = 0
+
+    @cached_property
+    def material(self) -> Material:
+        """The passages as canaries are made from them."""
+        columns = ("chunk_id", "document_id", "text", "language")
+        rows = [(one.name, one.document, one.text, one.language) for one in self.texts]
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
+        return gather(frame.with_columns(position=pl.int_range(pl.len()), repeats=pl.lit(None)), self.seed)
+
+    @cached_property
+    def _by_language(self) -> dict[str, tuple[list[Text], WordIndex]]:
+        found: dict[str, list[Text]] = defaultdict(list)
+        for one in self.texts:
+            found[one.language].append(one)
+        return {
+            language: (texts, WordIndex([terms(one.shown(1), language) for one in texts]))
+            for language, texts in found.items()
+        }
+
+    def near(self, question: str, language: str) -> list[Text]:
+        """Passages that share words with a question, the nearest by BM25 first."""
+        texts, index = self._by_language.get(language, ([], WordIndex([])))
+        return [texts[place] for place in index.rank(terms(question, language), DEPTH)]
+
+
+def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
+    """The accepted pairs of a batch and all of its chunks.
+
+    Raises:
+        TableError: a table is missing or cannot be read.
+    """
+    chunks, documents, examples = (
+        read_table(layout.table(one.name, batch), one) for one in (CHUNKS, DOCUMENTS, TRAINING_EXAMPLES)
+    )
+    found = documents.select("document_id", "path", document="text")
+    columns = ("chunk_id", "path", "title", "section_path", "text", "language", "document")
+    texts = {
+        name: Text(
+            name, path, title, tuple(headings), text, language, document[start:first], document[last:end]
+        )
+        for name, path, title, headings, text, language, document, first, last, start, end in _with_ends(
+            chunks
+        )
+        .join(found, on="document_id", how="inner", maintain_order="left")
+        .select(*columns, "char_start", "char_end", "start", "end")
+        .iter_rows()
+    }
+    pairs = [
+        _proved(row, [Proof(one["claim"], one["quote"], texts[one["chunk_id"]]) for one in row["evidence"]])
+        for row in examples.iter_rows(named=True)
+        if all(one["chunk_id"] in texts for one in row["evidence"])
+    ]
+    return Source(batch, tuple(pairs), tuple(texts.values()), seed)
+
+
+def _with_ends(chunks: pl.DataFrame) -> pl.DataFrame:
+    """The chunks with the places where the one before begins and the one behind ends."""
+    ordered = chunks.sort("document_id", "position")
+    before = pl.col("char_start").shift(1).over("document_id")
+    behind = pl.col("char_end").shift(-1).over("document_id")
+    return ordered.with_columns(start=pl.coalesce(before, "char_start"), end=pl.coalesce(behind, "char_end"))
+
+
+def _proved(row: Row, proofs: Iterable[Proof]) -> Proved:
+    kind = row["question_type"]
+    return Proved(row["pair_id"], row["question"], row["answer"], row["language"], kind, tuple(proofs))
+
+
+def release_source(folder: Path, seed: int = 0) -> Source:
+    """The rows of a release; its passages are the contexts of its format `evaluation`, else the quotes.
+
+    Raises:
+        InputError: the release cannot be read.
+    """
+    try:
+        files = sorted((folder / "data").glob("*.parquet"))
+        examples = pl.concat([pl.read_parquet(path) for path in files if path.stat().st_size])
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{folder} is no release that can be read: {error}") from error
+    shown = read_rag_rows([folder]).items.select("id", "contexts", "language")
+    texts: dict[str, Text] = {}
+    of_row: dict[str, list[Text]] = {}
+    for name, contexts, language in shown.iter_rows():
+        found = [_shown(one["document"], one["text"], language) for one in contexts or []]
+        of_row[name] = found
+        texts.update((one.name, one) for one in found)
+    pairs = []
+    for row in examples.sort("pair_id").iter_rows(named=True):
+        proofs = [_proof(one, of_row.get(row["pair_id"], []), row["language"]) for one in row["evidence"]]
+        texts.update((one.passage.name, one.passage) for one in proofs)
+        pairs.append(_proved(row, proofs))
+    return Source(folder.name, tuple(pairs), tuple(texts[name] for name in sorted(texts)), seed)
+
+
+def _shown(document: str | None, text: str | None, language: str) -> Text:
+    name = hashlib.sha256(f"{document}\x1f{text}".encode()).hexdigest()[:32]
+    return Text(name, document or name[:8], "", (), text or "", language)
+
+
+def _proof(evidence: Row, shown: Sequence[Text], language: str) -> Proof:
+    holding = (one for one in shown if evidence["quote"] in one.text and one.document == evidence["path"])
+    passage = next(holding, None) or _shown(evidence["path"], evidence["quote"], language)
+    return Proof(evidence["claim"], evidence["quote"], passage)

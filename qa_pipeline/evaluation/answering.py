@@ -1,0 +1,457 @@
+"""Answers made on the spot: rows that only ask are answered by a model, by our retrieval, or by a function.
+
+Whatever answers may fail at a row: it then stays without an answer, with a reason, and is counted.
+"""
+
+import importlib
+import json
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import InputError, ModelError, PermanentModelError, SettingsError, TableError
+from qa_pipeline.evaluation.datasets import Fault, Row, check
+from qa_pipeline.evaluation.rag_datasets import CITATION, CONTEXT, RagRow
+from qa_pipeline.generation.answers import answer_request, draft_answers
+from qa_pipeline.generation.round_trip import recall_request
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.prompts.loading import refusal
+from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
+from qa_pipeline.resources import Resources
+from qa_pipeline.retrieval.search import Retriever
+from qa_pipeline.retrieval.shard import Shard, load_shard
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.settings.verification import EvaluationSettings
+from qa_pipeline.stages import passage_selection, relevance_guard
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import CHUNKS, DOCUMENTS, QUESTIONS
+
+BATCH = "evaluation"
+"""For whom the calls are, in the store of replies."""
+_MARKED = re.compile(r"\[\d{1,4}\] ([^\n]{1,2000})\n")
+"""First line of a context with number, title and headings, as our training examples show passages."""
+_BETWEEN_HEADINGS = " › "
+FAILURES = pl.Schema({"id": pl.String(), "reason": pl.String(), "detail": pl.String()})
+"""One row for each question that got no answer."""
+_MADE = pl.Schema(
+    {
+        "id": pl.String(),
+        "answer": pl.String(),
+        "contexts": pl.List(CONTEXT),
+        "citations": pl.List(CITATION),
+        "seconds": pl.Float64(),
+    }
+)
+_LONGEST = 100_000
+"""Characters of an answer that is still one."""
+_LONGEST_DETAIL = 300
+_MOST_LEFT = 4
+"""Calls of a function that may hang at a time, for each that may run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An answer and what came with it; None leaves what the row has. A stored reply took no known time."""
+
+    answer: str
+    contexts: list[Row] | None = None
+    citations: list[Row] | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Why there is no answer.
+
+    The reason of a model error, or timed_out, raised, unusable, empty, too_long or not_asked.
+    """
+
+    reason: str
+    detail: str
+
+
+Answerer = Callable[[Sequence[Row], ProgressCallback], Sequence[Made | Unanswered]]
+"""Rows of `RAG_ROWS` in; for each what became of its question. It raises nothing because of a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The rows in their order, answered where that went well; and `FAILURES`, in the same order."""
+
+    rows: pl.DataFrame
+    failures: pl.DataFrame
+
+
+def chosen_answerer(how: str, resources: Resources) -> Answerer:
+    """What answers: `model` (of the settings), `corpus:BATCH` (of the output folder) or `function`.
+
+    Raises:
+        InputError: it is none of these, or the batch has no shard or chunks.
+        SettingsError: the settings name no model, or no function that can be used.
+        KeyRejectedError: the model needs a key.
+    """
+    kind, _, batch = how.partition(":")
+    if kind == "corpus" and batch:
+        return corpus_answerer(resources, batch)
+    if how == "function":
+        return function_answerer(resources.settings.evaluation)
+    if how != "model":
+        raise InputError(f"answers come from model, corpus:BATCH or function, and not from {how!r}")
+    if resources.generator is None:
+        raise SettingsError("no model answers under these settings; set llm.provider, or pass --provider")
+    return model_answerer(resources.generator, resources.settings)
+
+
+def answer_rows(rows: pl.DataFrame, answerer: Answerer, notify: ProgressCallback = no_progress) -> Answered:
+    """Answer the rows that have no answer; the others are left as they are.
+
+    Args:
+        rows: `RAG_ROWS`, further columns too.
+        answerer: see `chosen_answerer`.
+        notify: hears how many questions are done.
+
+    Raises:
+        RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
+    """
+    asked = rows.filter(pl.col("answer").is_null()).rows(named=True)
+    found = [(row["id"], _usable(one)) for row, one in zip(asked, answerer(asked, notify), strict=True)]
+    made = [
+        {"id": name, **{field: getattr(one, field) for field in _MADE.names()[1:]}}
+        for name, one in found
+        if isinstance(one, Made)
+    ]
+    failed = [(name, one.reason, one.detail) for name, one in found if isinstance(one, Unanswered)]
+    joined = rows.join(
+        pl.DataFrame(made, schema=_MADE), on="id", how="left", suffix="_made", maintain_order="left"
+    )
+    filled = joined.with_columns(pl.coalesce(f"{name}_made", name).alias(name) for name in _MADE.names()[1:])
+    return Answered(filled.select(rows.columns), pl.DataFrame(failed, schema=FAILURES, orient="row"))
+
+
+def _usable(one: Made | Unanswered) -> Made | Unanswered:
+    if isinstance(one, Unanswered):
+        return one
+    if not one.answer.strip():
+        return Unanswered("empty", "the answer is empty")
+    if len(one.answer) > _LONGEST:
+        return Unanswered("too_long", f"{len(one.answer)} characters, at most {_LONGEST} are an answer")
+    try:
+        json.dumps([one.answer, one.contexts, one.citations], ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Unanswered("unusable", "it holds half a character (a lone surrogate)")
+    return one
+
+
+class _Enduring:
+    """A model of which an error that ends a run becomes that of each further request.
+
+    It notes the seconds that replies took, by question; stored ones took none that are known.
+    """
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.name = model.name
+        self.seconds: dict[str | None, float] = {}
+        self._model = model
+        self._stopped: ModelError | None = None
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Ask the model, unless it cannot answer any more.
+
+        Raises:
+            ModelError: never a permanent one.
+        """
+        if self._stopped is None:
+            try:
+                reply = await self._model.complete(request)
+            except PermanentModelError as error:
+                self._stopped = ModelError(str(error))
+                self._stopped.reason = error.reason
+            else:
+                if reply.calls:
+                    self.seconds[request.question] = sum(call.seconds for call in reply.calls)
+                return reply
+        raise self._stopped
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await close_connections(self._model)
+
+    async def submit(self) -> None:
+        """Submit what the model put off."""
+        await submit_deferred(self._model)
+
+
+def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:
+    """A model that reads the contexts of a row; where it has none, the question alone.
+
+    The prompts are those of drafting and of recall: contexts are data between delimiters they cannot close.
+    """
+
+    def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
+        enduring = _Enduring(model)
+        requests: list[Request[Any]] = [_request(row, settings) for row in rows]
+        replies = complete_all(enduring, requests, workers=settings.llm.workers, notify=notify)
+        return [
+            Unanswered(reply.reason, str(reply))
+            if isinstance(reply, ModelError)
+            else _read(reply.value, row, enduring.seconds.get(row["query"]))
+            for row, reply in zip(rows, replies, strict=True)
+        ]
+
+    return answer
+
+
+def _request(row: Row, settings: Settings) -> Request[Any]:
+    asked = {
+        "question": row["query"],
+        "language": row["language"],
+        "question_type": row["category"],
+        "batch": BATCH,
+    }
+    passages = [passage for _, passage in _passages(row)]
+    if not passages:
+        return recall_request(asked, settings.llm)
+    return answer_request(asked, passages, settings.generation, settings.llm.seed)
+
+
+def _passages(row: Row) -> list[tuple[Row, Passage]]:
+    """The contexts that have text, with what a model reads of each."""
+    found = []
+    for context in row["contexts"] or []:
+        if (context["text"] or "").strip():
+            marked = _MARKED.match(context["text"])
+            title, *headings = marked[1].split(_BETWEEN_HEADINGS) if marked else [""]
+            text = context["text"][marked.end() if marked else 0 :]
+            name = f"{context['document'] or ''}-{context['rank']}"
+            passage = Passage(name, title, tuple(headings), text, row["language"])
+            found.append((context, passage))
+    return found
+
+
+def _read(value: AnswerReply | RecallReply, row: Row, seconds: float | None) -> Made:
+    if isinstance(value, RecallReply):
+        return Made(value.answer or refusal(row["language"]), seconds=seconds)
+    shown = [context["document"] for context, _ in _passages(row)]
+    citations = [
+        {
+            "raw": f"[c{one.passage}]",
+            "document": shown[one.passage - 1] if one.passage <= len(shown) else None,
+            "quote": one.quote,
+        }
+        for one in value.citations
+    ]
+    return Made(value.answer, citations=citations, seconds=seconds)
+
+
+def corpus_answerer(resources: Resources, batch: str) -> Answerer:
+    """Our own retrieval and answering over a batch of the output folder, as the settings have them.
+
+    The contexts of the rows become the passages found.
+
+    Raises:
+        InputError: the folder holds no such batch.
+        IndexMismatchError: the shard belongs to another embedding model.
+        SettingsError: the settings name no model.
+    """
+    try:
+        chunks, documents = (
+            read_table(resources.layout.table(one.name, batch), one) for one in (CHUNKS, DOCUMENTS)
+        )
+        shard = _shard(resources, batch)
+    except (TableError, OSError) as error:
+        raise InputError(
+            f"{resources.layout.out} holds no batch {batch!r} that can be searched ({error}); "
+            "run qa-pipeline run first"
+        ) from error
+    settings, generator = resources.settings, resources.generator
+    if generator is None:
+        raise SettingsError("no model answers under these settings; set llm.provider, or pass --provider")
+    retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
+    paths = dict(documents.select("document_id", "path").iter_rows())
+    of_chunk = {
+        name: {"text": text, "document": paths[owner]}
+        for name, owner, text in chunks.select("chunk_id", "document_id", "text").iter_rows()
+    }
+    once = settings.generation.model_copy(update={"drafts_per_question": 1})
+
+    def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
+        queries, languages = [row["query"] for row in rows], [row["language"] for row in rows]
+        found = retriever.retrieve(queries, languages)
+        enduring = _Enduring(generator)
+        pairs = draft_answers(
+            _questions(rows, found),
+            chunks,
+            enduring,
+            once,
+            settings.llm,
+            select=passage_selection(resources),
+            guard=relevance_guard(resources),
+            notify=notify,
+        )
+        return [
+            _drafted(pair, passages, of_chunk, paths, enduring.seconds.get(pair["question"]))
+            for pair, passages in zip(pairs.iter_rows(named=True), found, strict=True)
+        ]
+
+    return answer
+
+
+def _shard(resources: Resources, batch: str) -> Shard:
+    place, embedder = resources.layout.index(batch), resources.embedder
+    return load_shard(
+        place.read_bytes(),
+        model=embedder.model,
+        revision=embedder.revision,
+        precision=embedder.precision,
+        dimension=embedder.dimension,
+        source=str(place),
+    )
+
+
+def _questions(rows: Sequence[Row], found: Sequence[list[tuple[str, float]]]) -> pl.DataFrame:
+    """The queries as kept questions with their passages."""
+    return QUESTIONS.frame(
+        [
+            {
+                "question_id": str(place),
+                "batch": BATCH,
+                "question": row["query"],
+                "question_type": row["category"] or "imported",
+                "target_chunk_ids": [name for name, _ in passages[:1]],
+                "passage_ids": [name for name, _ in passages],
+                "passage_scores": [score for _, score in passages],
+                "language": row["language"],
+                "status": "kept",
+                "prompt_hash": "",
+                "model": BATCH,
+            }
+            for place, (row, passages) in enumerate(zip(rows, found, strict=True))
+        ]
+    )
+
+
+def _drafted(
+    pair: Row,
+    passages: Sequence[tuple[str, float]],
+    of_chunk: Mapping[str, Row],
+    paths: Mapping[str, str],
+    seconds: float | None,
+) -> Made | Unanswered:
+    if pair["status"] != "drafted":
+        return Unanswered(pair["reason"] or "failed", pair["detail"] or "no answer was drafted")
+    contexts = [
+        {**of_chunk[name], "rank": rank, "score": score}
+        for rank, (name, score) in enumerate(passages, start=1)
+    ]
+    citations = [
+        {"raw": one["raw"], "document": paths.get(one["document_id"]), "quote": one["quote"]}
+        for one in pair["citations"]
+    ]
+    return Made(pair["answer"], contexts, citations, seconds)
+
+
+Function = Callable[[str, list[Row] | None], object]
+"""The user's: the question and its contexts (text, document, rank, score) in; a text or a mapping out."""
+
+
+def function_answerer(settings: EvaluationSettings) -> Answerer:
+    """The function that the settings name, never data.
+
+    A call that takes too long is left alone, its thread ending with the process. Where many hang at a time,
+    nothing more is asked.
+
+    Raises:
+        SettingsError: none is named, or it cannot be used.
+    """
+    function = _imported(settings.answer_function)
+
+    def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
+        called = _Calls(function, settings.answer_seconds, _MOST_LEFT * settings.answer_workers)
+        done = count(1)
+
+        def one(row: Row) -> Made | Unanswered:
+            found = called.of(row)
+            notify(next(done), len(rows))
+            return found
+
+        with ThreadPoolExecutor(settings.answer_workers) as pool:
+            return list(pool.map(one, rows))
+
+    return answer
+
+
+def _imported(named: str | None) -> Function:
+    if named is None:
+        raise SettingsError(
+            "no function answers under these settings; set evaluation.answer_function to module:function"
+        )
+    module, _, name = named.partition(":")
+    where = f"evaluation.answer_function: {named}"
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, SyntaxError) as error:
+        raise SettingsError(f"{where} cannot be imported: {error}; is it on the Python path?") from error
+    if not callable(found):
+        raise SettingsError(f"{where} is no function")
+    return found  # type: ignore[no-any-return]
+
+
+class _Calls:
+    """Calls of a function, each in a thread that is left when its time is over."""
+
+    def __init__(self, function: Function, seconds: float, most_left: int) -> None:
+        self._function, self._seconds, self._most_left = function, seconds, most_left
+        self._left: list[threading.Thread] = []
+        self._lock = threading.Lock()
+
+    def of(self, row: Row) -> Made | Unanswered:
+        """The answer to a row's question."""
+        with self._lock:
+            self._left = [thread for thread in self._left if thread.is_alive()]
+            hanging = len(self._left)
+        if hanging >= self._most_left:
+            return Unanswered("not_asked", f"{hanging} calls hang; nothing more is asked")
+        ended: queue.SimpleQueue[tuple[object, BaseException | None]] = queue.SimpleQueue()
+        began = time.perf_counter()
+        thread = threading.Thread(target=partial(self._run, row, ended), daemon=True)
+        thread.start()
+        try:
+            value, error = ended.get(timeout=self._seconds)
+        except queue.Empty:
+            with self._lock:
+                self._left.append(thread)
+            return Unanswered("timed_out", f"no answer in {self._seconds:g} seconds")
+        if error is not None:
+            return Unanswered("raised", f"{type(error).__name__}: {error}"[:_LONGEST_DETAIL])
+        return _returned(value, row, time.perf_counter() - began)
+
+    def _run(self, row: Row, ended: "queue.SimpleQueue[tuple[object, BaseException | None]]") -> None:
+        contexts = None if row["contexts"] is None else [dict(one) for one in row["contexts"]]
+        try:
+            ended.put((self._function(row["query"], contexts), None))
+        except BaseException as error:  # noqa: BLE001 - whatever the user's code raises is told of its row
+            ended.put((None, error))
+
+
+def _returned(value: object, row: Row, seconds: float) -> Made | Unanswered:
+    """What a function gave, held to what rows of data sets are held to."""
+    given = {"answer": value} if isinstance(value, str) else value
+    if not isinstance(given, Mapping):
+        return Unanswered("unusable", f"it returned {type(value).__name__}, and no text or mapping")
+    wanted = {name: given.get(name) for name in ("answer", "contexts", "citations")}
+    read = check({**wanted, "query": row["query"], "language": row["language"]}, RagRow)
+    if isinstance(read, Fault):
+        return Unanswered("unusable", read.detail)
+    if read["answer"] is None:
+        return Unanswered("empty", "it returned no answer")
+    return Made(read["answer"], read["contexts"], read["citations"], seconds)
