@@ -1,11 +1,11 @@
 """OpenTelemetry spans of generative AI as answered requests, one for each trace.
 
-Reads OTLP as JSON lines, which the collector's file exporter writes. Texts are looked for where these put them:
-the attributes `gen_ai.input.messages` and `gen_ai.output.messages` of the semantic conventions from 1.37 on, as
-JSON or structured, on spans, their events or log records; the events `gen_ai.user.message` and `gen_ai.choice`
-of 1.36 and before; `gen_ai.content.prompt` and `gen_ai.content.completion` before those; the numbered
-attributes of OpenInference and OpenLLMetry. Passages are `gen_ai.retrieval.documents` and OpenInference's
-`retrieval.documents.N.document.*`.
+Reads OTLP as JSON lines, which the collector's file exporter writes. Texts are looked for where these put
+them: the attributes `gen_ai.input.messages` and `gen_ai.output.messages` of the semantic conventions from
+1.37 on, as JSON or structured, on spans, their events or log records; the events `gen_ai.user.message` and
+`gen_ai.choice` of 1.36 and before; `gen_ai.content.prompt` and `gen_ai.content.completion` before those; the
+numbered attributes of OpenInference and OpenLLMetry. Passages are `gen_ai.retrieval.documents` and
+OpenInference's `retrieval.documents.N.document.*`.
 
 A trace is one request. Its query is what the span that begins first was asked, its answer what the span that
 ends last gave: that is the outermost one where it says anything, else the retrieval and the last model call.
@@ -113,7 +113,7 @@ def _span(record: Any) -> Span | str:
     if begins is None or ends is None:
         return "a span without its times"
     attributes = _attributes(record.get("attributes"))
-    events = [one for one in record.get("events") or () if isinstance(one, dict)]
+    events = _objects(record.get("events"))
     heard = [(str(one.get("name")), _attributes(one.get("attributes"))) for one in events]
     return _said(record["traceId"], (begins, ends), attributes, heard, _failure(record, attributes))
 
@@ -265,10 +265,13 @@ def _parsed(value: Any) -> Any:
         return value
 
 
+def _objects(listed: Any) -> list[dict[str, Any]]:
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
 def _attributes(listed: Any) -> dict[str, Any]:
     """OTLP's list of keys and typed values as a mapping."""
-    pairs = [one for one in listed or () if isinstance(one, dict)] if isinstance(listed, list) else []
-    return {str(one.get("key")): _value(one.get("value")) for one in pairs}
+    return {str(one.get("key")): _value(one.get("value")) for one in _objects(listed)}
 
 
 def _value(typed: Any, depth: int = 0) -> Any:
