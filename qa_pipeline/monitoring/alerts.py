@@ -18,7 +18,8 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.settings.monitoring import AlertSettings
+from qa_pipeline.monitoring.drift import drift_message, find_drift
+from qa_pipeline.settings.monitoring import AlertSettings, MonitoringSettings
 
 Floats = npt.NDArray[np.float64]
 State = Literal["alert", "uncertain", "fine", "not enough rows"]
@@ -84,6 +85,53 @@ class _Limit:
 
 
 _BAD = {"below": "not below", "above": "not above"}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the scores of some days say.
+
+    Args:
+        levels: means held against limits.
+        drift: days held against the reference (`DRIFT`).
+    """
+
+    levels: list[Level]
+    drift: pl.DataFrame
+
+    def alerts(self, since: date | None = None) -> list[dict[str, Any]]:
+        """What somebody should know of, as JSON objects in order of time: bad means, and where drift begins.
+
+        Args:
+            since: the first day that is told of; every one by default.
+        """
+        first = since or date.min
+        told = [
+            (one.begins.isoformat(), one.document())
+            for one in self.levels
+            if one.state == "alert" and one.begins.date() >= first
+        ]
+        begun = self.drift.filter(pl.col("state") == "drift", pl.col("day") >= first)
+        for row in begun.iter_rows(named=True):
+            day = row["day"].isoformat()
+            told.append((day, {"kind": "drift", **row, "day": day, "message": drift_message(row)}))
+        return [document for _, document in sorted(told, key=lambda one: one[0])]
+
+
+def findings(
+    rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
+) -> Findings:
+    """Hold scored rows against their limits and their reference.
+
+    Args:
+        rows: scored rows of some days.
+        settings: of alerts and drift.
+        reference: as for `find_drift`.
+
+    Raises:
+        InputError: a metric with a limit has a score outside 0 to 1.
+    """
+    return Findings(levels(rows, settings.alerts), find_drift(rows, settings.drift, reference))
 
 
 def mean_interval(values: Floats, error: float) -> tuple[float, float]:

@@ -11,14 +11,13 @@ once, until it has been as before for a week.
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.stats import false_discovery_control, ks_2samp
 
 from qa_pipeline.monitoring.days import metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings
@@ -81,6 +80,8 @@ def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float,
         reference: likewise.
         seed: of the exchanges between them.
     """
+    from scipy.stats import ks_2samp  # heavy, and the code location is loaded without it
+
     tested = ks_2samp(values, reference, method="asymp")
     edges = quantile_edges(reference)
     of_day, of_reference = binned(values, edges), binned(reference, edges)
@@ -147,6 +148,8 @@ def _tested(
 
 def _discoveries(tested: Sequence[dict[str, Any]], settings: DriftSettings) -> list[dict[str, Any]]:
     """Mark the metrics of one day that differ, at the rate and at that of a whole year."""
+    from scipy.stats import false_discovery_control  # as above
+
     open_rows = [row for row in tested if row.get("p") is not None]
     adjusted = false_discovery_control([row["p"] for row in open_rows]) if open_rows else []
     for row, chance in zip(open_rows, adjusted, strict=True):
@@ -174,3 +177,11 @@ def _with_states(found: list[dict[str, Any]], settings: DriftSettings) -> list[d
         else:
             row["state"] = "differs" if row["differs"] else "steady"
     return found
+
+
+def drift_message(row: Mapping[str, Any]) -> str:
+    """A row of `DRIFT` as one sentence."""
+    if row["p"] is None:
+        return f"{row['metric']} on {row['day']}: {row['state']} ({row['rows']} rows)"
+    moved = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, PSI {row['psi']:.3f}, KS {row['ks']:.3f}"
+    return f"{row['metric']} on {row['day']}: {row['state']}: {moved}, p {row['p']:.2g}, {row['rows']} rows"

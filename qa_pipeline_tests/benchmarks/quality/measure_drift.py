@@ -134,8 +134,8 @@ def planted(shifts: int, rows: int, size: float, seed: int) -> dict[str, Any]:
     quiet = 60  # days between the reference and the shift
     for place in range(shifts):
         generator = np.random.default_rng([seed, rows, place, 1])
-        days, fall = REFERENCE + quiet + WITHIN, {"faithfulness": -size}
-        shifted = year(generator, rows, days, shift=fall, from_day=REFERENCE + quiet)
+        length, fall = REFERENCE + quiet + WITHIN, {"faithfulness": -size}
+        shifted = year(generator, rows, length, shift=fall, from_day=REFERENCE + quiet)
         for name, days in reports(find_drift(shifted, SETTINGS)).items():
             after = [day - quiet for day in days if day >= quiet]
             if after:
