@@ -32,6 +32,7 @@ from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.forget import forget
+from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
@@ -65,6 +66,7 @@ app = typer.Typer(
 
 app.add_typer(replies)
 app.add_typer(evaluation)
+app.add_typer(monitor)
 
 Unjudged = Annotated[
     bool | None,

@@ -12,7 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.monitoring.logs import FAULTS, LIMITS, Log, read_day
+from qa_pipeline.monitoring.logs import FAULTS, LIMITS, Log, logged_days, read_day
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import ERRORS, MonitoringSettings
 from qa_pipeline.storage import write_frame
@@ -152,6 +152,46 @@ def read_days(folder: Path, first: date | None = None, last: date | None = None)
     if not files:
         raise InputError(f"{folder} has no scores of any day; run qa-pipeline monitor check LOGS first")
     return pl.concat([_read(file) for file in files], how="diagonal_relaxed")
+
+
+def read_reference(file: Path) -> pl.DataFrame:
+    """Scores to hold production against: numbers of any Parquet file, such as the rows of a report.
+
+    Raises:
+        InputError: it cannot be read, or has no column of numbers.
+    """
+    try:
+        found = pl.read_parquet(file).select(cs.numeric().cast(pl.Float64()))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{file} is no Parquet file that can be read; name one with scores") from error
+    if not found.width:
+        raise InputError(f"{file} has no column of scores")
+    return found.with_columns(cs.float().replace([float("inf"), float("-inf")], None).fill_nan(None))
+
+
+def stale_days(
+    folder: Path,
+    kept: Path,
+    settings: MonitoringSettings,
+    limits: PairsFileSettings = LIMITS,
+    *,
+    again: bool = False,
+) -> list[date]:
+    """The days of a folder of logs that have no scores, or whose logs were written to since; or all.
+
+    Raises:
+        InputError: there is no such folder, or nothing in it.
+    """
+    days = logged_days(folder, settings.fields, limits)
+    return [day for day in days if again or _is_stale(folder, day_file(kept, day), day)]
+
+
+def _is_stale(folder: Path, scores: Path, day: date) -> bool:
+    if not scores.is_file():
+        return True
+    files = [one for one in (folder, folder / day.isoformat()) if one.is_dir() for one in one.iterdir()]
+    written = [one.stat().st_mtime_ns for one in files if one.is_file()]
+    return max(written, default=0) > scores.stat().st_mtime_ns
 
 
 def _read(file: Path) -> pl.DataFrame:
