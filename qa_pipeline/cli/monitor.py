@@ -110,11 +110,12 @@ def _score_days(logs: Path | None, settings: "Settings", *, again: bool) -> "lis
     """Score and keep each day whose logs are newer than its scores."""
     from qa_pipeline.errors import InputError
     from qa_pipeline.monitoring.days import score_day, stale_days, write_day
+    from qa_pipeline.storage import Layout
 
     folder = logs or settings.monitoring.logs
     if folder is None:
         raise InputError("name a folder of logs, or set monitoring.logs")
-    score, kept = _score(settings), settings.out / "monitoring"
+    score, kept = _score(settings), Layout(settings.out).monitoring
     limits = settings.pairs_file
     scored = []
     for day in stale_days(folder, kept, settings.monitoring, limits, again=again):
@@ -126,8 +127,9 @@ def _score_days(logs: Path | None, settings: "Settings", *, again: bool) -> "lis
 def _findings(settings: "Settings", reference: Path | None) -> "tuple[pl.DataFrame, Findings]":
     from qa_pipeline.monitoring.alerts import findings
     from qa_pipeline.monitoring.days import read_days, read_reference
+    from qa_pipeline.storage import Layout
 
-    rows = read_days(settings.out / "monitoring")
+    rows = read_days(Layout(settings.out).monitoring)
     held = None if reference is None else read_reference(reference)
     return rows, findings(rows, settings.monitoring, held)
 
