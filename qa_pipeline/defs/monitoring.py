@@ -106,7 +106,7 @@ def build_quality(
 def _shown(made: ScoredDay) -> dict[str, Any]:
     """What the UI shows of a day; means are plain numbers, so that it draws them over the days."""
     known = {name: made.rows[name].drop_nulls() for name in metrics_of(made.rows)}
-    means = {f"mean {name}": float(of.mean()) for name, of in known.items() if len(of)}  # type: ignore[arg-type]
+    means = {f"mean {name}": round(float(of.mean()), 4) for name, of in known.items() if len(of)}  # type: ignore[arg-type]
     left_out = made.faults.filter(~pl.col("kept"))["rows"].sum()
     faults = made.faults.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
     shown: dict[str, Any] = {

@@ -37,6 +37,7 @@ table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-nu
 th, td { text-align: left; padding: .3rem .75rem .3rem 0; border-bottom: 1px solid #d8dee4;
   vertical-align: top; }
 th { font-weight: 600; color: #57606a; } td.number, th.number { text-align: right; }
+td.number, td.when { white-space: nowrap; }
 td.words { overflow-wrap: anywhere; }
 figure { margin: .5rem 0 1.25rem; break-inside: avoid; }
 figure img { width: 100%; height: auto; display: block; }
@@ -45,7 +46,8 @@ figure img { width: 100%; height: auto; display: block; }
 .odd { color: #7a4b00; border-color: #b87500; background: #fff8e5; }
 .good { color: #116329; border-color: #4a9c5d; background: #f0fbf2; }
 .none { color: #57606a; border-color: #afb8c1; background: #f6f8fa; }
-@media print { body { margin: 0; max-width: none; font-size: 11pt; } h2 { break-after: avoid; }
+@media print { body { margin: 0; max-width: none; font-size: 10pt; }
+  table { font-size: 9pt; } h2 { break-after: avoid; }
   tr { break-inside: avoid; } .tag { background: none; } }
 """
 _CLASSES = {
@@ -280,15 +282,21 @@ def _alerts(alerts: Sequence[dict[str, Any]]) -> str:
     latest = list(reversed(alerts))[:MOST_SHOWN]
     lines = [
         (
-            html.escape(str(one.get("begins", one.get("day")))[:16].replace("T", " ")),
+            _when(one),
             html.escape(one["metric"]),
             _tag("drift" if one["kind"] == "drift" else "alert"),
             html.escape(one["message"]),
         )
         for one in latest
     ]
-    columns = (("begins", ""), ("metric", ""), ("kind", ""), ("finding", "words"))
+    columns = (("begins", "when"), ("metric", ""), ("kind", ""), ("finding", "words"))
     return _table(columns, lines) + _more(len(alerts) - len(latest), "earlier alerts")
+
+
+def _when(alert: dict[str, Any]) -> str:
+    """The day, and the hour of what was looked at by the hour."""
+    begins = alert["begins"] if alert.get("hours") == 1 else alert.get("day", str(alert.get("begins"))[:10])
+    return html.escape(begins[:16].replace("T", " "))
 
 
 def _left_out(faults: pl.DataFrame | None, dropped: int) -> str:
