@@ -110,6 +110,7 @@ def _score_days(logs: Path | None, settings: "Settings", *, again: bool) -> "lis
     """Score and keep each day whose logs are newer than its scores."""
     from qa_pipeline.errors import InputError
     from qa_pipeline.monitoring.days import score_day, stale_days, write_day
+    from qa_pipeline.monitoring.logs import read_loose
     from qa_pipeline.storage import Layout
 
     folder = logs or settings.monitoring.logs
@@ -118,8 +119,9 @@ def _score_days(logs: Path | None, settings: "Settings", *, again: bool) -> "lis
     score, kept = _score(settings), Layout(settings.out).monitoring
     limits = settings.pairs_file
     scored = []
-    for day in stale_days(folder, kept, settings.monitoring, limits, again=again):
-        scored.append(score_day(folder, day, score, settings.monitoring, limits))
+    loose = read_loose(folder, settings.monitoring.fields, limits)
+    for day in stale_days(folder, loose, kept, again=again):
+        scored.append(score_day(folder, day, score, settings.monitoring, limits, loose))
         write_day(kept, scored[-1])
     return scored
 

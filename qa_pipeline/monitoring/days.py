@@ -56,6 +56,7 @@ def score_day(
     score: Score,
     settings: MonitoringSettings,
     limits: PairsFileSettings = LIMITS,
+    loose: Log | None = None,
 ) -> ScoredDay:
     """Read what the logs have of a day and score it; a day without rows has no metrics.
 
@@ -67,11 +68,12 @@ def score_day(
         score: asked once, about the answered rows.
         settings: where logs hold their fields.
         limits: of files and lines.
+        loose: as for `read_day`.
 
     Raises:
         InputError: there is no such folder, or `score` gives other rows than it was asked about.
     """
-    log = read_day(folder, day, settings.fields, limits)
+    log = read_day(folder, day, settings.fields, limits, loose)
     base = log.rows.select(
         "id",
         pl.lit(day).alias("day"),
@@ -169,20 +171,19 @@ def read_reference(file: Path) -> pl.DataFrame:
     return found.with_columns(cs.float().replace([float("inf"), float("-inf")], None).fill_nan(None))
 
 
-def stale_days(
-    folder: Path,
-    kept: Path,
-    settings: MonitoringSettings,
-    limits: PairsFileSettings = LIMITS,
-    *,
-    again: bool = False,
-) -> list[date]:
+def stale_days(folder: Path, loose: Log, kept: Path, *, again: bool = False) -> list[date]:
     """The days of a folder of logs that have no scores, or whose logs were written to since; or all.
 
+    Args:
+        folder: of the logs.
+        loose: `read_loose` of it.
+        kept: where scores lie.
+        again: whether all days are wanted.
+
     Raises:
-        InputError: there is no such folder, or nothing in it.
+        InputError: the folder has no day.
     """
-    days = logged_days(folder, settings.fields, limits)
+    days = logged_days(folder, loose)
     return [day for day in days if again or _is_stale(folder, day_file(kept, day), day)]
 
 

@@ -296,22 +296,45 @@ def _citations(value: Any) -> list[str] | None:
     return [str(one) for one in names if isinstance(one, (str, int))]
 
 
-def read_day(
-    folder: Path, day: date, fields: Mapping[str, str] | None = None, limits: PairsFileSettings = LIMITS
+def read_loose(
+    folder: Path,
+    fields: Mapping[str, str] | None = None,
+    limits: PairsFileSettings = LIMITS,
+    since: date | None = None,
 ) -> Log:
-    """What a folder of logs has of one day: the day's sub-folder, and the rows of its time elsewhere.
-
-    A day without any file is empty. Files beside the sub-folders are read only if they were written to since
-    the day began.
+    """The files of a folder that are in no day's sub-folder; those last written before `since` are left out.
 
     Raises:
         InputError: there is no such folder.
     """
-    begin = datetime.combine(day, time(), UTC)
-    loose = [file for file in _files(folder) if file.stat().st_mtime >= begin.timestamp()]
+    begin = 0.0 if since is None else datetime.combine(since, time(), UTC).timestamp()
+    return read_logs([file for file in _files(folder) if file.stat().st_mtime >= begin], fields, limits)
+
+
+def read_day(
+    folder: Path,
+    day: date,
+    fields: Mapping[str, str] | None = None,
+    limits: PairsFileSettings = LIMITS,
+    loose: Log | None = None,
+) -> Log:
+    """What a folder of logs has of one day: the day's sub-folder, and the rows of its time elsewhere.
+
+    A day without any file is empty.
+
+    Args:
+        folder: of the logs.
+        day: of UTC.
+        fields: as for `read_logs`.
+        limits: likewise.
+        loose: the files beside the sub-folders, where they have been read already.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    beside = read_loose(folder, fields, limits, day) if loose is None else loose
     own = folder / day.isoformat()
-    of_day = read_logs(_files(own), fields, limits) if own.is_dir() else read_logs([])
-    beside = read_logs(loose, fields, limits)
+    of_day = read_logs(_files(own) if own.is_dir() else [], fields, limits)
     found = beside.rows.filter(pl.col("time").dt.date() == day)
     # what cannot be read has no day: it is told on each day that its file may belong to
     return Log(
@@ -328,23 +351,18 @@ def _without_time(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame([row] if count else [], schema=FAULTS)
 
 
-def logged_days(
-    folder: Path, fields: Mapping[str, str] | None = None, limits: PairsFileSettings = LIMITS
-) -> list[date]:
-    """The days that a folder of logs has rows or sub-folders of, in order.
+def logged_days(folder: Path, loose: Log) -> list[date]:
+    """The days that a folder of logs has sub-folders or rows of, in order.
+
+    Args:
+        folder: of the logs.
+        loose: `read_loose` of it.
 
     Raises:
-        InputError: there is no such folder, or nothing in it.
+        InputError: there is none.
     """
-    days = (
-        {day for one in folder.iterdir() if one.is_dir() and (day := _day(one.name))}
-        if folder.is_dir()
-        else set()
-    )
-    files = _files(folder)
-    if files:
-        times = read_logs(files, fields, limits).rows["time"]
-        days |= set(times.drop_nulls().dt.date().to_list())
+    days = {day for one in folder.iterdir() if one.is_dir() and (day := _day(one.name))}
+    days |= set(loose.rows["time"].drop_nulls().dt.date().to_list())
     if not days:
         raise InputError(
             f"{folder} has no logs of any day; name the folder that observe() writes to, or that .jsonl "

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.monitoring.logs import FAULTS, ROWS, Log, logged_days, read_day, read_logs
+from qa_pipeline.monitoring.logs import FAULTS, ROWS, Log, logged_days, read_day, read_logs, read_loose
 from qa_pipeline.monitoring.observing import Observer
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.monitoring.otlp import line as traces
@@ -206,7 +206,7 @@ def test_a_day_has_its_sub_folder_and_the_rows_of_its_time_in_other_files(tmp_pa
     log(tmp_path, *loose, {**GOOD, "id": "timeless", "time": None})
     assert read_day(tmp_path, DAY).rows["id"].to_list() == ["own", "loose"]
     assert reasons(read_day(tmp_path, DAY)) == {"no_time": 1}
-    assert logged_days(tmp_path) == [date(2026, 3, 1), date(2026, 3, 2)]
+    assert logged_days(tmp_path, read_loose(tmp_path)) == [date(2026, 3, 1), date(2026, 3, 2)]
 
 
 def test_files_that_were_last_written_before_a_day_are_not_read_for_it(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_a_day_without_files_is_empty_and_a_folder_that_is_none_an_error(tmp_pat
     assert (found.rows.schema, found.rows.height) == (ROWS, 0)
     assert (found.faults.schema, found.faults.height) == (FAULTS, 0)
     with pytest.raises(InputError, match="has no logs of any day"):
-        logged_days(tmp_path)
+        logged_days(tmp_path, read_loose(tmp_path))
     with pytest.raises(InputError, match="is no folder"):
         read_day(tmp_path / "gone", DAY)
 
