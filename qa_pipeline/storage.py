@@ -378,6 +378,11 @@ class Layout:
         return self.out / "releases"
 
     @property
+    def monitoring(self) -> Path:
+        """Scores of production, a file a day."""
+        return self.out / "monitoring"
+
+    @property
     def _cache(self) -> Path:
         return (self.shared or self.out) / "cache"
 

@@ -23,7 +23,7 @@ LAYERS = (
     {"resources"},
     {"stages"},
     {"pipeline"},
-    {"reporting", "evaluation", "review", "publishing"},
+    {"reporting", "evaluation", "monitoring", "review", "publishing"},
     {"testing"},
     {"defs"},
     {"definitions"},

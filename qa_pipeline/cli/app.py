@@ -32,6 +32,7 @@ from qa_pipeline.cli.decide import decide
 from qa_pipeline.cli.estimate import estimate
 from qa_pipeline.cli.evaluate import evaluation
 from qa_pipeline.cli.forget import forget
+from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
@@ -65,6 +66,7 @@ app = typer.Typer(
 
 app.add_typer(replies)
 app.add_typer(evaluation)
+app.add_typer(monitor)
 
 Unjudged = Annotated[
     bool | None,
@@ -165,6 +167,7 @@ def validate(
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
     from qa_pipeline.corpus.corpora import split_batch
+    from qa_pipeline.monitoring.tracing import traced
     from qa_pipeline.pipeline import validate_pairs
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
@@ -177,7 +180,7 @@ def validate(
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
-        with watching(quiet=as_json) as watch:
+        with watching(quiet=as_json) as seen, traced(settings, seen) as watch:
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)
@@ -212,10 +215,12 @@ def _code(outcomes: "Sequence[BatchOutcome]") -> int:
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
+    from qa_pipeline.monitoring.tracing import traced
     from qa_pipeline.pipeline import run_batches
     from qa_pipeline.resources import Resources
 
-    return run_batches(Resources(settings), batches, watch)
+    with traced(settings, watch) as watched:
+        return run_batches(Resources(settings), batches, watched)
 
 
 def _run_dagster(

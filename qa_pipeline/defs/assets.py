@@ -40,6 +40,7 @@ from qa_pipeline.defs.metadata import (
 )
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
+from qa_pipeline.monitoring.tracing import stage_span
 from qa_pipeline.quality.gates import GATES
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import dump_shard
@@ -73,9 +74,10 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
         stage_run = StageRun(resources, batch, inputs, previous, notify)
 
         def made() -> dg.MaterializeResult[Any]:
-            output = stage.run(stage_run)
-            if stage.finish is not None:
-                stage.finish(stage_run, output)
+            with stage_span(resources.settings, batch, stage.name):
+                output = stage.run(stage_run)
+                if stage.finish is not None:
+                    stage.finish(stage_run, output)
             if not stage.is_table:
                 version, metadata = content_version(dump_shard(output)), shard_metadata(output)
                 return dg.MaterializeResult(value=output, data_version=version, metadata=metadata)

@@ -18,7 +18,7 @@ REASON_TAG = "qa_pipeline/reason"
 
 build_batch = dg.define_asset_job(
     "build_batch",
-    selection=dg.AssetSelection.all() - dg.AssetSelection.assets("release"),
+    selection=dg.AssetSelection.all() - dg.AssetSelection.groups("publishing", "monitoring"),
     description="Builds everything of one batch, from its files to its training examples.",
 )
 

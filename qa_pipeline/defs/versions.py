@@ -21,7 +21,7 @@ _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
     "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "requests_per_minute", "budget", "store"},
 }
-_OTHERS = {"release": ("quality", "release")}
+_OTHERS = {"release": ("quality", "release"), "production_quality": ("embedding", "verification")}
 """The groups of settings that decide assets which are no stage."""
 
 

@@ -28,6 +28,7 @@ from qa_pipeline.settings.generation import (
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
 from qa_pipeline.settings.location import location_of
+from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     TWIN_SIMILARITIES,
@@ -91,6 +92,7 @@ class Settings(BaseSettings):
     quality: QualitySettings = QualitySettings()
     evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
+    monitoring: MonitoringSettings = MonitoringSettings()
 
     @model_validator(mode="before")
     @classmethod

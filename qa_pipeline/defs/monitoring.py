@@ -1,0 +1,194 @@
+"""Production as Dagster sees it: one asset of days, its checks, its job and its schedule.
+
+It is there only where the settings name a folder of logs. It is no step of a batch, and its partitions are
+days of UTC: `build_batch`, the sensors and the staleness of batches know nothing of it.
+"""
+
+import warnings
+from collections.abc import Callable
+from datetime import UTC, date, timedelta
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from qa_pipeline.defs.assets import OWNERS
+from qa_pipeline.defs.base import ResourcesParam
+from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
+from qa_pipeline.defs.versions import code_version
+from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.monitoring.alerts import Findings, findings
+from qa_pipeline.monitoring.days import (
+    Score,
+    ScoredDay,
+    day_file,
+    metrics_of,
+    read_days,
+    score_day,
+    write_day,
+)
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import frame_hash
+
+QUALITY = dg.AssetKey("production_quality")
+POOL = "production"
+MOST_SHOWN = 50
+MakeScore = Callable[[Resources], Score]
+"""From settings and models to what scores rows of logs."""
+
+
+def verifier_score(resources: Resources) -> Score:
+    """Score rows by the local verifier."""
+    from qa_pipeline.monitoring.streaming import verifier_scores  # heavy, and only a run needs it
+
+    return lambda rows: verifier_scores(rows, resources)
+
+
+monitor_day = dg.define_asset_job(
+    "monitor_day",
+    selection=dg.AssetSelection.assets(QUALITY),
+    description="Scores what the logs of production have of one day, and looks for alerts.",
+)
+
+
+def monitoring_definitions(settings: Settings, make_score: MakeScore) -> dg.Definitions:
+    """The asset, its checks, job and schedule; nothing where the settings name no logs."""
+    if settings.monitoring.logs is None:
+        return dg.Definitions()
+    days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
+    return dg.Definitions(
+        assets=[build_quality(settings, make_score, days)],
+        asset_checks=quality_checks(days),
+        jobs=[monitor_day],
+        schedules=[daily_monitoring],
+    )
+
+
+def build_quality(
+    settings: Settings, make_score: MakeScore, days: dg.DailyPartitionsDefinition
+) -> dg.AssetsDefinition:
+    """The asset."""
+
+    @dg.asset(
+        key=QUALITY,
+        description="One file of scores for each day of production, made from the logs of its answers. It "
+        "holds no texts.",
+        group_name="monitoring",
+        kinds={"parquet"},
+        partitions_def=days,
+        pool=POOL,
+        owners=OWNERS,
+        code_version=code_version(QUALITY.to_user_string(), settings),
+    )
+    def production_quality(
+        context: dg.AssetExecutionContext, resources: ResourcesParam
+    ) -> dg.MaterializeResult[Any]:
+        day = date.fromisoformat(context.partition_key)
+        chosen = resources.settings
+        assert chosen.monitoring.logs is not None  # noqa: S101 - or this asset would not be there
+        try:
+            made = score_day(
+                chosen.monitoring.logs, day, make_score(resources), chosen.monitoring, chosen.pairs_file
+            )
+            path = write_day(resources.layout.monitoring, made)
+        except QAPipelineError as error:
+            raise dg.Failure(str(error), allow_retries=False) from error
+        context.log.info(f"{made.rows.height} rows of {day} in {path}")
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(frame_hash(made.rows)),
+            metadata={"file": dg.MetadataValue.path(str(path)), **_shown(made)},
+        )
+
+    return production_quality
+
+
+def _shown(made: ScoredDay) -> dict[str, Any]:
+    """What the UI shows of a day; means are plain numbers, so that it draws them over the days."""
+    known = {name: made.rows[name].drop_nulls() for name in metrics_of(made.rows)}
+    means = {f"mean {name}": round(float(of.mean()), 4) for name, of in known.items() if len(of)}  # type: ignore[arg-type]
+    left_out = made.faults.filter(~pl.col("kept"))["rows"].sum()
+    faults = made.faults.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
+    shown: dict[str, Any] = {
+        "dagster/partition_row_count": made.rows.height,
+        **means,
+        "rows left out": int(left_out),
+        "dropped by services": made.dropped,
+    }
+    if faults:
+        table = markdown_table(("reason", "rows"), faults[:MOST_SHOWN], INLINE_LENGTH)
+        shown["what the logs left out"] = dg.MetadataValue.md(table)
+    return shown
+
+
+def quality_checks(days: dg.DailyPartitionsDefinition) -> list[dg.AssetChecksDefinition]:
+    """The checks of a day: limits, which are errors, and drift, which is a warning."""
+
+    def limits_hold(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
+        day = date.fromisoformat(context.partition_key)
+        found = _findings(resources, day, day)
+        bad = [one for one in found.levels if one.state == "alert"]
+        looked = [(one.metric, one.message(), one.state) for one in found.levels]
+        return _result([one.message() for one in bad], ("metric", "finding", "state"), looked)
+
+    def no_drift(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
+        day = date.fromisoformat(context.partition_key)
+        drift = _findings(resources, None, day).drift.filter(pl.col("day") == day)
+        moved = drift.filter(pl.col("state").is_in(["drift", "drifted"]))
+        looked = drift.select("metric", "rows", "mean", "reference_mean", "psi", "p", "state").rows()
+        columns = ("metric", "rows", "mean", "reference", "PSI", "p", "state")
+        messages = [f"{name}: {state}" for name, state in moved.select("metric", "state").rows()]
+        return _result(messages, columns, looked, dg.AssetCheckSeverity.WARN)
+
+    described = {
+        limits_hold: "No mean of the day is beyond its limit by more than chance.",
+        no_drift: "Every metric of the day is what it was in the reference, as far as noise allows.",
+    }
+    with warnings.catch_warnings():
+        # as for the checks of batches: partitioned checks are in preview
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return [
+            dg.asset_check(asset=QUALITY, description=text, partitions_def=days)(body)
+            for body, text in described.items()
+        ]
+
+
+def _findings(resources: Resources, first: date | None, last: date) -> Findings:
+    folder, settings = resources.layout.monitoring, resources.settings.monitoring
+    if not day_file(folder, last).is_file():
+        raise dg.Failure(f"{last} is not scored yet; materialize it first", allow_retries=False)
+    try:
+        return findings(read_days(folder, first, last), settings)
+    except QAPipelineError as error:
+        raise dg.Failure(str(error), allow_retries=False) from error
+
+
+def _result(
+    problems: list[str],
+    columns: tuple[str, ...],
+    looked: list[Any],
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+) -> dg.AssetCheckResult:
+    rows = [tuple(round(one, 4) if isinstance(one, float) else one for one in row) for row in looked]
+    shown = {"looked at": dg.MetadataValue.md(markdown_table(columns, rows[:MOST_SHOWN], INLINE_LENGTH))}
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return dg.AssetCheckResult(
+        passed=not problems,
+        severity=severity,
+        description=f"{cell(problems[0], INLINE_LENGTH)}{more}" if problems else "no alert",
+        metadata={**(shown if rows else {}), "alerts": len(problems)},
+    )
+
+
+@dg.schedule(
+    job=monitor_day,
+    name="daily_monitoring",
+    cron_schedule="30 0 * * *",
+    execution_timezone="UTC",
+    default_status=dg.DefaultScheduleStatus.STOPPED,
+    description="Scores the day of production that has just ended.",
+)
+def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """Ask for the day before."""
+    day = (context.scheduled_execution_time.astimezone(UTC) - timedelta(days=1)).date().isoformat()
+    return dg.RunRequest(run_key=day, partition_key=day)

@@ -1,0 +1,198 @@
+"""Whether a metric of production is still what it was: each day's scores against a reference.
+
+Two tests a metric and day: Kolmogorov-Smirnov, and the population stability index in ten quantile bins of the
+reference, whose chance is that of random exchanges between day and reference and not that of a rule of thumb,
+which calls every small day drifted. The smaller of both chances counts, doubled. Benjamini-Hochberg keeps the
+false discovery rate among the metrics of a day. Over the days nothing is spent that would run out, as it does
+in online procedures whose levels fall while nothing happens: drift is reported only where a metric differs on
+`confirm_days` tested days in a row, or on one day at a level so small that a year of days has it rarely; and
+once, until it has been as before for a week.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from qa_pipeline.monitoring.days import metrics_of
+from qa_pipeline.settings.monitoring import DriftSettings
+
+Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+BINS = 10
+DRIFT = pl.Schema(
+    {
+        "day": pl.Date(),
+        "metric": pl.String(),
+        "rows": pl.Int64(),
+        "mean": pl.Float64(),
+        "reference_mean": pl.Float64(),
+        "ks": pl.Float64(),
+        "psi": pl.Float64(),
+        "p": pl.Float64(),
+        "differs": pl.Boolean(),
+        "state": pl.String(),
+    }
+)
+"""One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` the chance
+of both tests together, `differs` whether it is a discovery of its day; null where nothing was tested.
+`state` is reference, not enough rows, steady, differs (not yet confirmed), drift (first day) or drifted."""
+_EXCHANGES, _FIRST_EXCHANGES, _PLAINLY = 1999, 199, 10
+_YEAR = 365
+_RECOVERED = 7
+"""Tested days in a row without a difference that end a drift."""
+
+
+def stability_index(day: Counts, reference: Counts) -> Floats:
+    """Population stability index of counts in equal bins (last axis); half a row is added to each bin.
+
+    The sum over bins of (d - r) * ln(d / r), for the shares d and r; without what is added an empty bin
+    would make it infinite.
+    """
+    shares = (day + 0.5) / (day.sum(-1, keepdims=True) + 0.5 * day.shape[-1])
+    before = (reference + 0.5) / (reference.sum(-1, keepdims=True) + 0.5 * reference.shape[-1])
+    index: Floats = ((shares - before) * np.log(shares / before)).sum(-1)
+    return index
+
+
+def binned(values: Floats, edges: Floats) -> Counts:
+    """Counts between edges, and on each of them: scores that many rows share have a bin of their own."""
+    places = np.searchsorted(edges, values, "left") + np.searchsorted(edges, values, "right")
+    return np.bincount(places, minlength=2 * len(edges) + 1).astype(np.int64)
+
+
+def quantile_edges(reference: Floats) -> Floats:
+    """The inner edges of ten bins with equally many rows of the reference; equal ones are one."""
+    edges: Floats = np.unique(np.quantile(reference, np.linspace(0, 1, BINS + 1)[1:-1]))
+    return edges
+
+
+def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float, float]:
+    """KS distance, stability index, and the chance of so large a difference where there is none.
+
+    Args:
+        values: of the day, at least one.
+        reference: likewise.
+        seed: of the exchanges between them.
+    """
+    from scipy.stats import ks_2samp  # heavy, and the code location is loaded without it
+
+    tested = ks_2samp(values, reference, method="asymp")
+    edges = quantile_edges(reference)
+    of_day, of_reference = binned(values, edges), binned(reference, edges)
+    pooled = of_day + of_reference
+    held = pooled > 0
+    index = float(stability_index(of_day[held], of_reference[held]))
+    exchanged = _exchanged(index, pooled[held], len(values), np.random.default_rng(seed))
+    return float(tested.statistic), index, min(1.0, 2 * min(float(tested.pvalue), exchanged))
+
+
+def _exchanged(index: float, pooled: Counts, rows: int, generator: np.random.Generator) -> float:
+    """The chance of so large an index where rows are exchanged at random between day and reference.
+
+    Few exchanges are enough where it is plainly no discovery (Besag and Clifford 1991).
+    """
+    drawn = as_large = 0
+    for more in (_FIRST_EXCHANGES, _EXCHANGES - _FIRST_EXCHANGES):
+        days = generator.multivariate_hypergeometric(pooled, rows, size=more, method="marginals")
+        as_large += int(np.count_nonzero(stability_index(days, pooled - days) >= index - 1e-12))
+        drawn += more
+        if as_large >= _PLAINLY:
+            break
+    return (1 + as_large) / (1 + drawn)
+
+
+def find_drift(
+    rows: pl.DataFrame, settings: DriftSettings, reference: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Hold each day of each metric against the reference; `DRIFT`, by day and then by metric.
+
+    Args:
+        rows: scored rows of some days.
+        settings: reference, rate and confirmation.
+        reference: scored rows to hold all days against; the first `reference_days` days of `rows` by default,
+            which are not tested themselves.
+    """
+    days: list[date] = rows["day"].unique().sort().to_list()
+    known = set(days[: settings.reference_days]) if reference is None else set()
+    before = rows.filter(pl.col("day").is_in(known)) if reference is None else reference
+    metrics = [name for name in metrics_of(rows) if name in before.columns]
+    references = {name: np.sort(before[name].drop_nulls().to_numpy()) for name in metrics}
+    found: list[dict[str, Any]] = []
+    for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
+        day = of_day["day"][0]
+        found += _discoveries(
+            [
+                _tested(day, of_day[name], references[name], settings, is_reference=day in known)
+                for name in metrics
+            ],
+            settings,
+        )
+    return pl.DataFrame(_with_states(found, settings), schema=DRIFT)
+
+
+def _tested(
+    day: date, scores: pl.Series, reference: Floats, settings: DriftSettings, *, is_reference: bool
+) -> dict[str, Any]:
+    values = np.sort(scores.drop_nulls().to_numpy())  # sums do not depend on the order then
+    row: dict[str, Any] = {
+        "day": day,
+        "metric": scores.name,
+        "rows": len(values),
+        "mean": float(values.mean()) if len(values) else None,
+        "reference_mean": float(reference.mean()) if len(reference) else None,
+        "state": "reference" if is_reference else None,
+    }
+    if is_reference:
+        return row
+    if min(len(values), len(reference)) < settings.least_rows:
+        return {**row, "state": "not enough rows"}
+    seed = int.from_bytes(hashlib.sha256(f"{scores.name}\x1f{day}".encode()).digest()[:8], "big")
+    distance, index, chance = compare(values, reference, seed)
+    return {**row, "ks": distance, "psi": index, "p": chance}
+
+
+def _discoveries(tested: Sequence[dict[str, Any]], settings: DriftSettings) -> list[dict[str, Any]]:
+    """Mark the metrics of one day that differ, at the rate and at that of a whole year."""
+    from scipy.stats import false_discovery_control  # as above
+
+    open_rows = [row for row in tested if row.get("p") is not None]
+    adjusted = false_discovery_control([row["p"] for row in open_rows]) if open_rows else []
+    for row, chance in zip(open_rows, adjusted, strict=True):
+        row["differs"] = bool(chance <= settings.rate)
+        row["at_once"] = bool(chance <= settings.rate / _YEAR)
+    return list(tested)
+
+
+def _with_states(found: list[dict[str, Any]], settings: DriftSettings) -> list[dict[str, Any]]:
+    """The state of each row, from those of its metric before it; days without a test change nothing."""
+    differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
+    for row in found:
+        name, at_once = row["metric"], row.pop("at_once", False)
+        if row.get("differs") is None:
+            continue
+        differing[name] = differing[name] + 1 if row["differs"] else 0
+        steady[name] = 0 if row["differs"] else steady[name] + 1
+        if steady[name] >= _RECOVERED:
+            drifted.discard(name)
+        if name in drifted:
+            row["state"] = "drifted"
+        elif at_once or differing[name] >= settings.confirm_days:
+            drifted.add(name)
+            row["state"] = "drift"
+        else:
+            row["state"] = "differs" if row["differs"] else "steady"
+    return found
+
+
+def drift_message(row: Mapping[str, Any]) -> str:
+    """A row of `DRIFT` as one sentence."""
+    if row["p"] is None:
+        return f"{row['metric']} on {row['day']}: {row['state']} ({row['rows']} rows)"
+    moved = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, PSI {row['psi']:.3f}, KS {row['ks']:.3f}"
+    return f"{row['metric']} on {row['day']}: {row['state']}: {moved}, p {row['p']:.2g}, {row['rows']} rows"

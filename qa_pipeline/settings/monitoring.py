@@ -1,0 +1,97 @@
+"""Settings of watching a RAG system in production: its logs, what is sampled, alerts and drift."""
+
+from datetime import date
+from pathlib import Path
+
+from pydantic import Field, field_validator, model_validator
+
+from qa_pipeline.settings.base import Group
+
+ERRORS = "errors"
+"""The share of requests that failed, as alerts name it beside the metrics."""
+
+
+class AlertSettings(Group):
+    """When a figure of production is too bad to wait."""
+
+    below: dict[str, float] = Field(
+        {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5},
+        description="Means that are too low, by metric.",
+    )
+    above: dict[str, float] = Field(
+        {ERRORS: 0.05},
+        description="Means that are too high, by metric; errors is the share of requests that failed.",
+    )
+    hourly: tuple[str, ...] = Field(
+        ("grounding",), description="Those that are looked at hour by hour (UTC) and not day by day."
+    )
+    confidence: float = Field(
+        0.99,
+        gt=0.5,
+        lt=1,
+        description="With which a day's interval must exclude the limit; its hours share what is left to 1.",
+    )
+    least_rows: int = Field(
+        20, gt=0, description="Days or hours with fewer rows of known score never raise an alert."
+    )
+
+    @model_validator(mode="after")
+    def _hours_of_known_limits(self) -> "AlertSettings":
+        unknown = set(self.hourly) - {*self.below, *self.above}
+        if unknown:
+            raise ValueError(f"hourly names {', '.join(sorted(unknown))}, which have no limit below or above")
+        both = set(self.below) & set(self.above)
+        if both:
+            raise ValueError(f"{', '.join(sorted(both))} cannot have a limit on both sides")
+        return self
+
+
+class DriftSettings(Group):
+    """When a metric is no longer what it was."""
+
+    reference_days: int = Field(
+        28, gt=0, description="The first days with rows, which later ones are held against; whole weeks."
+    )
+    rate: float = Field(
+        0.01,
+        gt=0,
+        lt=0.5,
+        description="False discovery rate among a day's metrics (Benjamini-Hochberg).",
+    )
+    confirm_days: int = Field(2, gt=0, description="Days in a row that must differ before drift is reported.")
+    least_rows: int = Field(20, gt=1, description="Days with fewer rows of known score are not tested.")
+
+
+class MonitoringSettings(Group):
+    """Watching answers in production."""
+
+    logs: Path | None = Field(
+        None, description="Folder of logs that observe() writes to and the asset production_quality reads."
+    )
+    share: float = Field(
+        0.05, ge=0, le=1, description="Share of requests that observe() keeps, chosen by hash of their id."
+    )
+    fields: dict[str, str] = Field(
+        {},
+        description="Where other services' logs hold id, time, query, answer, contexts, citations, seconds, "
+        "error or model, such as {query: payload.question}; usual names are known.",
+    )
+    first_day: date = Field(
+        date(2026, 1, 1), description="First daily partition of production_quality (UTC)."
+    )
+    spans: bool = Field(
+        False,
+        description="Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a "
+        "configured SDK.",
+    )
+    alerts: AlertSettings = AlertSettings()
+    drift: DriftSettings = DriftSettings()
+
+    @field_validator("fields")
+    @classmethod
+    def _known_fields(cls, fields: dict[str, str]) -> dict[str, str]:
+        known = ("id", "time", "query", "answer", "contexts", "citations", "seconds", "error", "model")
+        unknown = sorted(set(fields) - set(known))
+        if unknown:
+            raise ValueError(f"{', '.join(unknown)} is no field of a row; known are {', '.join(known)}")
+        return fields

@@ -1,0 +1,155 @@
+"""Production as an asset of days: what it makes and shows, when its checks fail, and what it leaves alone."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.defs.monitoring import QUALITY, daily_monitoring, monitoring_definitions
+from qa_pipeline.monitoring.days import Score
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.fakes import HashEmbedder
+
+
+def scored_by(_: Resources) -> Score:
+    """Answers are the scores of their faithfulness."""
+    return lambda rows: rows.select(faithfulness=pl.col("answer").cast(pl.Float64(), strict=False))
+
+
+class Production:
+    """Logs, settings and an instance."""
+
+    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
+        self.logs = folder / "logs"
+        self.logs.mkdir()
+        self.settings = Settings(
+            corpus=str(folder / "corpus"),
+            out=folder / "out",
+            monitoring={"logs": self.logs, "drift": {"reference_days": 4}},
+        )
+        self.resources = Resources(self.settings, embedder=HashEmbedder())
+        self.instance = instance
+
+    def log(self, day: str, answers: Sequence[object], *, errors: int = 0) -> None:
+        own = self.logs / day
+        own.mkdir(exist_ok=True)
+        rows: list[dict[str, Any]] = [{"answer": str(answer)} for answer in answers]
+        rows += [{"error": "timeout"}] * errors
+        lines = [json.dumps({"id": f"{day} {place}", **row}) for place, row in enumerate(rows)]
+        (own / "a.jsonl").write_text("\n".join(lines))
+
+    def run(self, day: str) -> dg.ExecuteInProcessResult:
+        own = dg.Definitions(resources={"resources": self.resources})
+        definitions = dg.Definitions.merge(own, monitoring_definitions(self.settings, scored_by))
+        job = definitions.resolve_job_def("monitor_day")
+        return job.execute_in_process(instance=self.instance, partition_key=day, raise_on_error=False)
+
+
+@pytest.fixture
+def production(tmp_path: Path) -> Iterator[Production]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield Production(tmp_path, instance)
+
+
+def failed_checks(result: dg.ExecuteInProcessResult) -> dict[str, tuple[str, str]]:
+    found = [one for one in result.get_asset_check_evaluations() if not one.passed]
+    return {one.check_name: (one.severity.value, str(one.description)) for one in found}
+
+
+def told(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
+    (event,) = result.asset_materializations_for_node(QUALITY.to_user_string())
+    return {name: of.value for name, of in event.metadata.items()}
+
+
+def test_a_day_is_scored_kept_and_shown(production: Production) -> None:
+    production.log("2026-03-01", [0.9, 1.0] * 15, errors=1)
+    result = production.run("2026-03-01")
+    assert (result.success, failed_checks(result)) == (True, {})
+    metadata = told(result)
+    file = production.settings.out / "monitoring" / "2026-03-01.parquet"
+    assert metadata["file"] == str(file)
+    assert metadata["dagster/partition_row_count"] == pl.read_parquet(file).height == 31
+    assert metadata["mean faithfulness"] == pytest.approx(0.95)
+    assert metadata["mean errors"] == pytest.approx(1 / 31, abs=1e-4)
+
+
+def test_a_mean_beyond_its_limit_fails_the_check_with_an_error(production: Production) -> None:
+    production.log("2026-03-01", [0.2, 0.4] * 15)
+    (message,) = failed_checks(production.run("2026-03-01")).values()
+    assert message[0] == "ERROR"
+    assert message[1].startswith("`faithfulness on 2026-03-01 is 0.300")
+
+
+def test_drift_fails_its_check_with_a_warning(production: Production) -> None:
+    for day in range(1, 5):
+        production.log(f"2026-03-0{day}", [0.9, 1.0] * 30)
+        assert failed_checks(production.run(f"2026-03-0{day}")) == {}
+    production.log("2026-03-05", [0.88, 0.9] * 30)
+    found = failed_checks(production.run("2026-03-05"))
+    assert found == {"no_drift": ("WARN", "`faithfulness: drift`")}
+
+
+def test_an_empty_day_has_a_file_and_no_alert(production: Production) -> None:
+    result = production.run("2026-03-01")
+    assert (result.success, failed_checks(result)) == (True, {})
+    assert pl.read_parquet(production.settings.out / "monitoring" / "2026-03-01.parquet").height == 0
+
+
+def test_what_logs_left_out_is_shown_and_scores_that_are_none_are_unknown(production: Production) -> None:
+    production.log("2026-03-01", ["nan", 1.0, "none"])
+    (production.logs / "2026-03-01" / "b.jsonl").write_text("{broken\n")
+    metadata = told(production.run("2026-03-01"))
+    assert metadata["rows left out"] == 1
+    assert "| `broken_line` | `1` |" in metadata["what the logs left out"]
+    assert metadata["mean faithfulness"] == 1.0
+
+
+def test_logs_that_are_gone_fail_the_run_with_a_reason(production: Production) -> None:
+    production.logs.rmdir()
+    result = production.run("2026-03-01")
+    assert not result.success
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert "is no folder" in str(failure.step_failure_data.error)
+
+
+def test_equal_logs_give_the_same_data_version(production: Production) -> None:
+    production.log("2026-03-01", [0.9] * 30)
+    versions = set()
+    for _ in range(2):
+        (event,) = production.run("2026-03-01").asset_materializations_for_node("production_quality")
+        versions.add((event.tags or {})["dagster/data_version"])
+    assert len(versions) == 1
+
+
+def test_it_is_there_only_where_the_settings_name_logs_and_no_step_of_a_batch(
+    production: Production, tmp_path: Path
+) -> None:
+    without = Settings(corpus=str(tmp_path / "corpus"), out=tmp_path / "out")
+    plain = build_definitions(without, resources=Resources(without, embedder=HashEmbedder()))
+    watched = build_definitions(production.settings, resources=production.resources)
+    dg.Definitions.validate_loadable(watched)
+    names = [{spec.key for spec in one.resolve_all_asset_specs()} for one in (plain, watched)]
+    assert names[1] - names[0] == {QUALITY}
+    job = watched.resolve_job_def("build_batch")
+    assert (
+        job.asset_layer.selected_asset_keys
+        == plain.resolve_job_def("build_batch").asset_layer.selected_asset_keys
+    )
+    assert QUALITY not in {asset.key for asset in build_assets(production.settings)}
+    schedules = {one.name: one.default_status for one in watched.get_repository_def().schedule_defs}
+    assert schedules["daily_monitoring"] == dg.DefaultScheduleStatus.STOPPED
+
+
+def test_the_schedule_asks_for_the_day_that_has_ended() -> None:
+    context = dg.build_schedule_context(scheduled_execution_time=datetime(2026, 3, 2, 0, 30, tzinfo=UTC))
+    request = daily_monitoring(context)
+    assert isinstance(request, dg.RunRequest)
+    assert request.partition_key == "2026-03-01"

@@ -1,0 +1,140 @@
+import json
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.monitoring.alerts import levels, mean_interval
+from qa_pipeline.settings.monitoring import AlertSettings
+from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
+
+SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
+ONLY = AlertSettings(below={"faithfulness": 0.85}, above={}, hourly=())
+HOURLY = AlertSettings(below={"faithfulness": 0.85}, above={}, hourly=("faithfulness",))
+
+
+def states(rows: pl.DataFrame, settings: AlertSettings = ONLY) -> list[str]:
+    return [one.state for one in levels(rows, settings)]
+
+
+@given(SCORES, st.floats(0.001, 0.2))
+def test_an_interval_lies_within_0_and_1_and_around_a_part_of_the_scores(
+    scores: list[float], error: float
+) -> None:
+    low, high = mean_interval(np.array(scores), error)
+    assert 0 <= low <= high <= 1
+    assert low <= max(scores) + 1e-9
+    assert high >= min(scores) - 1e-9
+
+
+@given(SCORES)
+def test_turning_scores_round_turns_their_interval_round(scores: list[float]) -> None:
+    values = np.array(scores)
+    low, high = mean_interval(values, 0.05)
+    turned_low, turned_high = mean_interval(1 - values, 0.05)
+    assert turned_low == pytest.approx(1 - high, abs=1e-3)
+    assert turned_high == pytest.approx(1 - low, abs=1e-3)
+
+
+@given(SCORES, st.floats(0.001, 0.01), st.floats(0.02, 0.2))
+def test_more_certainty_never_makes_an_interval_of_equal_scores_narrower(
+    scores: list[float], small: float, large: float
+) -> None:
+    values = np.full(len(scores), scores[0])
+    low, high = mean_interval(values, small)
+    larger_low, larger_high = mean_interval(values, large)
+    assert low <= larger_low + 1e-3
+    assert high >= larger_high - 1e-3
+
+
+@pytest.mark.parametrize("mean", [0.5, 0.85, 0.97])
+def test_an_interval_lacks_the_mean_no_oftener_than_it_may(mean: float) -> None:
+    generator = np.random.default_rng(1)
+    samples = generator.binomial(3, mean, size=(400, 80)) / 3
+    lacking = 0
+    for sample in samples:
+        low, high = mean_interval(sample, 0.1)
+        lacking += not low <= mean <= high
+    assert lacking <= 0.1 * len(samples)
+
+
+def test_no_scores_say_nothing() -> None:
+    assert mean_interval(np.array([]), 0.05) == (0.0, 1.0)
+
+
+def test_a_clear_fall_alerts_and_what_noise_explains_does_not() -> None:
+    fallen, unsure, fine = [0.6, 0.7] * 100, [0.5, 1.0, 1.0] * 20, [0.9, 1.0] * 100
+    found = levels(scored_rows([fallen, unsure, fine]), ONLY)
+    assert [one.state for one in found] == ["alert", "uncertain", "fine"]
+    assert found[0].high is not None
+    assert found[0].high < 0.85
+    assert (found[0].begins, found[0].hours) == (datetime(2026, 1, 1, tzinfo=UTC), 24)
+
+
+def test_few_rows_never_alarm_and_say_so() -> None:
+    rows = scored_rows([[0.0] * 19, [0.0]])
+    assert states(rows) == ["not enough rows"] * 2
+    assert "not enough rows (1)" in levels(rows, ONLY)[1].message()
+
+
+def test_unknown_scores_are_no_rows() -> None:
+    assert states(scored_rows([[0.0] * 19 + [None] * 100])) == ["not enough rows"]
+
+
+def test_a_metric_that_nobody_scored_has_no_rows() -> None:
+    settings = AlertSettings(below={"grounding": 0.8}, above={}, hourly=())
+    assert [(one.rows, one.state) for one in levels(scored_rows([[0.0] * 50]), settings)] == [
+        (0, "not enough rows")
+    ]
+
+
+def test_one_bad_hour_alerts_though_its_day_is_fine() -> None:
+    day = [1.0] * 600 + [0.2] * 60 + [1.0] * 600
+    assert states(scored_rows([day])) == ["fine"]
+    found = levels(scored_rows([day]), HOURLY)
+    assert [one.begins.hour for one in found if one.state == "alert"] == [10]
+    assert {one.hours for one in found} == {1}
+    assert len(found) == 21
+
+
+def test_rows_without_a_time_count_in_their_day_and_in_no_hour() -> None:
+    rows = scored_rows([[0.2] * 50]).with_columns(time=pl.lit(None, pl.Datetime("us", "UTC")))
+    assert states(rows) == ["alert"]
+    assert states(rows, HOURLY) == []
+
+
+def test_the_order_of_rows_in_their_files_changes_nothing() -> None:
+    rows = scored_rows([[0.6, 0.9, 1.0] * 40])
+    assert levels(rows, ONLY) == levels(rows.reverse(), ONLY)
+
+
+def test_errors_alert_above_their_limit() -> None:
+    rows = scored_rows([[1.0] * 200, [1.0] * 200])
+    failing = (pl.col("day") > FIRST) & (pl.int_range(pl.len()) % 5 == 0)
+    rows = rows.with_columns(errors=failing.cast(pl.Float64()))
+    settings = AlertSettings(below={}, above={"errors": 0.05}, hourly=())
+    assert states(rows, settings) == ["fine", "alert"]
+
+
+def test_a_metric_outside_0_and_1_cannot_have_a_limit() -> None:
+    with pytest.raises(InputError, match="faithfulness is 7"):
+        levels(scored_rows([[7.0] * 30]), ONLY)
+
+
+def test_a_finding_is_a_json_object_that_says_it_in_words() -> None:
+    (found,) = levels(scored_rows([[0.5] * 100]), ONLY)
+    told = json.loads(json.dumps(found.document()))
+    assert (told["kind"], told["state"], told["rows"]) == ("level", "alert", 100)
+    assert (told["begins"], told["ends"]) == ("2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00")
+    assert told["message"].startswith("faithfulness on 2026-01-01 is 0.500 (")
+
+
+def test_limits_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(ValueError, match="no limit below or above"):
+        AlertSettings(hourly=("latency",))
+    with pytest.raises(ValueError, match="on both sides"):
+        AlertSettings(below={"errors": 0.1}, hourly=())

@@ -1,0 +1,159 @@
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.monitoring import streaming
+from qa_pipeline.monitoring.logs import ROWS
+from qa_pipeline.monitoring.streaming import (
+    Verdict,
+    final_verdicts,
+    stream_verdicts,
+    verifier_scores,
+    whole_verdicts,
+)
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.fakes import HashEmbedder
+
+CONTEXTS = [
+    "The Eiffel Tower is 324 m high. It was completed in 1889.",
+    "Gustave Eiffel's company built the tower in Paris.",
+]
+QUESTION = "How high is the Eiffel Tower?"
+ANSWER = (
+    "The Eiffel Tower is 330 m high [1]. It was completed in 1889. Gustave Eiffel's company built the tower, "
+    "e.g. in Paris. It is made of cheese."
+)
+PARTS = st.sampled_from(
+    [
+        "The Eiffel Tower is 324 m high.",
+        "It was completed in 1889.",
+        "It was completed in 1899!",
+        "Is it high?",
+        "I hope this helps.",
+        "# Height",
+        "| a | b |\n| --- | --- |\n| height | 324 m |",
+        "- It is 324 m high",
+        "Height: 324 m",
+        "`it. is. open",
+        "closed`",
+        "e.g. in Paris",
+        "[1]",
+        "[Source: tower.md]",
+        "…",
+        "3.",
+        "\U0001f600",
+    ]
+)
+ANSWERS = st.lists(st.tuples(PARTS, st.sampled_from([" ", "\n", "\n\n", ""])), max_size=8).map(
+    lambda parts: "".join(text + between for text, between in parts)
+)
+
+
+@pytest.fixture(scope="module")
+def resources(tmp_path_factory: pytest.TempPathFactory) -> Resources:
+    alone = evaluation_settings(Settings(out=tmp_path_factory.mktemp("out")))
+    return Resources(alone, embedder=HashEmbedder())
+
+
+def cut(answer: str, places: Sequence[int]) -> list[str]:
+    ends = [*sorted(place % (len(answer) + 1) for place in places), len(answer)]
+    return [answer[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def streamed(answer: str, resources: Resources, pieces: Sequence[str] | None = None) -> list[Verdict]:
+    return list(stream_verdicts([answer] if pieces is None else pieces, CONTEXTS, resources, QUESTION))
+
+
+@settings(max_examples=30)
+@given(answer=ANSWERS, places=st.lists(st.integers(0, 400), max_size=12))
+def test_how_an_answer_is_cut_into_pieces_changes_nothing(
+    resources: Resources, answer: str, places: list[int]
+) -> None:
+    assert streamed(answer, resources, cut(answer, places)) == streamed(answer, resources)
+    assert streamed(answer, resources, list(answer)) == streamed(answer, resources)
+
+
+@settings(max_examples=60)
+@given(answer=ANSWERS)
+def test_what_a_stream_comes_to_is_what_the_whole_answer_gives(resources: Resources, answer: str) -> None:
+    whole = whole_verdicts(answer, CONTEXTS, resources, QUESTION)
+    assert final_verdicts(streamed(answer, resources)) == sorted(whole, key=lambda one: one.start)
+
+
+def test_the_first_verdict_comes_before_the_last_piece(resources: Resources) -> None:
+    taken: list[str] = []
+
+    def pieces() -> Iterator[str]:
+        for word in ANSWER.split(" "):
+            taken.append(word)
+            yield f"{word} "
+
+    stream = stream_verdicts(pieces(), CONTEXTS, resources, QUESTION)
+    first = next(stream)
+    assert taken[-1] == "It"
+    assert (first.verdict, first.reason, first.final) == ("contradicted", "number_mismatch", False)
+    assert ANSWER[first.start : first.end].startswith("The Eiffel Tower is 330 m high")
+    rest = list(stream)
+    assert [one.final for one in rest] == [False, False, True]
+    assert rest[-1].text == "It is made of cheese."
+
+
+def test_an_abbreviation_does_not_end_a_statement_early(resources: Resources) -> None:
+    texts = [one.text for one in streamed(ANSWER, resources)]
+    assert "Gustave Eiffel's company built the tower, e.g. in Paris." in texts
+
+
+def test_a_statement_that_later_text_undoes_is_withdrawn(resources: Resources) -> None:
+    answer = "It is `324 m. That is high. It was built` in 1889. It stands in Paris."
+    found = streamed(answer, resources)
+    assert {one.verdict for one in found if one.final} >= {"withdrawn"}
+    assert final_verdicts(found) == whole_verdicts(answer, CONTEXTS, resources, QUESTION)
+
+
+@pytest.mark.parametrize("answer", ["", " \n", "Is it high?", "…!? 🙂"])
+def test_an_answer_without_a_statement_has_no_verdict(resources: Resources, answer: str) -> None:
+    assert streamed(answer, resources) == []
+
+
+def test_without_contexts_nothing_is_supported(resources: Resources) -> None:
+    found = list(stream_verdicts([ANSWER], [], resources))
+    assert found
+    assert "supported" not in {one.verdict for one in found}
+
+
+def test_what_lies_beyond_the_early_part_of_an_answer_is_judged_at_its_end(
+    resources: Resources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "MOST_EARLY", 70)
+    assert [one.final for one in streamed(ANSWER, resources)] == [False, False, True, True]
+
+
+def test_settings_of_a_project_are_enough(tmp_path: Path) -> None:
+    found = list(
+        stream_verdicts([ANSWER], CONTEXTS, Resources(Settings(out=tmp_path), embedder=HashEmbedder()))
+    )
+    assert len(final_verdicts(found)) == 4
+
+
+def test_rows_are_scored_by_the_same_verdicts_and_unknown_without_texts(resources: Resources) -> None:
+    contexts = [{"text": text, "document": None, "rank": 1, "score": None} for text in CONTEXTS]
+    rows = pl.DataFrame(
+        [
+            {"id": "a", "query": QUESTION, "answer": ANSWER, "contexts": contexts},
+            {"id": "b", "query": QUESTION, "answer": ANSWER, "contexts": [{"text": None}]},
+            {"id": "c", "query": QUESTION, "answer": "Is it high?", "contexts": contexts},
+            {"id": "d", "query": None, "answer": "The Eiffel Tower is 324 m high.", "contexts": contexts},
+        ],
+        schema=ROWS,
+    )
+    found = verifier_scores(rows, resources)
+    supported = [one.verdict == "supported" for one in whole_verdicts(ANSWER, CONTEXTS, resources, QUESTION)]
+    assert found["faithfulness"].to_list() == [sum(supported) / len(supported), None, None, 1.0]
+    assert found["grounding"].is_null().to_list() == [False, True, True, False]
+    assert verifier_scores(rows.clear(), resources).height == 0
