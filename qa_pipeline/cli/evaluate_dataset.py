@@ -64,6 +64,14 @@ def run(
             "cross-encoder), or unknown."
         ),
     ] = Undecided.similarity,
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Answer the questions that have no answer: by model (that of the settings), corpus:BATCH "
+            "(retrieval and answering over a batch of --data) or function (evaluation.answer_function).",
+        ),
+    ] = None,
     worst_by: Annotated[
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
@@ -83,6 +91,7 @@ def run(
     metric needs has no value there and is counted. Equal input gives equal files.
     """
     from qa_pipeline.cli.console import print_document, watching
+    from qa_pipeline.evaluation.answering import answer_rows, chosen_answerer
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
     from qa_pipeline.evaluation.rag_datasets import read_rag_rows
     from qa_pipeline.evaluation.report_folder import new_report, write_report
@@ -95,9 +104,15 @@ def run(
         means = _means(settings, scorer, undecided)
         with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
             read = read_rag_rows(datasets, settings.pairs_file)
-            rows = _drawn(read.items, limit)  # answers made on the spot take their place here
+            rows, unanswered = _drawn(read.items, limit), {}
+            if answer is not None:
+                answered = answer_rows(
+                    rows, chosen_answerer(answer, means.resources), watch("evaluation", "answers")
+                )
+                rows, unanswered = answered.rows, dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
-            about = _about(read, rows, means, limit, resamples)
+            about = _about(read, rows, means, resamples)
+            about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
             document = write_report(folder, rows, metrics, counts, about, worst_by)
         if as_json:
             print_document({"report": str(out), **document})
@@ -154,9 +169,7 @@ def _drawn(rows: "pl.DataFrame", limit: int | None) -> "pl.DataFrame":
     return draw(rows.rename({"group": "group_id"}), limit).rename({"group_id": "group"})
 
 
-def _about(
-    read: "Labelled", rows: "pl.DataFrame", means: "Means", limit: int | None, resamples: int
-) -> "About":
+def _about(read: "Labelled", rows: "pl.DataFrame", means: "Means", resamples: int) -> "About":
     from qa_pipeline.evaluation.report import About, dataset_name
     from qa_pipeline.evaluation.report_folder import dataset_sha256
 
@@ -168,7 +181,6 @@ def _about(
         "verifier": None if means.verifier is None else means.verifier.name,
         "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
-        "limit": limit,
     }
     return About(dataset_name(rows), dataset_sha256(read.items), read.left_out, told, resamples)
 

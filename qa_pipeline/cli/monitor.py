@@ -99,11 +99,11 @@ def write_page(
 def _score(settings: "Settings") -> "Score":
     """What scores rows of logs."""
     from qa_pipeline.evaluation.scoring import evaluation_settings
-    from qa_pipeline.monitoring.streaming import verifier_scores
+    from qa_pipeline.monitoring.days import metric_scores
     from qa_pipeline.resources import Resources
 
     resources = Resources(evaluation_settings(settings))
-    return lambda rows: verifier_scores(rows, resources)
+    return lambda rows: metric_scores(rows, resources)
 
 
 def _score_days(logs: Path | None, settings: "Settings", *, again: bool) -> "list[ScoredDay]":

@@ -22,6 +22,7 @@ from qa_pipeline.monitoring.days import (
     Score,
     ScoredDay,
     day_file,
+    metric_scores,
     metrics_of,
     read_days,
     score_day,
@@ -38,11 +39,12 @@ MakeScore = Callable[[Resources], Score]
 """From settings and models to what scores rows of logs."""
 
 
-def verifier_score(resources: Resources) -> Score:
-    """Score rows by the local verifier."""
-    from qa_pipeline.monitoring.streaming import verifier_scores  # heavy, and only a run needs it
+def metrics_score(resources: Resources) -> Score:
+    """Score rows by the metrics of the settings."""
+    from qa_pipeline.evaluation.scoring import evaluation_settings  # heavy, and only a run needs it
 
-    return lambda rows: verifier_scores(rows, resources)
+    alone = Resources(evaluation_settings(resources.settings))
+    return lambda rows: metric_scores(rows, alone)
 
 
 monitor_day = dg.define_asset_job(

@@ -41,7 +41,7 @@ class About:
     dataset: str
     dataset_sha256: str
     left_out: pl.DataFrame
-    settings: Mapping[str, Any]
+    settings: dict[str, Any]
     resamples: int = 1000
 
 
@@ -122,6 +122,7 @@ def what_to_know(document: Document) -> list[str]:
     return [
         *_few(document),
         *_left_out(document),
+        *_unanswered(document),
         *_half_unknown(document),
         *_by_cosine(document),
         *_no_better_than_length(document, known_agreement()),
@@ -141,6 +142,12 @@ def _left_out(document: Document) -> Iterator[str]:
         lost = sum(one["rows"] for one in left_out)
         why = ", ".join(dict.fromkeys(one["reason"].replace("_", " ") for one in left_out))
         yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
+
+
+def _unanswered(document: Document) -> Iterator[str]:
+    if reasons := document["settings"].get("unanswered"):
+        why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
+        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({why})."
 
 
 def _half_unknown(document: Document) -> Iterator[str]:

@@ -13,6 +13,7 @@ import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.monitoring.logs import FAULTS, LIMITS, Log, logged_days, read_day
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import ERRORS, MonitoringSettings
 from qa_pipeline.storage import write_frame
@@ -48,6 +49,34 @@ class ScoredDay:
     rows: pl.DataFrame
     faults: pl.DataFrame
     dropped: int
+
+
+def metric_scores(rows: pl.DataFrame, resources: Resources) -> pl.DataFrame:
+    """The metrics that `monitoring.metrics` names, by the local steps alone; unknown where a row lacks texts.
+
+    Args:
+        rows: answered rows (`logs.ROWS`).
+        resources: with `evaluation_settings`.
+
+    Raises:
+        InputError: there is no such metric.
+    """
+    from qa_pipeline.evaluation.datasets import Fault, check  # heavy, and only scoring needs them
+    from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+    from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
+    from qa_pipeline.evaluation.running import evaluate
+    from qa_pipeline.evaluation.signals.base import Means
+
+    metrics = chosen_metrics(resources.settings.monitoring.metrics)
+    told = ("query", "answer", "contexts", "citations", "seconds")
+    read = [check({name: row[name] for name in told}, RagRow) for row in rows.iter_rows(named=True)]
+    places = [place for place, one in enumerate(read) if not isinstance(one, Fault)]
+    usable = pl.DataFrame([read[place] | {"id": str(place)} for place in places], schema=RAG_ROWS)  # type: ignore[operator]
+    values = evaluate(usable, metrics, Means(resources))[1].with_columns(
+        place=pl.Series(places, dtype=pl.Int64)
+    )
+    every = pl.DataFrame({"place": pl.int_range(rows.height, eager=True)})
+    return every.join(values, on="place", how="left", maintain_order="left").drop("place")
 
 
 def score_day(

@@ -14,7 +14,6 @@ from qa_pipeline.evaluation.statements import Statement, StatementTables, statem
 from qa_pipeline.resources import Resources
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
-from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.pronouns import self_contained
@@ -143,40 +142,6 @@ def _judge_one(
     # its wording is resolved already, by what was said before it: the rules would look for it alone
     alone = replace(claim, split_by="model")
     yield from _judged(tables, resources, {tables.pair_ids[0]: [alone]}, final=False)
-
-
-def verifier_scores(rows: pl.DataFrame, resources: Resources) -> pl.DataFrame:
-    """Faithfulness and grounding of rows of a log by the local verifier, one row each in their order.
-
-    `faithfulness` is the share of statements that are supported, `grounding` the mean similarity of one
-    to its best evidence. Both are null for a row without statements or without the text of any context.
-
-    Args:
-        rows: answered rows (`logs.ROWS`).
-        resources: as for `whole_verdicts`.
-    """
-    statements = [
-        Statement(
-            row["answer"] or "",
-            tuple(one["text"] for one in row["contexts"] or () if one["text"]),
-            languages_of(row["answer"] or "")[0].language,
-            row["query"],
-        )
-        for row in rows.iter_rows(named=True)
-    ]
-    tables = statement_tables(statements)
-    scored, decided = _scored(tables, resources, None)
-    told = scored.join(decided.select("claim_id", "verdict"), on="claim_id", maintain_order="left")
-    by_pair = told.group_by("pair_id").agg(
-        faithfulness=(pl.col("verdict") == "supported").mean(), grounding=pl.col("similarity").mean()
-    )
-    asked = pl.DataFrame(
-        {"pair_id": tables.pair_ids, "has_text": [bool(one.passages) for one in statements]},
-        schema={"pair_id": pl.String(), "has_text": pl.Boolean()},
-    )
-    found = asked.join(by_pair, on="pair_id", how="left", maintain_order="left")
-    known = pl.when("has_text").then(pl.col("faithfulness", "grounding").clip(0, 1))
-    return found.select(known)
 
 
 def _judged(

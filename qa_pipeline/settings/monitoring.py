@@ -76,6 +76,11 @@ class MonitoringSettings(Group):
         description="Where other services' logs hold id, time, query, answer, contexts, citations, seconds, "
         "error or model, such as {query: payload.question}; usual names are known.",
     )
+    metrics: tuple[str, ...] = Field(
+        ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"),
+        min_length=1,
+        description="Metrics of eval run that each logged answer is scored by, without a model.",
+    )
     first_day: date = Field(
         date(2026, 1, 1), description="First daily partition of production_quality (UTC)."
     )

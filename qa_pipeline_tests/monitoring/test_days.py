@@ -6,15 +6,21 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError, StorageError
+from qa_pipeline.evaluation.scoring import evaluation_settings
 from qa_pipeline.monitoring.days import (
     BASE,
     day_file,
+    metric_scores,
     metrics_of,
     read_days,
     score_day,
     write_day,
 )
+from qa_pipeline.monitoring.logs import ROWS
+from qa_pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import MonitoringSettings
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.fakes import HashEmbedder
 
 DAY = date(2026, 3, 1)
 SETTINGS = MonitoringSettings()
@@ -95,3 +101,24 @@ def test_scores_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError):
         write_day(tmp_path / "file", scored)
+
+
+def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:
+    tower = {"text": "The Eiffel Tower is 330 metres tall.", "document": "a", "rank": 1, "score": None}
+    answer = "The Eiffel Tower is 330 metres tall."
+    rows = pl.DataFrame(
+        [
+            {"id": "a", "query": "How tall is it?", "answer": answer, "contexts": [tower]},
+            {"id": "b", "query": "How tall is it?", "answer": answer, "contexts": [{"text": None}]},
+            {"id": "c", "query": None, "answer": answer, "contexts": [tower]},
+        ],
+        schema=ROWS,
+    )
+    watched = MonitoringSettings(metrics=("faithfulness", "hallucination"))
+    resources = Resources(
+        evaluation_settings(Settings(out=tmp_path, monitoring=watched)), embedder=HashEmbedder()
+    )
+    found = metric_scores(rows, resources)
+    assert found.columns == ["faithfulness", "hallucination"]
+    assert found["faithfulness"].to_list() == [1.0, None, None]
+    assert metric_scores(rows.clear(), resources).height == 0

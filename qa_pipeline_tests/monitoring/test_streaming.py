@@ -1,19 +1,16 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.scoring import evaluation_settings
 from qa_pipeline.monitoring import streaming
-from qa_pipeline.monitoring.logs import ROWS
 from qa_pipeline.monitoring.streaming import (
     Verdict,
     final_verdicts,
     stream_verdicts,
-    verifier_scores,
     whole_verdicts,
 )
 from qa_pipeline.resources import Resources
@@ -139,21 +136,3 @@ def test_settings_of_a_project_are_enough(tmp_path: Path) -> None:
         stream_verdicts([ANSWER], CONTEXTS, Resources(Settings(out=tmp_path), embedder=HashEmbedder()))
     )
     assert len(final_verdicts(found)) == 4
-
-
-def test_rows_are_scored_by_the_same_verdicts_and_unknown_without_texts(resources: Resources) -> None:
-    contexts = [{"text": text, "document": None, "rank": 1, "score": None} for text in CONTEXTS]
-    rows = pl.DataFrame(
-        [
-            {"id": "a", "query": QUESTION, "answer": ANSWER, "contexts": contexts},
-            {"id": "b", "query": QUESTION, "answer": ANSWER, "contexts": [{"text": None}]},
-            {"id": "c", "query": QUESTION, "answer": "Is it high?", "contexts": contexts},
-            {"id": "d", "query": None, "answer": "The Eiffel Tower is 324 m high.", "contexts": contexts},
-        ],
-        schema=ROWS,
-    )
-    found = verifier_scores(rows, resources)
-    supported = [one.verdict == "supported" for one in whole_verdicts(ANSWER, CONTEXTS, resources, QUESTION)]
-    assert found["faithfulness"].to_list() == [sum(supported) / len(supported), None, None, 1.0]
-    assert found["grounding"].is_null().to_list() == [False, True, True, False]
-    assert verifier_scores(rows.clear(), resources).height == 0
