@@ -109,7 +109,7 @@ def next_to_rate(
         float, typer.Option(min=0, help="Weight of scorers and annotators that differ.")
     ] = 1.0,
     diversity: Annotated[float, typer.Option(min=0, help="Weight of being unlike labelled rows.")] = 1.0,
-    chance: Annotated[float, typer.Option(min=0, help="Weight of chance; alone, rows are drawn.")] = 0.0,
+    chance: Annotated[float, typer.Option(min=0, help="Weight of chance; alone, rows are drawn.")] = 3.0,
     unlike: Annotated[
         Unlike,
         typer.Option(help="What diversity compares: scores, or query and answer by the embedding model."),

@@ -61,6 +61,10 @@ class Mix:
         return self.uncertainty, self.disagreement, self.diversity, self.chance
 
 
+MEASURED = Mix(chance=3.0)
+"""The mix that was no worse than chance alone for a calibration, by docs/annotations.md."""
+
+
 def uncertainty(probabilities: Floats, threshold: float = 0.5) -> Floats:
     """How near each probability is to the decision: 1 at the threshold, 0 at its farther end (Lewis 1994).
 
@@ -207,7 +211,7 @@ class Wanted:
     against: Sequence[str] = ()
     lower: Collection[str] = ()
     right: Collection[str] = RIGHT
-    mix: Mix = Mix()
+    mix: Mix = MEASURED
     threshold: float = 0.5
     seed: int = 0
 

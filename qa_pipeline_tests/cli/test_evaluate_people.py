@@ -61,7 +61,7 @@ def ratings(tmp_path: Path) -> Path:
 
 
 def asked(report: Path, ratings: Path, out: Path, *more: str | Path) -> Ran:
-    few = ("--diversity", "0", "--resamples", "20")
+    few = ("--diversity", "0", "--chance", "0", "--resamples", "20")
     return invoke("eval", "next", report, "--labelled", ratings, "--out", out, *few, *more)
 
 
