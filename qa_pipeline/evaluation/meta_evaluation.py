@@ -88,7 +88,8 @@ def metric_values(
     Raises:
         PermanentModelError: a model can answer no further request.
     """
-    rows, found = labelled_rows(items), []
+    rows = labelled_rows(items)
+    found = [pl.DataFrame(schema=dict.fromkeys((one.name for one in metrics), pl.Float64()))]
     for block in rows.iter_slices(BLOCK):
         found.append(evaluate(block, metrics, means)[1])
         notify(sum(one.height for one in found), rows.height)

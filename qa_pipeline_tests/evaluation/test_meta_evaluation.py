@@ -7,7 +7,7 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import ITEMS
-from qa_pipeline.evaluation.judged_datasets import RATINGS
+from qa_pipeline.evaluation.judged_datasets import RATINGS, Rated
 from qa_pipeline.evaluation.meta_evaluation import (
     agreement_with_labels,
     agreement_with_ratings,
@@ -94,6 +94,12 @@ def test_a_metric_for_which_less_is_better_is_turned(tmp_path: Path) -> None:
     metrics = chosen_metrics(["hallucination"])
     found = metric_values(pl.DataFrame(items, schema=ITEMS), metrics, means_at(tmp_path))
     assert found["hallucination"].to_list() == [-1.0]
+
+
+def test_files_without_ratings_give_no_row_of_ratings(tmp_path: Path) -> None:
+    nothing = metric_values(Rated.columns().to_frame(), FAITHFULNESS, means_at(tmp_path))
+    assert nothing.height == 0
+    assert agreement_with_ratings(nothing, FAITHFULNESS, 10) == []
 
 
 def test_files_of_labels_and_of_ratings_are_told_apart(tmp_path: Path) -> None:

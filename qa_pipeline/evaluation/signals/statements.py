@@ -161,8 +161,8 @@ def _verified(asked: Sequence[Statement], means: Means) -> list[list[Row] | None
 
 
 _TAKEN = (
-    *("pair_id", "text", "self_contained", "start", "end", "evidence_chunk_id", "evidence_quote"),
-    *("verdict", "decided_by", "reason"),
+    *("pair_id", "text", "self_contained", "fragment", "start", "end", "evidence_chunk_id"),
+    *("evidence_quote", "verdict", "decided_by", "reason"),
 )
 
 
@@ -196,7 +196,7 @@ class _Scorer:
         }
         self._pieces = {(language, text): _pieces(text, language) for language, text in pieces}
         wanted = [
-            *(_compared(one) for statements in own.values() for one in statements),
+            *(_compared(one, asked[place]) for place, statements in own.items() for one in statements),
             *(asked[place].question or "" for place in own),
             *(piece for of_text in self._pieces.values() for piece in of_text),
         ]
@@ -213,8 +213,9 @@ class _Scorer:
         vectors = [self._stacked[asked.language, asked.passages[at]] for at in contexts]
         found = []
         for position, one in enumerate(statements):
-            vector = self._vectors.of(_compared(one))
-            single, pair = self._scores([asked.passages[at] for at in contexts], vectors, vector, one)
+            stated = _compared(one, asked)
+            vector = self._vectors.of(stated)
+            single, pair = self._scores([asked.passages[at] for at in contexts], vectors, vector, stated)
             best = float(single.max())
             scores: list[float | None] = [None] * len(asked.passages)
             for at, score in zip(contexts, single, strict=True):
@@ -236,12 +237,11 @@ class _Scorer:
         return found
 
     def _scores(
-        self, texts: Sequence[str], pieces: Sequence[Vectors], vector: Vectors, statement: Row
+        self, texts: Sequence[str], pieces: Sequence[Vectors], vector: Vectors, stated: str
     ) -> tuple[Floats, float]:
         """Of each single context, and of the best pair where the best single one is not enough."""
         model = self._means.resources.entailment
         if model is not None:
-            stated = _compared(statement)
             single = _entailed(model.probabilities([(text, stated) for text in texts]))
             best = float(single.max())
             if best >= ENOUGH_ALONE or len(texts) < 2:
@@ -281,7 +281,10 @@ def _pieces(text: str, language: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(text[start:end] for start, end in split_sentences(text, language)), text]))
 
 
-def _compared(claim: Row) -> str:
+def _compared(claim: Row, asked: Statement) -> str:
+    """What is compared of a claim: as it is understood alone, a fragment with the question it answers."""
+    if claim["fragment"] and claim["self_contained"] is None and asked.question:
+        return f"{asked.question} {claim['text']}"
     return str(claim["self_contained"] or claim["text"])
 
 
