@@ -39,6 +39,8 @@ DOCUMENT, ROW, SIZES = 0.7, 1.0, 0.6
 METRICS = 10
 NAMES = ["faithfulness", "citation_accuracy", *(f"metric_{place}" for place in range(2, METRICS))]
 """Two critical ones; those at even places are continuous, the others say yes or no."""
+DROPS = ((0, 200), (1, 200), (1, 600))
+"""The place of the metric that gets worse, and rows: yes/no rows say less, so that more are tried as well."""
 FACTS = MetricFacts(version=1, direction="higher", range=(0, 1))
 
 
@@ -126,8 +128,8 @@ def null(trials: int, seed: int) -> Iterator[dict[str, Any]]:
 
 def drop(trials: int, seed: int) -> Iterator[dict[str, Any]]:
     """A drop of five points in the first (continuous, critical) or second (yes/no, critical) metric."""
-    for which, kept, mean in product((0, 1), (0.8, 1.0), (0.75, 0.9)):
-        world, counts, alike = World(200, 40, mean, kept=kept), Counter[str](), []
+    for (which, rows), kept, mean in product(DROPS, (0.8, 1.0), (0.75, 0.9)):
+        world, counts, alike = World(rows, rows // 5, mean, kept=kept), Counter[str](), []
         for trial in range(trials):
             baseline, current = runs(world, np.random.default_rng([seed, trial]), 0.05, which)
             one = compare_paired(baseline, current, seed=trial)["metrics"][NAMES[which]]
