@@ -17,10 +17,11 @@ from typing import Any
 
 from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source, Text
 from qa_pipeline.records import HOP_SCOPES
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, folded_words, recall
 from qa_pipeline.verification.canaries.known import GENERATORS
-from qa_pipeline.verification.canaries.material import Material, Sentence, draw, is_prose
+from qa_pipeline.verification.canaries.material import Sentence, draw, is_prose, words
 
 Row = dict[str, Any]
 NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = ABILITIES = (
@@ -309,7 +310,7 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
     passage = pair.passages[0]
     others = sorted(OTHERS, key=lambda kind: draw(source.seed, "kind", pair.pair_id, kind))
     for kind in (*VALUES, *others):
-        for true, claim in _denials(source.material, pair, kind):
+        for true, claim in _denials(source, pair, kind):
             found = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
             if found is None:
                 continue
@@ -324,7 +325,7 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
     return None
 
 
-def _denials(material: Material, pair: Proved, kind: str) -> Iterator[tuple[str, str]]:
+def _denials(source: Source, pair: Proved, kind: str) -> Iterator[tuple[str, str]]:
     """A sentence of the proof and a denial of it that changes what the answer says and no one asked for."""
     answer = set(folded_words(pair.answer, pair.language))
     question = set(folded_words(pair.question, pair.language))
@@ -333,17 +334,25 @@ def _denials(material: Material, pair: Proved, kind: str) -> Iterator[tuple[str,
         for generator in GENERATORS:
             if generator.kind != kind:
                 continue
-            for made in generator.make(sentence, material):
-                words = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
-                gone = Counter(next(words)) - Counter(next(words))
-                of_answer = bool(gone) and gone.keys() <= answer - question and not _counted(gone, sentence)
-                if told >= _LEAST_TOLD if kind == "negation" else of_answer:
+            for made in generator.make(sentence, source.material):
+                one, other = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
+                gone = Counter(one) - Counter(other)
+                of_answer = bool(gone) and gone.keys() <= answer - question
+                named = kind != "name" or _are_names(source, sentence, made.claim)
+                if told >= _LEAST_TOLD if kind == "negation" else of_answer and named:
                     yield sentence.text, made.claim
 
 
-def _counted(words: Iterable[str], sentence: Sentence) -> bool:
-    """Whether a number follows a word, as in Table 1: it says what is counted then, and names nothing."""
-    return any(re.search(rf"\b{re.escape(word)} \d", sentence.text.casefold()) for word in words)
+def _are_names(source: Source, sentence: Sentence, claim: str) -> bool:
+    """Whether the words that differ are names wherever they stand, and no labels of a number, as in Table 1.
+
+    Where all nouns have a capital, only abbreviations are told from them.
+    """
+    differ = set(words(sentence.text)) ^ set(words(claim))
+    numbered = any(re.search(rf"\b{re.escape(word)} \d", sentence.text) for word in differ)
+    small = any(word.casefold() in source.small_words for word in differ)
+    nouns = lexicon(sentence.language).nouns_capitalised and not all(word.isupper() for word in differ)
+    return not (numbered or small or nouns)
 
 
 def _sentences(pair: Proved) -> Iterator[Sentence]:

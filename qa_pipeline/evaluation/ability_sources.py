@@ -17,7 +17,7 @@ from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
-from qa_pipeline.verification.canaries.material import Material, gather
+from qa_pipeline.verification.canaries.material import Material, gather, lower_words
 
 Row = dict[str, Any]
 
@@ -97,6 +97,11 @@ class Source:
         rows = [(one.name, one.document, one.text, one.language) for one in self.texts]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
         return gather(frame.with_columns(position=pl.int_range(pl.len()), repeats=pl.lit(None)), self.seed)
+
+    @cached_property
+    def small_words(self) -> frozenset[str]:
+        """Words that some passage writes in small letters, so that they are no names."""
+        return frozenset().union(*(lower_words(one.text) for one in self.texts))
 
     @cached_property
     def _by_language(self) -> dict[str, tuple[list[Text], WordIndex]]:

@@ -16,9 +16,10 @@ from qa_pipeline.evaluation.abilities import (
     NOISE,
     RATIOS,
     REJECTION,
+    _planted,
     build_suite,
 )
-from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source
+from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source, Text
 from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline_tests.evaluation.boilers import NAMES, boiler_source
 
@@ -141,3 +142,39 @@ def test_every_reader_of_data_sets_reads_a_suite(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert read.items["id"].to_list() == [line["id"] for line in lines]
     assert read.items.filter(category=REJECTION)["must_refuse"].to_list() == [True, True]
+
+
+def named(name: str, elsewhere: str, beside: str = "") -> Source:
+    """A passage about a name, and one that has another name."""
+    said = f"The tank of our newest boiler is made by {name} in the north of the country."
+    texts = [
+        Text(f"t{place}", f"{place}.md", "", (), text, "en")
+        for place, text in enumerate(
+            (
+                f"It is grey. {said} It stands in the cellar.",
+                f"Every pump in the cellar is made by {elsewhere} in the south. {beside}",
+            )
+        )
+    ]
+    return Source(
+        "names",
+        (Proved("p", "Who makes it?", said, "en", "fact_single", (Proof(said, said, texts[0]),)),),
+        tuple(texts),
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        (named("Kestrelworks", "Merlinworks"), {"name", "negation"}),
+        (named("Kestrelworks", "Merlinworks", "All merlinworks are far away."), {"negation"}),
+    ],
+)
+def test_only_a_name_that_is_one_wherever_it_stands_takes_the_place_of_another(
+    source: Source, kinds: set[str]
+) -> None:
+    found = set()
+    for seed in range(12):
+        planted = _planted(replace(source, seed=seed), source.pairs[0])
+        found |= {planted[1]["kind"]} if planted else set()
+    assert found == kinds
