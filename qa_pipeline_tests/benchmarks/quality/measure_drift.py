@@ -192,7 +192,7 @@ def main() -> None:
         *(partial(planted, arguments.shifts, rows, size, seed) for rows, size in SHIFTS),
         *(partial(undrifted, years, rows, seed) for rows in (50, 200)),
         partial(undrifted, years, 200, seed, arguments.wobble),
-        partial(limits, max(2, years // 10), 200, seed),
+        *(partial(limits, max(2, years // 10), rows, seed) for rows in (200, 1200)),
     ]
     print_json({"benchmark": "drift", "seed": seed, "settings": SETTINGS.model_dump()})
     for run in runs:  # one line each, since all of them together take a while
