@@ -1,6 +1,7 @@
 """Answered questions to evaluate: our own layout, exports of Ragas, DeepEval and TruLens, and releases."""
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -162,7 +163,7 @@ class RagRow(LabelledRow):
     def given(cls, values: Row) -> Row:
         """The fields under our names, those of ground_truth beside the others."""
         found = dict(values)
-        if isinstance(found.get("evidence"), list) and "messages" in found:
+        if _is_released(found):
             found |= _of_release(found)
         truth = found.pop("ground_truth", None)
         if isinstance(truth, Mapping):
@@ -184,6 +185,10 @@ class RagRow(LabelledRow):
     def row(self) -> Row | Fault:
         """The row; contexts in the order of their ranks."""
         row = self.model_dump()
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return Fault("broken_text", "a text contains half a character (a lone surrogate)")
         if row["id"] is None:
             del row["id"]
         contexts = row["contexts"] or []
@@ -213,6 +218,16 @@ def _must_refuse(row: Row) -> bool | None:
     if row["must_refuse"] is not None or not row["reference"]:
         return row["must_refuse"]  # type: ignore[no-any-return]
     return is_refusal(row["reference"], row["language"])
+
+
+def _is_released(values: Row) -> bool:
+    evidence = values.get("evidence")
+    return (
+        {"messages", "answer"} <= values.keys()
+        and isinstance(evidence, list)
+        and all(isinstance(one, Mapping) and {"claim", "path", "quote"} <= one.keys() for one in evidence)
+        and all(isinstance(one[name], str) for one in evidence for name in ("path", "quote"))
+    )
 
 
 def _of_release(values: Row) -> Row:

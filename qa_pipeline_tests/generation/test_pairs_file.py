@@ -5,10 +5,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import PairsFileError
+from qa_pipeline.generation.pair_formats import _OTHER_KINDS
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import PAIRS
@@ -309,6 +310,7 @@ def test_whatever_is_in_the_lines_each_is_one_row(values: list[Any]) -> None:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return
+    assume(not content.startswith(tuple(_OTHER_KINDS)))  # a file that begins like a ZIP file is refused whole
     expected = sum(1 for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip())
 
     found = import_pairs(parse_pairs(content, "pairs.jsonl"), DOCUMENTS, CHUNKS, "b")

@@ -1,0 +1,149 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets import Labelled
+from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, read_rag_rows
+
+
+def read(folder: Path, *rows: Any) -> Labelled:
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return read_rag_rows([path])
+
+
+def one(folder: Path, row: dict[str, Any]) -> dict[str, Any]:
+    return read(folder, row).items.row(0, named=True)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+names = st.sampled_from(
+    ["id", "query", "answer", "contexts", "citations", "ground_truth", "reference_contexts", "samples",
+     "evidence", "messages", "retrieved_context_ids", "language", "confidences", "seconds", "must_refuse"]
+)  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(row=st.dictionaries(names, values, max_size=6))
+def test_whatever_a_row_holds_it_is_used_or_counted_with_a_reason(
+    tmp_path_factory: pytest.TempPathFactory, row: dict[str, Any]
+) -> None:
+    found = read(tmp_path_factory.mktemp("rows"), row, {"query": "Who?", "id": "usable"})
+    assert found.items.height + found.left_out["rows"].sum() == 2
+    assert found.items.schema == RAG_ROWS
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"query": "Who?", "answer": "Ann.", "contexts": ["Ann did."], "ground_truth": {"answer": "Ann"}},
+        {"user_input": "Who?", "response": "Ann.", "retrieved_contexts": ["Ann did."], "reference": "Ann"},
+        {"question": "Who?", "answer": "Ann.", "contexts": ["Ann did."], "ground_truth": "Ann"},
+        {"question": "Who?", "answer": "Ann.", "contexts": ["Ann did."], "ground_truths": ["Ann"]},
+        {
+            "input": "Who?",
+            "actual_output": "Ann.",
+            "retrieval_context": ["Ann did."],
+            "expected_output": "Ann",
+        },
+        {"record_id": "r", "input": "Who?", "output": "Ann.", "contexts": ["Ann did."], "reference": "Ann"},
+    ],
+)  # fmt: skip
+def test_exports_of_other_evaluators_are_the_same_rows(tmp_path: Path, row: dict[str, Any]) -> None:
+    found = one(tmp_path, row)
+    assert (found["query"], found["answer"], found["reference"]) == ("Who?", "Ann.", "Ann")
+    assert [context["text"] for context in found["contexts"]] == ["Ann did."]
+    assert found["must_refuse"] is False
+
+
+def test_evidence_that_is_none_of_a_release_is_no_reason_to_stop(tmp_path: Path) -> None:
+    for evidence in ([1], [{"path": 1, "quote": "q", "claim": "c"}], [{}], "text"):
+        row = {"query": "Who?", "answer": "Ann.", "messages": [], "evidence": evidence}
+        assert one(tmp_path, row)["contexts"] is None
+
+
+def test_contexts_stand_in_the_order_of_their_ranks(tmp_path: Path) -> None:
+    contexts = [{"text": "b", "rank": 7}, {"text": "a", "rank": 2}]
+    found = one(tmp_path, {"query": "Who?", "contexts": contexts})
+    assert [(context["text"], context["rank"]) for context in found["contexts"]] == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("contexts", "reason"),
+    [
+        ([{"text": "a", "rank": 1}, {"text": "b", "rank": 1}], "repeated_rank"),
+        ([{"text": "a", "rank": 1}, {"text": "b"}], "missing_rank"),
+        ([{"text": "a", "authority": 2.0}], "wrong_type"),
+        ([{"text": "half a \ud800 character"}], "broken_text"),
+    ],
+)
+def test_contexts_that_cannot_be_used_are_left_out_with_a_reason(
+    tmp_path: Path, contexts: list[dict[str, Any]], reason: str
+) -> None:
+    found = read(tmp_path, {"query": "Who?", "contexts": contexts}, {"query": "When?"})
+    assert found.left_out["reason"].to_list() == [reason]
+    assert found.items["query"].to_list() == ["When?"]
+
+
+def test_a_score_that_is_no_number_is_unknown(tmp_path: Path) -> None:
+    row = {"query": "Who?", "seconds": float("nan"), "contexts": [{"text": "a", "score": float("inf")}]}
+    found = one(tmp_path, row)
+    assert found["seconds"] is None
+    assert found["contexts"][0]["score"] is None
+
+
+def test_ids_of_ragas_name_documents_and_texts_name_themselves_without_ids(tmp_path: Path) -> None:
+    asked = {"user_input": "Who?", "retrieved_contexts": ["a", "b"]}
+    named = one(tmp_path, {**asked, "retrieved_context_ids": [3, 4], "reference_context_ids": [4]})
+    assert [context["document"] for context in named["contexts"]] == ["3", "4"]
+    assert named["relevant_documents"] == ["4"]
+    by_text = one(tmp_path, {**asked, "reference_contexts": ["b"]})
+    assert by_text["relevant_documents"] == [by_text["contexts"][1]["document"]]
+
+
+def test_a_reference_that_refuses_says_that_the_answer_must_refuse(tmp_path: Path) -> None:
+    said = "I cannot answer this question based on the provided documents."
+    assert one(tmp_path, {"query": "Who?", "ground_truth": said})["must_refuse"] is True
+    assert one(tmp_path, {"query": "Who?"})["must_refuse"] is None
+
+
+def test_a_row_is_about_its_first_relevant_document_then_its_first_context(tmp_path: Path) -> None:
+    contexts = [{"text": "t", "document": "b.md"}]
+    relevant = {"query": "Who?", "contexts": contexts, "ground_truth": {"relevant_documents": ["a.md"]}}
+    assert one(tmp_path, relevant)["group"] == "a.md"
+    assert one(tmp_path, {"query": "Who?", "contexts": contexts})["group"] == "b.md"
+    assert one(tmp_path, {"query": "Who?", "group_id": "c"})["group"] == "c"
+
+
+def test_two_files_that_use_one_id_are_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"id": "x", "query": "Who?"}')
+    with pytest.raises(InputError, match="make ids unique"):
+        read_rag_rows([tmp_path])
+
+
+def test_rows_of_parquet_are_those_of_jsonl(tmp_path: Path) -> None:
+    row = {"query": "Who?", "contexts": [{"text": "a", "document": "d", "rank": 1}], "seconds": 1.5}
+    written = read(tmp_path, row).items
+    pl.DataFrame([row]).write_parquet(tmp_path / "rows.parquet")
+    assert read_rag_rows([tmp_path / "rows.parquet"]).items.drop("file").equals(written.drop("file"))
+
+
+def test_an_empty_file_and_one_without_a_usable_row_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("")
+    with pytest.raises(InputError, match="holds no row"):
+        read_rag_rows([path])
+    path.write_text('{"answer": "Ann."}')
+    with pytest.raises(InputError, match="query is missing; it should hold the question"):
+        read_rag_rows([path])
