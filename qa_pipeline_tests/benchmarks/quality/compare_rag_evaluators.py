@@ -16,10 +16,9 @@ import math
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -200,18 +199,11 @@ def _ragas_replies(row: Row) -> dict[str, list[Row]]:
     }
 
 
-def _ragas(rows: list[Row]) -> dict[str, list[float | None]]:
-    """What Ragas makes of the rows."""
+def _ragas_models() -> tuple[Any, Any]:
+    """A language model that gives the replies it is made with, and an embedding model of known vectors."""
     from langchain_core.outputs import Generation, LLMResult
-    from ragas.dataset_schema import SingleTurnSample
     from ragas.embeddings.base import BaseRagasEmbeddings
     from ragas.llms.base import BaseRagasLLM
-    from ragas.metrics import (
-        Faithfulness,
-        LLMContextPrecisionWithReference,
-        LLMContextRecall,
-        ResponseRelevancy,
-    )
 
     class Canned(BaseRagasLLM):  # type: ignore[misc]
         """Gives the replies of one row to one metric, in order."""
@@ -244,6 +236,20 @@ def _ragas(rows: list[Row]) -> dict[str, list[float | None]]:
 
         aembed_query = aembed_documents = None
 
+    return Canned, Stored
+
+
+def _ragas(rows: list[Row]) -> dict[str, list[float | None]]:
+    """What Ragas makes of the rows."""
+    from ragas.dataset_schema import SingleTurnSample
+    from ragas.metrics import (
+        Faithfulness,
+        LLMContextPrecisionWithReference,
+        LLMContextRecall,
+        ResponseRelevancy,
+    )
+
+    canned, stored = _ragas_models()
     metrics = {
         "faithfulness": Faithfulness,
         "context_precision_ranked": LLMContextPrecisionWithReference,
@@ -259,12 +265,16 @@ def _ragas(rows: list[Row]) -> dict[str, list[float | None]]:
             reference=row["reference"],
         )
         for name, kind in metrics.items():
-            metric = kind(llm=Canned(_ragas_replies(row)[name]))
+            metric = kind(llm=canned(_ragas_replies(row)[name]))
             if name == "answer_relevance":
-                metric.embeddings = Stored(row["vectors"])
+                metric.embeddings = stored(row["vectors"])
             value = float(asyncio.run(metric.single_turn_ascore(sample)))
-            found[name].append(None if math.isnan(value) else value)
+            found[name].append(_known(value))
     return found
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _deepeval(rows: list[Row]) -> dict[str, list[float | None]]:
@@ -310,7 +320,7 @@ def _deepeval(rows: list[Row]) -> dict[str, list[float | None]]:
         def get_model_name(self) -> str:
             return "canned"
 
-    metrics = {
+    metrics: dict[str, tuple[Any, Callable[[Row], list[int]]]] = {
         "faithfulness": (FaithfulnessMetric, lambda row: [one for _, one in row["statements"]]),
         "context_precision_ranked": (ContextualPrecisionMetric, lambda row: row["useful"]),
         "context_recall": (ContextualRecallMetric, lambda row: [one for _, one in row["truths"]]),
@@ -333,4 +343,4 @@ def _deepeval(rows: list[Row]) -> dict[str, list[float | None]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
