@@ -1,4 +1,4 @@
-"""The reference of tables, settings, commands and allowed differences, made from the code.
+"""The reference of tables, settings, commands, metrics and allowed differences, made from the code.
 
 `python -m qa_pipeline.cli.reference docs/reference` writes the pages; a test compares them.
 """
@@ -27,6 +27,7 @@ def pages() -> Mapping[str, str]:
         "settings.md": settings_page(),
         "commands.md": commands_page(),
         "allowed_differences.md": differences_page(),
+        "metrics.md": metrics_page(),
     }
 
 
@@ -74,6 +75,32 @@ def differences_page() -> str:
         languages = f"all but {', '.join(without)}" if without else "all"
         cells = (one.name, languages, one.direction, evidence, claim, other)
         parts.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
+    return "\n".join(parts) + "\n"
+
+
+def metrics_page() -> str:
+    """Every metric of an evaluation, by family."""
+    from qa_pipeline.evaluation.metrics.registry import FAMILIES
+
+    parts = [
+        "# Metrics\n",
+        (
+            "What `qa-pipeline eval run` measures; formulas and who decides are in [metrics](../metrics.md). "
+            "A row that lacks a column that a metric needs has no value. `precision`, `recall`, `f1` and "
+            "`ndcg` may be asked for at any depth (`precision_at_3`)."
+        ),
+    ]
+    for family, metrics in FAMILIES.items():
+        parts.append(f"\n## {family}\n\n| metric | range | better | needs | version | source |")
+        parts.append("|---|---|---|---|---|---|")
+        for one in metrics:
+            low, high = one.range
+            limits = f"{low:g} to {high:g}" if high is not None else f"from {low:g}"
+            needs = ", ".join(f"`{name}`" for name in one.needs)
+            parts.append(
+                f"| `{one.name}` | {limits} | {one.direction} | {needs} | {one.version} "
+                f"| {_escaped(one.source)} |"
+            )
     return "\n".join(parts) + "\n"
 
 

@@ -147,3 +147,9 @@ def test_an_empty_file_and_one_without_a_usable_row_are_refused(tmp_path: Path) 
     path.write_text('{"answer": "Ann."}')
     with pytest.raises(InputError, match="query is missing; it should hold the question"):
         read_rag_rows([path])
+
+
+def test_true_claims_may_be_texts_or_have_sources(tmp_path: Path) -> None:
+    claims = ["A.", {"claim": "B.", "source": "b.md"}]
+    found = one(tmp_path, {"query": "Who?", "ground_truth": {"claims": claims}})["true_claims"]
+    assert found == [{"claim": "A.", "source": None}, {"claim": "B.", "source": "b.md"}]

@@ -1,14 +1,19 @@
 """All metrics, in the order of reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.metrics import answers, citations, evidence, grounding, retrieval
 from qa_pipeline.evaluation.metrics.base import Metric, by_name
 
-METRICS = by_name(
-    one for family in (grounding, citations, retrieval, answers, evidence) for one in family.METRICS
-)
+FAMILIES: Mapping[str, Sequence[Metric]] = {
+    "grounding": grounding.METRICS,
+    "citations": citations.METRICS,
+    "retrieval": retrieval.METRICS,
+    "answers": answers.METRICS,
+    "evidence": evidence.METRICS,
+}
+METRICS = by_name(one for metrics in FAMILIES.values() for one in metrics)
 """By name. Weights and bands of a metric stand beside it, in its family's file."""
 
 

@@ -84,7 +84,7 @@ def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
             if number is not None
             else (one for one in entries if one.document and _same(one.document, reference))
         )
-        mark = _Citation(reference, None if number is not None else reference, None, number)
+        mark = _Citation(reference, reference, None, number)
         one = next(own, None) or extra.setdefault(reference, mark)
         one.places.append(at)
     return [*entries, *extra.values()]
@@ -105,13 +105,11 @@ def _looked_up(one: _Citation, row: Row, known: Sequence[str | None], others: Se
     texts = [context["text"] for context in row["contexts"]]
     reference = one.document
     numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
-    if reference is None and one.number is not None:
-        numbers = [one.number]
     if numbers:
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
     elif reference is None:
-        contexts, exists = list(range(len(texts))), True
+        contexts, exists = list(range(len(texts))), one.quote is not None
     else:
         contexts = _naming(reference, known)
         exists = bool(contexts or _naming(reference, others))

@@ -1,5 +1,6 @@
 """Signals of statements: those of answers, references and true claims, verified against other texts."""
 
+import functools
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -194,7 +195,10 @@ class _Scorer:
             for text in asked[place].passages
             if text.strip()
         }
-        self._pieces = {(language, text): _pieces(text, language) for language, text in pieces}
+        self._pieces = {
+            (language, text): tuple(dict.fromkeys([*sentences(text, language), text]))
+            for language, text in pieces
+        }
         wanted = [
             *(_compared(one, asked[place]) for place, statements in own.items() for one in statements),
             *(asked[place].question or "" for place in own),
@@ -276,9 +280,10 @@ class _Scorer:
         }
 
 
-def _pieces(text: str, language: str) -> tuple[str, ...]:
-    """The sentences of a text and the whole, each once."""
-    return tuple(dict.fromkeys([*(text[start:end] for start, end in split_sentences(text, language)), text]))
+@functools.lru_cache(maxsize=1024)
+def sentences(text: str, language: str) -> tuple[str, ...]:
+    """The sentences of a text, remembered: several signals look at the contexts of a row."""
+    return tuple(text[start:end] for start, end in split_sentences(text, language))
 
 
 def _compared(claim: Row, asked: Statement) -> str:

@@ -11,9 +11,9 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals import asked
 from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.signals.statements import sentences
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.text.refusals import is_refusal
-from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import denials
 from qa_pipeline.verification.consistency.reading import read
@@ -70,11 +70,8 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
         committed = [None if one is None else not one.noncommittal for one in replies]
     else:
         texts = [
-            [words[start:end] for start, end in split_sentences(words, language)]
-            for words, language in (
-                (without_marks(answer), language)
-                for answer, language in rows.select("answer", "language").iter_rows()
-            )
+            list(sentences(without_marks(answer), language))
+            for answer, language in rows.select("answer", "language").iter_rows()
         ]
         committed = [not refused for refused in rows["refused"]]
     queries = rows["query"].to_list()
@@ -94,7 +91,7 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
     """
     texts = [
-        [_sentences(one["text"] or "", language) for one in contexts]
+        [sentences(one["text"] or "", language) for one in contexts]
         for contexts, language in rows.select("contexts", "language").iter_rows()
     ]
     if means.judge is not None:
@@ -113,10 +110,6 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
         for of_row, aims in zip(texts, wanted, strict=True)
     ]
     return local, [[SIMILARITY]] * rows.height
-
-
-def _sentences(text: str, language: str) -> list[str]:
-    return [text[start:end] for start, end in split_sentences(text, language)]
 
 
 def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit: float) -> list[bool]:
@@ -183,10 +176,10 @@ def _conflicts(row: Row) -> list[Row]:
         }
         for at, one in enumerate(row["contexts"])
     ]
-    sentences = find_sentences(chunks) if len(chunks) > 1 else []
+    stated = find_sentences(chunks) if len(chunks) > 1 else []
     said: set[str] = set()
     found = []
-    for left, right in combinations(sentences, 2):
+    for left, right in combinations(stated, 2):
         if left.document_id == right.document_id or not _about_one_thing(left, right):
             continue
         denied = denials(left.reading, right.reading)

@@ -124,7 +124,7 @@ def _sentences(corpora: Path) -> dict[str, list[tuple[str, str]]]:
     for path in sorted(corpora.rglob("*")):
         language = LANGUAGE.search(path.parent.name)
         if language and path.suffix in (".md", ".html", ".txt", ".rst"):
-            text = re.sub(r"<[^>]*>", " ", path.read_text(encoding="utf-8"))
+            text = re.sub(r"<[^>]*>", " ", path.read_text(encoding="utf-8", errors="replace"))
             found.setdefault(language[1], []).extend(
                 (path.name, " ".join(text[start:end].split()))
                 for start, end in split_sentences(text, language[1])

@@ -66,6 +66,18 @@ def scripted(draw: st.DrawFn) -> Row:
     """A row whose signals are anything that their types allow."""
     found = draw(st.lists(verdicts, max_size=5))
     shown = draw(contexts())
+    cited: list[Row] = [
+        {
+            "raw": "x",
+            "document": draw(st.none() | documents),
+            "contexts": [],
+            "exists": draw(st.booleans()),
+            "quote_found": draw(flags),
+            "places": [],
+        }
+        for _ in range(draw(st.integers(0, 3)))
+    ]
+    held = [{"supported": draw(flags), "context": None, "decided_by": "x"} for _ in range(2)]
     place = st.integers(0, len(shown) - 1)
     return {
         **draw(rows()),
@@ -85,19 +97,7 @@ def scripted(draw: st.DrawFn) -> Row:
         "reference_statements": [statement(one) for one in found],
         "reference_similarity": draw(shares),
         "contradictions": [{"contradicted": draw(flags)} for _ in shown],
-        "cited": (
-            cited := [
-                {
-                    "raw": "x",
-                    "document": draw(st.none() | documents),
-                    "contexts": [],
-                    "exists": draw(st.booleans()),
-                    "quote_found": draw(flags),
-                    "places": [],
-                }
-                for _ in range(draw(st.integers(0, 3)))
-            ]
-        ),
+        "cited": cited,
         "citation_support": [
             {
                 "score": draw(st.none() | shares),
@@ -107,9 +107,7 @@ def scripted(draw: st.DrawFn) -> Row:
             for _ in cited
         ],
         "relevant_sentences": draw(st.lists(st.lists(flags, max_size=3), max_size=3)),
-        "attributed": (
-            held := [{"supported": draw(flags), "context": None, "decided_by": "x"} for _ in range(2)]
-        ),
+        "attributed": held,
         "covered": held,
         "relevance": {
             "cosines": draw(st.lists(st.floats(-1, 1), max_size=3)),

@@ -1,0 +1,116 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.running import evaluate
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
+
+TOWER = context("The tower is in Paris. It was completed in 1889.", "guide/tower.md")
+ROME = context("Rome is the capital of Italy.", "guide/rome.md")
+BOTH = [TOWER, ROME]
+
+
+def cited(folder: Path, answer: str, **given: Any) -> list[Row]:
+    found: list[Row] = signal("cited", means_at(folder), {"answer": answer, "contexts": BOTH, **given})[0]
+    return found
+
+
+def named(found: list[Row]) -> list[tuple[list[int], bool]]:
+    return [(one["contexts"], one["exists"]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("mark", "contexts", "exists"),
+    [
+        ("[1]", [0], True),
+        ("[2]", [1], True),
+        ("[3]", [], False),
+        ("[source: guide/rome.md]", [1], True),
+        ("[source: ROME.md#capital]", [1], True),
+        ("[source: ./guide/rome]", [1], True),
+        ("[source: rome.pdf]", [], False),
+        ("[source: other/rome.md]", [], False),
+        ("[source: rome.md; tower.md]", [1], True),
+    ],
+)
+def test_a_mark_names_the_contexts_of_its_number_or_document(
+    tmp_path: Path, mark: str, contexts: list[int], exists: bool
+) -> None:
+    assert named(cited(tmp_path, f"Rome is the capital {mark}."))[0] == (contexts, exists)
+
+
+def test_an_answer_without_marks_and_entries_may_cite_or_not(tmp_path: Path) -> None:
+    frame = rows_of({"answer": "Rome is the capital of Italy.", "contexts": BOTH})
+    names = ["fabricated_citations", "citation_completeness", "citation_accuracy"]
+    _, values = evaluate(frame, chosen_metrics(names), means_at(tmp_path))
+    assert values.row(0) == (None, None, None)
+
+
+def test_an_entry_and_the_marks_of_its_number_or_document_are_one_citation(tmp_path: Path) -> None:
+    entries = [{"raw": "rome.md"}, {"raw": "the guide", "document": "guide/tower.md"}]
+    found = cited(tmp_path, "Rome [1]. Paris [source: tower.md], Rome again [1].", citations=entries)
+    assert named(found) == [([1], True), ([0], True)]
+    assert [len(one["places"]) for one in found] == [2, 1]
+
+
+def test_a_mark_that_no_entry_accounts_for_is_a_citation_too(tmp_path: Path) -> None:
+    found = cited(tmp_path, "Rome [source: made-up.md].", citations=[{"raw": "rome.md"}])
+    assert named(found) == [([1], True), ([], False)]
+
+
+def test_a_document_known_from_elsewhere_exists_without_text(tmp_path: Path) -> None:
+    found = cited(tmp_path, "Oslo [source: oslo.md].", relevant_documents=["guide/oslo.md"])
+    assert named(found) == [([], True)]
+
+
+@pytest.mark.parametrize(
+    ("quote", "there"),
+    [("completed in 1889", True), ("Completed  in 1889", True), ("completed in 1989", False), (None, None)],
+)
+def test_a_quote_must_be_in_what_its_citation_names(
+    tmp_path: Path, quote: str | None, there: bool | None
+) -> None:
+    entries = [{"raw": "x", "document": "tower.md", "quote": quote}]
+    assert cited(tmp_path, "It is old.", citations=entries)[0]["quote_found"] is there
+
+
+def test_a_citation_that_says_only_a_quote_names_the_contexts_that_hold_it(tmp_path: Path) -> None:
+    found = cited(tmp_path, "Rome.", citations=[{"quote": "Rome is the capital of Italy."}])
+    assert named(found) == [([1], True)]
+
+
+def values(folder: Path, answer: str, **given: Any) -> Row:
+    names = ["citation_accuracy", "citation_precision", "citation_completeness", "fabricated_citations"]
+    frame = rows_of({"answer": answer, "contexts": BOTH, **given})
+    return evaluate(frame, chosen_metrics(names), means_at(folder))[1].row(0, named=True)
+
+
+def test_a_statement_is_proved_by_its_own_citation_and_by_no_other(tmp_path: Path) -> None:
+    right = values(tmp_path, "The tower is in Paris [1]. Rome is the capital of Italy [2].")
+    assert right == {
+        "citation_accuracy": 1.0,
+        "citation_precision": 1.0,
+        "citation_completeness": 1.0,
+        "fabricated_citations": 0.0,
+    }
+    wrong = values(tmp_path, "The tower is in Paris [2]. Rome is the capital of Italy [1].")
+    assert (wrong["citation_precision"], wrong["citation_completeness"]) == (0.0, 0.0)
+
+
+def test_two_of_three_citations_that_prove_give_a_precision_of_067(tmp_path: Path) -> None:
+    answer = "The tower is in Paris [1]. Rome is the capital of Italy [2]. Bread is baked at night [2]."
+    entries = [{"raw": "tower.md"}, {"raw": "rome.md"}, {"raw": "bread.md"}]
+    found = values(tmp_path, answer, citations=entries)
+    assert found["citation_precision"] == pytest.approx(0.67, abs=0.005)
+    assert found["fabricated_citations"] == 1
+
+
+def test_what_a_context_denies_no_citation_supports(tmp_path: Path) -> None:
+    assert values(tmp_path, "It was completed in 1989 [1].")["citation_accuracy"] == 0.0
+
+
+def test_a_known_document_without_text_leaves_accuracy_unknown(tmp_path: Path) -> None:
+    found = values(tmp_path, "Rome is the capital [source: oslo.md].", relevant_documents=["oslo.md"])
+    assert (found["citation_accuracy"], found["fabricated_citations"]) == (None, 0.0)

@@ -1,0 +1,105 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.running import evaluate
+from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal, statement
+
+TALL = "The Eiffel Tower in Paris is 330 metres tall."
+TALLER = "The Eiffel Tower in Paris is 312 metres tall."
+
+
+def value(folder: Path, metric: str, **row: Any) -> float | None:
+    frame, values = evaluate(rows_of(row), chosen_metrics([metric]), means_at(folder))
+    del frame
+    found: float | None = values[metric][0]
+    return found
+
+
+def test_the_contexts_that_a_statement_denies_are_contradicted(tmp_path: Path) -> None:
+    row = {
+        "contexts": [context(), context()],
+        "statements": [statement("contradicted", 1), statement("supported", 0)],
+    }
+    assert signal("contradictions", means_at(tmp_path), row) == [
+        [{"contradicted": False}, {"contradicted": True}]
+    ]
+
+
+def test_relevance_is_that_of_the_sentences_and_0_for_a_refusal(tmp_path: Path) -> None:
+    query = "How tall is the tower?"
+    same = value(tmp_path, "answer_relevance", query=query, answer=f"{query} {query}")
+    other = value(tmp_path, "answer_relevance", query=query, answer=f"{query} Bread needs yeast.")
+    assert same == pytest.approx(1.0)
+    assert other is not None
+    assert other < 0.9
+    assert value(tmp_path, "answer_relevance", query=query, answer="I do not know.") == 0.0
+
+
+def test_sentences_near_the_question_or_the_reference_are_relevant(tmp_path: Path) -> None:
+    row = {
+        "query": "How tall is the tower?",
+        "reference": "Yeast makes bread rise.",
+        "contexts": [
+            context("How tall is the tower? It rains."),
+            context("Yeast makes bread rise."),
+            context(""),
+        ],
+    }
+    assert signal("relevant_sentences", means_at(tmp_path), row) == [[[True, False], [True], []]]
+
+
+def test_samples_mean_the_same_where_they_read_the_same_or_nearly_and_deny_nothing(tmp_path: Path) -> None:
+    samples = [TALL, TALL.upper(), f"{TALL} Indeed.", TALLER, "Nobody knows."]
+    assert signal("meanings", means_at(tmp_path), {"samples": samples}) == [[0, 0, 0, 1, 2]]
+
+
+CONTEXTS = [context(TALL, "a"), context(TALLER, "b")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "handled"),
+    [
+        ("It is 330 metres tall.", 0.0),
+        ("One source says 330 metres, another 312 metres.", 1.0),
+        ("I do not know.", 1.0),
+    ],
+)
+def test_a_contradiction_is_handled_by_naming_both_sides_or_leaving_it_open(
+    tmp_path: Path, answer: str, handled: float
+) -> None:
+    assert value(tmp_path, "contradiction_handling", answer=answer, contexts=CONTEXTS) == handled
+
+
+@pytest.mark.parametrize("shown", [CONTEXTS[:1], [CONTEXTS[0], context(TALL, "c")], []])
+def test_contexts_that_agree_have_no_contradiction_to_handle(tmp_path: Path, shown: list[Row]) -> None:
+    assert value(tmp_path, "contradiction_handling", answer="It is tall.", contexts=shown) is None
+
+
+def test_true_claims_are_looked_for_in_the_contexts_and_in_the_answer(tmp_path: Path) -> None:
+    claims = [{"claim": TALL, "source": "a"}, {"claim": "Rome is the capital of Italy.", "source": "b"}]
+    row = {"true_claims": claims, "contexts": CONTEXTS[:1], "answer": TALL, "refused": False}
+    for name in ("attributed", "covered"):
+        assert [one["supported"] for one in signal(name, means_at(tmp_path), row)[0]] == [True, False]
+
+
+def test_without_true_claims_the_statements_of_the_reference_are_looked_for(tmp_path: Path) -> None:
+    row = {"reference": f"{TALL} Rome is the capital of Italy.", "contexts": CONTEXTS[:1]}
+    assert value(tmp_path, "context_recall", **row) == 0.5
+    assert value(tmp_path, "context_recall", contexts=CONTEXTS) is None
+
+
+def test_four_true_claims_of_which_the_contexts_hold_three_are_a_recall_of_075(tmp_path: Path) -> None:
+    held = ["Paris is in France.", "The tower was built by Eiffel.", TALL]
+    claims = [{"claim": one} for one in (*held, "Rome is the capital of Italy.")]
+    shown = [context(f"{held[0]} {held[1]}"), context(TALL)]
+    assert value(tmp_path, "context_recall", true_claims=claims, contexts=shown) == 0.75
+
+
+def test_an_answer_is_held_against_its_reference(tmp_path: Path) -> None:
+    assert value(tmp_path, "answer_correctness", answer=TALL, reference=TALL) == pytest.approx(1.0)
+    wrong = value(tmp_path, "answer_correctness", answer=TALLER, reference=TALL)
+    assert wrong is not None
+    assert wrong < 0.4 + 1e-9
