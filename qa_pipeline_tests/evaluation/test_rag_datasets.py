@@ -67,7 +67,8 @@ def test_exports_of_other_evaluators_are_the_same_rows(tmp_path: Path, row: dict
 
 
 def test_evidence_that_is_none_of_a_release_is_no_reason_to_stop(tmp_path: Path) -> None:
-    for evidence in ([1], [{"path": 1, "quote": "q", "claim": "c"}], [{}], "text"):
+    wrong: list[Any] = [[1], [{"path": 1, "quote": "q", "claim": "c"}], [{}], "text"]
+    for evidence in wrong:
         row = {"query": "Who?", "answer": "Ann.", "messages": [], "evidence": evidence}
         assert one(tmp_path, row)["contexts"] is None
 
