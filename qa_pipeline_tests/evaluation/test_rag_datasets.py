@@ -131,3 +131,9 @@ def test_an_id_may_stand_in_one_file_only(tmp_path: Path) -> None:
 def test_a_file_of_no_usable_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         read(tmp_path, {"answer": "No question."})
+
+
+@pytest.mark.parametrize(("authority", "kept"), [(None, 2), (0.5, 2), (1.5, 1), (float("nan"), 2)])
+def test_authority_is_unknown_or_from_0_to_1(tmp_path: Path, authority: float | None, kept: int) -> None:
+    row = {"query": "Who?", "contexts": [{"text": "A.", "authority": authority}]}
+    assert read(tmp_path, row, {"query": "Why?"}).height == kept
