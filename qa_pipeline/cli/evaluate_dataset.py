@@ -80,6 +80,9 @@ def run(
     ] = 1000,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
     data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes that evaluate rows; one where a model is asked.")
+    ] = 1,
     change: Change = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
@@ -110,7 +113,7 @@ def run(
                     rows, chosen_answerer(answer, means.resources), watch("evaluation", "answers")
                 )
                 rows, unanswered = answered.rows, dict(answered.failures["reason"].value_counts().iter_rows())
-            counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"))
+            counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
             about = _about(read, rows, means, resamples)
             about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
             document = write_report(folder, rows, metrics, counts, about, worst_by)

@@ -101,7 +101,7 @@ class Context(_Part):
     rank: int | None = None
     score: Number = None
     date: str | None = None
-    authority: Annotated[float | None, BeforeValidator(_number), Field(ge=0, le=1)] = None
+    authority: Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)] = None
 
 
 class Citation(_Part):

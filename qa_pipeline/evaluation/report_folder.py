@@ -12,6 +12,7 @@ import polars as pl
 
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1
 from qa_pipeline.evaluation.report import (
     FORMAT,
     WORST,
@@ -24,6 +25,7 @@ from qa_pipeline.evaluation.report import (
 )
 from qa_pipeline.evaluation.report_page import report_page
 from qa_pipeline.evaluation.running import Counts
+from qa_pipeline.evaluation.statistics import rounded
 from qa_pipeline.storage import prepare_folder, write_bytes
 
 REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
@@ -130,6 +132,8 @@ def write_report(
     """
     rows, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
     document = report_document(rows, statements, metrics, counts, about)
+    micro = {f"micro_f1_at_{k}": micro_f1(data, k) for k in CUTOFFS if f"f1_at_{k}" in document["metrics"]}
+    document["of_all_rows"] = rounded({name: value for name, value in micro.items() if value is not None})
     name = ranked_by(document, worst_by)
     ranked = rows.clear()
     if name is not None:

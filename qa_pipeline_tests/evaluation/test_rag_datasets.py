@@ -154,3 +154,9 @@ def test_true_claims_may_be_texts_or_have_sources(tmp_path: Path) -> None:
     claims = ["A.", {"claim": "B.", "source": "b.md"}]
     found = one(tmp_path, {"query": "Who?", "ground_truth": {"claims": claims}})["true_claims"]
     assert found == [{"claim": "A.", "source": None}, {"claim": "B.", "source": "b.md"}]
+
+
+@pytest.mark.parametrize(("authority", "kept"), [(None, 2), (0.5, 2), (1.5, 1), (float("nan"), 2)])
+def test_authority_is_unknown_or_from_0_to_1(tmp_path: Path, authority: float | None, kept: int) -> None:
+    row = {"query": "Who?", "contexts": [{"text": "A.", "authority": authority}]}
+    assert read(tmp_path, row, {"query": "Why?"}).items.height == kept

@@ -60,13 +60,11 @@ def test_every_metric_has_a_column_for_every_row_in_the_order_of_the_data(tmp_pa
 
 
 def test_worker_processes_change_nothing(tmp_path: Path) -> None:
-    rows = read(
-        tmp_path,
-        *(
-            {"id": f"r{number}", "query": "Who?", "answer": f"Ann {number}.", "reference": "Ann 7."}
-            for number in range(600)
-        ),
-    )
+    asked: list[dict[str, Any]] = [
+        {"id": f"r{number}", "query": "Who?", "answer": f"Ann {number}.", "reference": "Ann 7."}
+        for number in range(600)
+    ]
+    rows = read(tmp_path, *asked)
     metrics = chosen_metrics(["exact_match", "token_f1", "refusal_correct"])
     found = []
     for workers in (1, 2):

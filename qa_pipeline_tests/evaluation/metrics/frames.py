@@ -1,6 +1,5 @@
 """Answered questions as frames, with signals as a test scripts them, or as they are found."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +79,3 @@ def signal(name: str, means: Means, *rows: Row) -> list[Any]:
     """A signal of rows that have all it is made of."""
     values, _ = SIGNALS[name].of(rows_of(*rows), means)
     return list(values)
-
-
-def released(row: Mapping[str, Any]) -> Row:
-    """The fields of a row that are known."""
-    return {name: one for name, one in row.items() if one is not None}
