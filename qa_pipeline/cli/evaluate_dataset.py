@@ -204,6 +204,8 @@ def _show(document: dict[str, Any], out: Path) -> None:
     ]
     title = f"{document['dataset']}: {document['total_queries']:,} rows (95 % intervals)"
     show_table(title, ["metric", "mean", "median", "known", "unknown", "better"], lines)
+    for name, value in document["of_all_rows"].items():
+        print_line(f"{name} of all rows together: {value:.3f}")
     if unknown := reasons(metrics):
         cells = [[why, ", ".join(names)] for why, names in unknown]
         show_table("Why values are unknown", ["reason", "metrics"], cells)

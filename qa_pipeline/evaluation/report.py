@@ -271,6 +271,10 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
         columns = ("metric", "mean (95 %)", "median", "95th percentile", "known", "better")
         cells = ([f"`{key}`", *_cells(one), one["direction"]] for key, one in known.items())
         parts.append(table(columns, cells))
+    if whole := document.get("of_all_rows"):
+        parts.append(
+            f"Of all rows together: {', '.join(f'`{key}` {figure(one)}' for key, one in whole.items())}.\n"
+        )
     if unknown := reasons(metrics):
         parts.append("### What is unknown, and why\n")
         cells = ([", ".join(f"`{one}`" for one in names), plain(why)] for why, names in unknown)

@@ -66,6 +66,26 @@ def test_a_data_set_becomes_a_report(folder: Path) -> None:
     assert rows["id"].to_list() == [one["id"] for one in ROWS]
 
 
+def test_micro_f1_is_one_figure_of_all_rows(folder: Path) -> None:
+    relevant = [
+        row(number, ground_truth={"relevant_documents": [f"{number}.md", "x"]}) for number in range(2)
+    ]
+    ran = run(folder, written(folder, *relevant), "--metric", "f1_at_5", "--json")
+    assert json.loads(ran.stdout)["of_all_rows"] == {"micro_f1_at_5": round(2 * 2 / (2 * 5 + 4), 4)}
+
+
+def test_questions_without_an_answer_are_answered_on_the_spot_and_failures_counted(folder: Path) -> None:
+    asked = [row(0), row(1, answer=None), row(2, answer=None, query="Where is the moon?", contexts=[])]
+    ran = run(folder, written(folder, *asked), "--answer", "model", "--metric", "refusal_correct", "--json")
+    assert ran.code == OK, ran.stderr
+    settings = json.loads(ran.stdout)["settings"]
+    found = pl.read_parquet(folder / "report" / "rows.parquet")["answer"].to_list()
+    assert settings["answered_by"] == "model"
+    assert found[0] == SAYS
+    assert found.count(None) == sum(settings["unanswered"].values())
+    assert run(folder, written(folder, *asked), "--replace", "--answer", "nobody").code == BAD_INPUT
+
+
 def test_equal_input_gives_equal_bytes_wherever_it_lies(folder: Path) -> None:
     for name in "xy":
         (folder / name).mkdir()
