@@ -40,7 +40,7 @@ def test_two_of_three_statements_about_the_eiffel_tower_are_faithful(tmp_path: P
 
 
 def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: Path) -> None:
-    bare = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
+    bare: list[dict[str, Any]] = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
     unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
     metrics = chosen_metrics(["faithfulness"])
     counts = evaluate_into(tmp_path, read(tmp_path, EIFFEL, *bare, unread), metrics, means_at(tmp_path))
