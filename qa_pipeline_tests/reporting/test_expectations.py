@@ -43,6 +43,7 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
             recall=40,
             compare=40,
             judge=50,
+            evaluate=40,
         ),
         60,
         LIKELY,

@@ -46,7 +46,7 @@ def _measured(
 
         relevance, scores = _rankings(frame)
         parsed = [ir_measures.parse_measure(name) for name in measures]
-        values: list[dict[str, float]] = [{} for _ in frame.iter_slices(1)]
+        values: list[dict[str, float]] = [{} for _ in range(frame.height)]
         for one in ir_measures.iter_calc(parsed, relevance, scores):
             values[int(one.query_id)][str(one.measure)] = float(one.value)
         table = pl.DataFrame(values, schema=dict.fromkeys(measures, pl.Float64()))
