@@ -6,7 +6,7 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 import hashlib
 import io
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -30,6 +30,8 @@ LEFT_OUT = pl.Schema(
 )
 """One row for each file and reason: how many rows are left out, and the first of them, from 1."""
 LIMITS = PairsFileSettings()
+_BLOCK = 1000
+"""Rows that are held as objects; a frame of them takes a tenth of the memory."""
 _MOST_UNPACKED = 4
 """Times `max_bytes` that a Parquet file may hold unpacked."""
 
@@ -132,14 +134,14 @@ def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> L
     else:
         lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
         _check_amount(path, len(lines), len(content), limits)
-        values = [decoded(line, limits) for line in lines]
-        shape = kind(next((value for value in values if isinstance(value, dict)), {}))
-    return _gathered(path, [check(value, shape) for value in values], shape.columns())
+        first = next((one for line in lines if isinstance(one := decoded(line, limits), dict)), {})
+        shape, values = kind(first), (decoded(line, limits) for line in lines)
+    return _gathered(path, (check(value, shape) for value in values), shape.columns())
 
 
 def _parquet_values(
     path: Path, content: bytes, kind: Choice, limits: PairsFileSettings
-) -> tuple[type[LabelledRow], list[Any]]:
+) -> tuple[type[LabelledRow], Iterator[Any]]:
     import pyarrow.parquet as pq
     from pyarrow import ArrowException
 
@@ -152,7 +154,7 @@ def _parquet_values(
         if not shape.other_names:
             _check_types(path, types, shape)
         wanted = [one for one in types if shape.other_names or one in shape.model_fields]
-        return shape, pl.read_parquet(io.BytesIO(content), columns=wanted).to_dicts()
+        return shape, pl.read_parquet(io.BytesIO(content), columns=wanted).iter_rows(named=True)
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
 
@@ -196,22 +198,28 @@ def decoded(line: bytes, limits: PairsFileSettings = LIMITS) -> Any:
 
 def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Labelled:
     """Sort rows into those that can be used and faults; of rows with one id the first counts."""
-    items: dict[str, Row] = {}
+    ids: set[str] = set()
+    block: list[Row] = []
+    frames = [schema.to_frame()]
     faults: dict[str, Row] = {}
     for place, row in enumerate(rows):
         # rows of premises have no id
         name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
-        found = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in items else row
+        found = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in ids else row
         if isinstance(found, Fault):
             told = {"file": path.name, "reason": found.reason, "rows": 0}
             first = {**told, "first_row": place + 1, "detail": found.detail}
             faults.setdefault(found.reason, first)["rows"] += 1
         else:
-            items[name] = {"file": path.name, **found}
-    if not items:
+            ids.add(name)
+            block.append({"file": path.name, **found})
+            if len(block) == _BLOCK:
+                frames.append(pl.DataFrame(block, schema=schema))
+                block.clear()
+    if not ids:
         first = next(iter(faults.values()))
         raise InputError(f"{path} holds no row that can be used; row {first['first_row']}: {first['detail']}")
-    used = pl.DataFrame(list(items.values()), schema=schema)
+    used = pl.concat([*frames, pl.DataFrame(block, schema=schema)])
     named = used.with_columns(pl.col("dataset").fill_null(path.stem))
     return Labelled(named, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
 
