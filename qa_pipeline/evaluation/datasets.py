@@ -214,7 +214,7 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
             ids.add(name)
             block.append({"file": path.name, **found})
             if len(block) == _BLOCK:
-                frames.append(pl.DataFrame(block, schema=schema))
+                frames.append(_compact(pl.DataFrame(block, schema=schema)))
                 block.clear()
     if not ids:
         first = next(iter(faults.values()))
@@ -222,6 +222,13 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
     used = pl.concat([*frames, pl.DataFrame(block, schema=schema)])
     named = used.with_columns(pl.col("dataset").fill_null(path.stem))
     return Labelled(named, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
+
+
+def _compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame without the room that polars leaves in nested columns, several times their size."""
+    buffer = io.BytesIO()
+    frame.write_ipc(buffer)
+    return pl.read_ipc(buffer.getvalue())
 
 
 ITEMS = pl.Schema(
