@@ -184,7 +184,12 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _no_better_than_length(document: Document, known: Mapping[str, Any]) -> Iterator[str]:
-    """Metrics that were held against people and lost to the length of the answer, by language of the rows."""
+    """Metrics that were held against people and lost to the length of the answer, by language of the rows.
+
+    What is known is of the local steps; a run that asks models says nothing of it.
+    """
+    if any(document["settings"].get(role) for role in ("verifier", "judge")):
+        return
     measured = [name for name, one in document["metrics"].items() if one["known"] and name in known]
     for language in document["per_language"]:
         lost = {
