@@ -496,7 +496,7 @@ def _cell(value: object, longest: int = _LONGEST) -> str:
         return f"{value:.4f}"
     text = _n(value) if isinstance(value, int) else " ".join(str(value).split())
     text = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(f"\\{one}" if one in "\\|`*_[]<>#~" else one for one in text)
+    return "".join(f"\\{one}" if one in "\\|`*_[]<>#~@" else one for one in text)
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
