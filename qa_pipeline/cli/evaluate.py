@@ -221,11 +221,11 @@ def metrics(
     from qa_pipeline.cli.console import print_document, watching
     from qa_pipeline.cli.evaluation_tables import show_agreement
     from qa_pipeline.evaluation.datasets import draw
+    from qa_pipeline.evaluation.judged_datasets import read_opinions
     from qa_pipeline.evaluation.meta_evaluation import (
         agreement_with_labels,
         agreement_with_ratings,
         metric_values,
-        read_opinions,
         write_packaged,
     )
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
@@ -239,7 +239,7 @@ def metrics(
         resources = Resources(evaluation_settings(_settings(out, max_calls, max_cost)))
         models = (resources.reviewer("verifier"), _model(resources)) if ask else (None, None)
         means = Means(resources, *models)
-        labelled, rated, left_out = read_opinions(data, resources.settings.pairs_file)
+        rated, labelled, left_out = read_opinions(data, resources.settings.pairs_file)
         with watching(quiet=False) as watch:
             of_labels, of_ratings = (
                 metric_values(draw(items, limit), chosen, means, watch("metrics", what))

@@ -13,7 +13,7 @@ import polars as pl
 from upath import UPath
 
 from qa_pipeline.resources import Resources
-from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard
+from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard_for
 from qa_pipeline.storage import read_earlier, read_table, table_bytes, write_bytes
 from qa_pipeline.table_schema import Table
 from qa_pipeline.tables import STORED
@@ -74,15 +74,7 @@ class Shards(dg.UPathIOManager):
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> Shard:
         """Read a shard and hold it to the embedding model of the settings."""
-        embedder = self._parts.embedder
-        return load_shard(
-            path.read_bytes(),
-            model=embedder.model,
-            revision=embedder.revision,
-            precision=embedder.precision,
-            dimension=embedder.dimension,
-            source=str(path),
-        )
+        return load_shard_for(self._parts.embedder, path.read_bytes(), str(path))
 
 
 def _read(path: UPath, table: Table) -> pl.DataFrame:

@@ -29,7 +29,7 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.search import Retriever
-from qa_pipeline.retrieval.shard import Shard, load_shard
+from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings
 from qa_pipeline.stages import passage_selection, relevance_guard
@@ -267,7 +267,8 @@ def corpus_answerer(resources: Resources, batch: str) -> Answerer:
         chunks, documents = (
             read_table(resources.layout.table(one.name, batch), one) for one in (CHUNKS, DOCUMENTS)
         )
-        shard = _shard(resources, batch)
+        place = resources.layout.index(batch)
+        shard = load_shard_for(resources.embedder, place.read_bytes(), str(place))
     except (TableError, OSError) as error:
         raise InputError(
             f"{resources.layout.out} holds no batch {batch!r} that can be searched ({error}); "
@@ -304,18 +305,6 @@ def corpus_answerer(resources: Resources, batch: str) -> Answerer:
         ]
 
     return answer
-
-
-def _shard(resources: Resources, batch: str) -> Shard:
-    place, embedder = resources.layout.index(batch), resources.embedder
-    return load_shard(
-        place.read_bytes(),
-        model=embedder.model,
-        revision=embedder.revision,
-        precision=embedder.precision,
-        dimension=embedder.dimension,
-        source=str(place),
-    )
 
 
 def _questions(rows: Sequence[Row], found: Sequence[list[tuple[str, float]]]) -> pl.DataFrame:

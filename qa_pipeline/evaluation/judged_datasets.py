@@ -12,6 +12,7 @@ from qa_pipeline.evaluation.datasets import (
     LANGUAGE,
     LIMITS,
     Fault,
+    Item,
     LabelledRow,
     Row,
     Text,
@@ -95,14 +96,36 @@ def read_judged(
     Raises:
         InputError: a file cannot be read as a whole, lacks a column or holds no row that can be used.
     """
+    return _read_two(places, Rated, "response_a", Paired, limits)
+
+
+def read_opinions(
+    places: Sequence[Path], limits: PairsFileSettings = LIMITS
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Ratings (`Rated`), labelled items (`ITEMS`) and what is left out of both (`LEFT_OUT`).
+
+    A file with the column label holds items.
+
+    Raises:
+        InputError: a file cannot be read as a whole, lacks a column or holds no row that can be used.
+    """
+    return _read_two(places, Rated, "label", Item, limits)
+
+
+def _read_two(
+    places: Sequence[Path],
+    usual: type[LabelledRow],
+    column: str,
+    other: type[LabelledRow],
+    limits: PairsFileSettings,
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The rows of the usual files, those of files that have a column, and what is left out of both."""
     read = [
-        read_file(path, lambda columns: Paired if "response_a" in columns else Rated, limits)
+        read_file(path, lambda columns: other if column in columns else usual, limits)
         for path in labelled_files(places)
     ]
-    rated, paired = (
-        pl.concat(
-            [kind.columns().to_frame(), *(one.items for one in read if one.items.schema == kind.columns())]
-        )
-        for kind in (Rated, Paired)
+    first, second = (
+        pl.concat([schema.to_frame(), *(one.items for one in read if one.items.schema == schema)])
+        for schema in (usual.columns(), other.columns())
     )
-    return rated, paired, pl.concat([one.left_out for one in read])
+    return first, second, pl.concat([one.left_out for one in read])

@@ -15,9 +15,8 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import ITEMS, LIMITS, Item, labelled_files, read_file
 from qa_pipeline.evaluation.detection import Floats, Task, measure, spearman
-from qa_pipeline.evaluation.judged_datasets import RATINGS, Rated
+from qa_pipeline.evaluation.judged_datasets import RATINGS
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.rag_datasets import CONTEXT, RAG_ROWS
 from qa_pipeline.evaluation.running import BLOCK, evaluate
@@ -25,7 +24,6 @@ from qa_pipeline.evaluation.scorers import word_overlap
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage import write_bytes
 
 Document = dict[str, Any]
@@ -33,27 +31,6 @@ PACKAGED = Path(__file__).with_name("meta_evaluation.json")
 LENGTH, OVERLAP = "length", "word_overlap"
 _FEWEST = 30
 """Items with a value, and without, below which a set says nothing of a metric."""
-
-
-def read_opinions(
-    places: Sequence[Path], limits: PairsFileSettings = LIMITS
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Labelled items (`ITEMS`), rated answers (`Rated`), and what is left out of both.
-
-    A file with the column label holds items.
-
-    Raises:
-        InputError: a file cannot be read as a whole, lacks a column or holds no row that can be used.
-    """
-    read = [
-        read_file(path, lambda columns: Item if "label" in columns else Rated, limits)
-        for path in labelled_files(places)
-    ]
-    items, rated = (
-        pl.concat([schema.to_frame(), *(one.items for one in read if one.items.schema == schema)])
-        for schema in (ITEMS, Rated.columns())
-    )
-    return items, rated, pl.concat([one.left_out for one in read])
 
 
 def labelled_rows(items: pl.DataFrame) -> pl.DataFrame:

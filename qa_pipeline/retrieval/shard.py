@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
-from qa_pipeline.models.base import Vectors
+from qa_pipeline.models.base import Embedder, Vectors
 from qa_pipeline.models.vector_cache import CachedEmbedder, text_hash
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.retrieval.ann import (
@@ -269,6 +269,18 @@ def dump_shard(shard: Shard) -> bytes:
     for part in body:
         digest.update(part)
     return b"".join([MAGIC, digest.hexdigest().encode(), b"\n", *body])
+
+
+def load_shard_for(embedder: Embedder, content: bytes, source: str) -> Shard:
+    """Read a serialised shard that an embedding model searches; as `load_shard`."""
+    return load_shard(
+        content,
+        model=embedder.model,
+        revision=embedder.revision,
+        precision=embedder.precision,
+        dimension=embedder.dimension,
+        source=source,
+    )
 
 
 def load_shard(

@@ -7,14 +7,13 @@ import pytest
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import ITEMS
-from qa_pipeline.evaluation.judged_datasets import RATINGS, Rated
+from qa_pipeline.evaluation.judged_datasets import RATINGS, Rated, read_opinions
 from qa_pipeline.evaluation.meta_evaluation import (
     agreement_with_labels,
     agreement_with_ratings,
     known_agreement,
     labelled_rows,
     metric_values,
-    read_opinions,
     write_packaged,
 )
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
@@ -106,7 +105,7 @@ def test_files_of_labels_and_of_ratings_are_told_apart(tmp_path: Path) -> None:
     rated = {"id": "r", "dataset": "d", "language": "en", "passage": "P.", "question": "Q?", "answer": "A."}
     for name, row in (("labels", item(0)), ("ratings", {**rated, "group_id": "g", "relevance": 2})):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    items, ratings, left_out = read_opinions([tmp_path])
+    ratings, items, left_out = read_opinions([tmp_path])
     assert (items.height, ratings.height, left_out.height) == (1, 1, 0)
     assert labelled_rows(ratings)["contexts"][0][0]["text"] == "P."
 
