@@ -175,7 +175,7 @@ def test_a_function_returns_a_text_or_a_mapping(module: str) -> None:
 
 
 def test_whatever_a_function_does_is_told_of_its_row(module: str) -> None:
-    answerer = function_answerer(settings_of(module, answer_seconds=0.2, answer_workers=1))
+    answerer = function_answerer(settings_of(module, answer_seconds=3, answer_workers=1))
     reasons = {
         "raise": "raised",
         "exit": "raised",
