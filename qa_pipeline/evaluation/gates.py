@@ -87,8 +87,8 @@ def gate(
         )
     return {
         "passed": all(one["outcome"] != FAILED for one in checks),
-        "current": _told(current),
-        "baseline": _told(baseline) if baseline else None,
+        "current": _described(current),
+        "baseline": _described(baseline) if baseline else None,
         "golden": golden.document() if golden else None,
         "limits": {
             "drop": limits.drop,
@@ -100,7 +100,7 @@ def gate(
     }
 
 
-def _told(report: StoredReport) -> Document:
+def _described(report: StoredReport) -> Document:
     return {
         "place": str(report.place),
         "dataset": report.dataset,

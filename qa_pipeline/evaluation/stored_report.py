@@ -78,7 +78,7 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
         InputError: a file is missing, too large, damaged or of another format, an id is missing or there
             twice, a metric has no column, or a score is outside its range.
     """
-    told = _told(folder / REPORT)
+    told = _read_document(folder / REPORT)
     try:
         rows = _rows(folder / ROWS, told.metrics, texts)
         check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
@@ -87,7 +87,7 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
     return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows, told.settings)
 
 
-def _told(path: Path) -> _Document:
+def _read_document(path: Path) -> _Document:
     content = _content(path, MOST_REPORT_BYTES)
     try:
         found: Any = json.loads(content)

@@ -115,7 +115,7 @@ def _span(record: Any) -> Span | str:
     attributes = _attributes(record.get("attributes"))
     events = _objects(record.get("events"))
     heard = [(str(one.get("name")), _attributes(one.get("attributes"))) for one in events]
-    return _said(record["traceId"], (begins, ends), attributes, heard, _failure(record, attributes))
+    return _request_of(record["traceId"], (begins, ends), attributes, heard, _failure(record, attributes))
 
 
 def _log_record(record: Any) -> Span | str:
@@ -129,10 +129,10 @@ def _log_record(record: Any) -> Span | str:
     body = _value(record.get("body"))
     name = str(record.get("eventName") or attributes.get("event.name") or "")
     event = {**attributes, **(body if isinstance(body, dict) else {})}
-    return _said(record["traceId"], (at, at), {}, [(name, event)], None)
+    return _request_of(record["traceId"], (at, at), {}, [(name, event)], None)
 
 
-def _said(
+def _request_of(
     trace: str,
     times: tuple[int, int],
     attributes: Attributes,

@@ -52,7 +52,7 @@ def _quality() -> pl.Expr:
     return pl.when(parts["support"].is_not_null()).then(value / total)
 
 
-def _said() -> pl.Expr:
+def _deciders() -> pl.Expr:
     """Who decided the statements, and which parts were left out for want of data."""
     missing = [
         pl.when(part.is_null()).then(pl.lit([f"without {name}"])).otherwise(pl.lit([], pl.List(pl.String())))
@@ -76,7 +76,7 @@ METRICS = (
         ("statements", "contexts"),
         expression(_quality()),
         f"{_SPECIFIED}: 0.4 support + 0.3 independence + 0.2 recency + 0.1 authority, unknown parts left out",
-        decided_by=_said(),
+        decided_by=_deciders(),
     ),
     Metric(
         "chain_integrity",
