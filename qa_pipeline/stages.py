@@ -385,10 +385,12 @@ def score_claims(
     *,
     model_claims: Mapping[str, list[Claim]] | None = None,
     one_corpus: bool = True,
+    to_the_question: bool = True,
 ) -> pl.DataFrame:
     """Every local score of every claim; answers without `model_claims` are cut by the rules.
 
-    No language model is asked. Without `one_corpus` each pair is alone with its passages.
+    No language model is asked. Without `one_corpus` each pair is alone with its passages, and without
+    `to_the_question` these may prove a claim that answers something else.
     """
     settings = resources.settings.verification
     claims = find_claims(
@@ -400,6 +402,7 @@ def score_claims(
         embeddings=embeddings,
         model_claims=model_claims,
         one_corpus=one_corpus,
+        to_the_question=to_the_question,
     )
     read = fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
     return fill_spans(read, pairs, chunks, resources.spans)

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
+from qa_pipeline.verification.splitting import without_marks
 
 BATCH = "statements"
 _BETWEEN = "\n\n"
@@ -130,7 +131,8 @@ def _pair(pair_id: str, statement: Statement, document_id: str, chunk_ids: list[
         "pair_id": pair_id,
         "batch": BATCH,
         "question": statement.question or "",
-        "answer": statement.claim,
+        # its passages decide, whatever its marks cite
+        "answer": without_marks(statement.claim),
         "language": statement.language,
         "question_type": "imported",
         "origin": "imported",

@@ -6,7 +6,7 @@ here: what the scores mean is `deciding.py`.
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -54,12 +54,14 @@ class _Task:
     reading: Reading
     stated: Reading
     question: Reading
-    answer: Reading
+    answer: Reading | None
     citations: ClaimCitations
     fragment: bool
     compared_text: str
     pool: tuple[Candidate, ...]
     cited_documents: tuple[str, ...]
+    proof: Proof | None = None
+    """That of the only candidate, where the claim stands in it word for word and is proved."""
 
 
 def find_claims(
@@ -73,6 +75,7 @@ def find_claims(
     embeddings: pl.DataFrame | None = None,
     model_claims: Mapping[str, Sequence[Claim]] | None = None,
     one_corpus: bool = True,
+    to_the_question: bool = True,
 ) -> pl.DataFrame:
     """Split the answers of drafted pairs and score every claim against what it cites.
 
@@ -86,6 +89,7 @@ def find_claims(
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
         one_corpus: whether a passage that another pair cites may show that a citation is wrong.
+        to_the_question: whether evidence must speak of what was asked; that of a fragment always must.
 
     Raises:
         SettingsError: the embedding model gives vectors without a direction.
@@ -96,8 +100,11 @@ def find_claims(
     rows: list[Row] = []
     done = 0
     for group in answered.iter_slices(_GROUP):
-        pairs_of = group.iter_rows(named=True)
-        tasks = [task for pair in pairs_of for task in _tasks(pair, batch, model_claims or {})]
+        tasks = [
+            task
+            for pair in group.iter_rows(named=True)
+            for task in _tasks(pair, batch, model_claims or {}, to_the_question)
+        ]
         vectors.load(i for task in tasks for i in task.cited_documents)
         texts = TextVectors(
             (text for task in tasks for text in (task.compared_text, *(one.text for one in task.pool))),
@@ -109,7 +116,9 @@ def find_claims(
     return CLAIMS.frame(rows)
 
 
-def _tasks(pair: Row, batch: Batch, model_claims: Mapping[str, Sequence[Claim]]) -> Iterator[_Task]:
+def _tasks(
+    pair: Row, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
+) -> Iterator[_Task]:
     language = pair["language"]
     claims = model_claims.get(pair["pair_id"]) or split_claims(pair["answer"], language)
     claims = self_contained(claims, pair["question"], language)
@@ -122,20 +131,25 @@ def _tasks(pair: Row, batch: Batch, model_claims: Mapping[str, Sequence[Claim]])
         wanted = (*stated.terms, *question.stems) if fragment else stated.terms
         citations = batch.searched(pair, given, wanted)
         with_question = fragment and claim.self_contained is None
-        yield _Task(
+        task = _Task(
             pair=pair,
             position=position,
             claim=claim,
             reading=reading,
             stated=stated,
             question=question,
-            answer=answer,
+            answer=answer if to_the_question or fragment else None,
             citations=citations,
             fragment=fragment,
             compared_text=f"{pair['question']} {claim.text}" if with_question else stated.written,
-            pool=batch.pool(reading, citations, wanted, fragment=fragment),
+            pool=() if fragment else batch.repeating(stated, citations),
             cited_documents=batch.documents_of(citations),
         )
+        proof = _proof(task, task.pool[0], batch) if task.pool else None
+        if proof is not None and not proof.unproved:
+            yield replace(task, proof=proof)
+        else:
+            yield replace(task, pool=batch.pool(reading, citations, wanted, fragment=fragment))
 
 
 def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
@@ -185,18 +199,18 @@ def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
 
 def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Row:
     """Columns of the chosen evidence and of what it proves of the claim."""
-    ranked = _ranked(task, batch, cosines)[:_TRIED]
+    ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
     ranked = [ranked[0], *(one for one in ranked[1:] if _may_prove(task, one, batch))]
-    proofs = [_proof(task, one, batch) for one in ranked[:1]]
+    proofs = [task.proof or _proof(task, ranked[0], batch)]
     while proofs[-1].unproved and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
     proved = (at for at, one in enumerate(proofs) if not one.unproved)
     place = next(proved, next((at for at, one in enumerate(proofs) if one.denied), 0))
     evidence, proof = ranked[place], proofs[place]
     elsewhere = None if not proof.unproved or proof.denied else _proved_elsewhere(task, batch)
-    held = evidence.reading.term_set | batch.headings(evidence.chunk_id, task.reading.language).term_set
+    held = evidence.terms | batch.headings(evidence.chunk_id, task.reading.language).term_set
     second = _second_piece(task.stated.terms, held, evidence, task.pool, cosines)
     return {
         "token_recall": recall(task.stated.terms, held),
@@ -229,7 +243,7 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
 def _may_prove(task: _Task, evidence: Candidate, batch: Batch) -> bool:
     """Whether a piece has enough of the claim's words to be worth a comparison: a proof has nearly all."""
     headings = batch.headings(evidence.chunk_id, task.reading.language).term_set
-    return (recall(task.stated.terms, evidence.reading.term_set | headings) or 0.0) >= _WORTH_TRYING
+    return (recall(task.stated.terms, evidence.terms | headings) or 0.0) >= _WORTH_TRYING
 
 
 def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
@@ -250,7 +264,7 @@ def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candida
 
     def score(place: int) -> tuple[float, int]:
         one = task.pool[place]
-        held = one.reading.term_set | batch.headings(one.chunk_id, task.reading.language).term_set
+        held = one.terms | batch.headings(one.chunk_id, task.reading.language).term_set
         exact = one.reading.holds(task.reading)
         asked_share = recall(asked, held) or 0.0
         total = (
@@ -279,7 +293,7 @@ def _second_piece(
     wanted = frozenset(terms)
     have = wanted & held
     ranked = [
-        (len(have | (wanted & one.reading.term_set)), cosine, -one.sentences, -place)
+        (len(have | (wanted & one.terms)), cosine, -one.sentences, -place)
         for place, (one, cosine) in enumerate(zip(pool, cosines, strict=True))
         if one.chunk_id != evidence.chunk_id
     ]

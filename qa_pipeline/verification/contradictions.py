@@ -58,8 +58,7 @@ class Sentence:
     @cached_property
     def stems(self) -> frozenset[str]:
         """Stems of its content words, digit groups left out."""
-        words = self.reading.words
-        return frozenset(word.stem for word in words if word.content and not word.folded[0].isdigit())
+        return frozenset(stem for stem in self.reading.stems if not stem[:1].isdigit())
 
     @property
     def leans(self) -> bool:

@@ -9,8 +9,8 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
@@ -102,15 +102,25 @@ _HEADING = re.compile(r"#{1,6}\s")
 _ROW = re.compile(r"(?=.{1,400}$)[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Candidate:
-    """A piece of a chunk: offsets are within the chunk's text, `sentences` counts its sentences."""
+    """A piece of a chunk: offsets are within the chunk's text, `parts` are its sentences."""
 
     chunk_id: str
     start: int
     end: int
     reading: Reading
-    sentences: int = 1
+    parts: tuple[Reading, ...] = field(compare=False)
+
+    @property
+    def sentences(self) -> int:
+        """How many sentences it holds."""
+        return len(self.parts)
+
+    @cached_property
+    def terms(self) -> Set[str]:
+        """The terms of its sentences: each is read once, however many pieces it is in."""
+        return frozenset().union(*(part.term_set for part in self.parts))
 
     @property
     def text(self) -> str:
@@ -123,15 +133,15 @@ class Candidate:
         return _ROW.match(self.text) is not None
 
 
-def windows(text: str, language: str, longest: int) -> list[tuple[int, int, int]]:
-    """Spans of 1 to `longest` neighbouring sentences, and how many each holds.
+def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]]]:
+    """Every 1 to `longest` neighbouring sentences, as their spans.
 
     Headings are no evidence while there is anything else. A table row or key-value line is a statement of
     its own: joined with its neighbour it would lend its number to the wrong row.
     """
     sentences = [span for span in _sentences(text, language) if not _HEADING.match(text, *span)]
     alone = [_ROW.match(text, *span) is not None for span in sentences]
-    spans = []
+    found = []
     for first, (start, _) in enumerate(sentences):
         for count in range(1, longest + 1):
             group = sentences[first : first + count]
@@ -140,18 +150,21 @@ def windows(text: str, language: str, longest: int) -> list[tuple[int, int, int]
             headed = any("#" in text[left[1] : right[0]] for left, right in pairwise(group))
             if headed and _HEADING.search(text, start, group[-1][1]):
                 break
-            spans.append((start, group[-1][1], count))
-    return spans or [(*span, 1) for span in split_sentences(text, language)[:1]]
+            found.append(group)
+    return found or [[span] for span in split_sentences(text, language)[:1]]
 
 
 @functools.lru_cache(maxsize=512)
 def candidates(chunk_id: str, chunk: Reading, longest: int) -> tuple[Candidate, ...]:
     """All candidates of a chunk, remembered for all the claims that cite it."""
-    text, language = chunk.written, chunk.language
-    return tuple(
-        Candidate(chunk_id, start, end, read(text[start:end], language), count)
-        for start, end, count in windows(text, language, longest)
-    )
+    return tuple(_candidate(chunk_id, chunk, one) for one in windows(chunk.written, chunk.language, longest))
+
+
+def _candidate(chunk_id: str, chunk: Reading, sentences: Sequence[tuple[int, int]]) -> Candidate:
+    """The piece from the first sentence to the last."""
+    start, end = sentences[0][0], sentences[-1][1]
+    parts = tuple(read(chunk.written[left:right], chunk.language) for left, right in sentences)
+    return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), parts)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -170,14 +183,15 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
     first = bisect_right(sentences, span[0], key=itemgetter(1))
     touched = [one for one in sentences[first : first + span[1] - span[0] + 1] if one[0] < span[1]]
     touched = touched or [span]  # the mark of a list item alone is in no sentence
-    start, end = min(touched[0][0], span[0]), max(touched[-1][1], span[1])
-    return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), len(touched))
+    touched[0] = (min(touched[0][0], span[0]), touched[0][1])
+    touched[-1] = (touched[-1][0], max(touched[-1][1], span[1]))
+    return _candidate(chunk_id, chunk, touched)
 
 
 def best_by_words(wanted: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
     """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
     distinct = frozenset(wanted)
-    return sorted(pool, key=lambda one: (-len(distinct & one.reading.term_set), one.sentences))[:most]
+    return sorted(pool, key=lambda one: (-len(distinct & one.terms), one.sentences))[:most]
 
 
 class ChunkWords:
@@ -268,6 +282,17 @@ class Batch:
         """All chunks of the documents whose chunks are cited."""
         documents = dict.fromkeys(self.chunks[i]["document_id"] for i in citations.chunk_ids)
         return tuple(i for document in documents for i in self.sources.chunks_of(document))
+
+    def repeating(self, claim: Reading, citations: ClaimCitations) -> tuple[Candidate, ...]:
+        """The first whole sentence, as it is written, that is the claim to the letter: no other is better."""
+        for i in citations.chunk_ids:
+            at = self.texts[i].find(claim.written)
+            if at >= 0:
+                chunk = self.reading(i, claim.language)
+                one = whole_sentences(i, chunk, (at, at + len(claim.written)))
+                if one.text == claim.written:
+                    return self._as_written([one])
+        return ()
 
     def pool(
         self, claim: Reading, citations: ClaimCitations, wanted: Collection[str], *, fragment: bool

@@ -2,10 +2,12 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
+from qa_pipeline.verification.evidence import Batch
 from qa_pipeline.verification.outcomes import fabricated_citations
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, citation, documents, pair, pairs
@@ -34,6 +36,26 @@ def assert_proved(claims: pl.DataFrame, frame: pl.DataFrame) -> None:
         document = texts[claim["evidence_document_id"]]
         assert document["text"][claim["evidence_start"] : claim["evidence_end"]] == claim["evidence_quote"]
         assert document["content_sha256"] == claim["evidence_content_sha256"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["en", "sv", "de"]),
+    st.sampled_from([" ", "\n\n", "\n\n## Section\n\n", "\n- "]),
+)
+def test_a_claim_that_stands_there_to_the_letter_gets_what_a_search_of_all_pieces_gives_it(
+    held: list[str], said: list[str], language: str, joint: str
+) -> None:
+    frame = documents({"a.md": joint.join(held), "b.md": joint.join(held[::-1])}, language)
+    asked = pairs(pair(" ".join(said), cites="a.md", language=language, question=""))
+    found = find_claims(asked, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Batch, "repeating", lambda *_: ())
+        searched = find_claims(asked, frame, chunks(frame), HashEmbedder(), SETTINGS)
+
+    assert_frame_equal(found, searched)
 
 
 @settings(max_examples=25, deadline=None)
@@ -317,3 +339,22 @@ def test_a_quoted_part_of_a_sentence_is_read_with_all_of_it() -> None:
 
     assert found["evidence_quote"].to_list() == [text]
     assert found["unproved"][0].to_list()
+
+
+@pytest.mark.parametrize(
+    ("answer", "to_the_question", "proved"),
+    [
+        ("The safety valve opens at 3 bar.", True, False),
+        ("The safety valve opens at 3 bar.", False, True),
+        ("At 3 bar", False, False),
+    ],
+)
+def test_whether_a_sentence_is_proved_may_be_asked_apart_from_whether_it_answers(
+    answer: str, to_the_question: bool, proved: bool
+) -> None:
+    frame = documents({"a.md": "The safety valve opens at 3 bar."})
+    asked = pairs(pair(answer, cites="a.md", question="When does the boiler burst?"))
+    (unproved,) = find_claims(
+        asked, frame, chunks(frame), HashEmbedder(), SETTINGS, to_the_question=to_the_question
+    )["unproved"]
+    assert (len(unproved) == 0) is proved

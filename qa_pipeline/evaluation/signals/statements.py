@@ -18,6 +18,7 @@ from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.evidence import TextVectors
 from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline.verification.splitting import without_marks
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
@@ -68,7 +69,7 @@ def find_reference_statements(rows: pl.DataFrame, means: Means) -> Found:
     return _with_deciders(
         _verified(
             [
-                Statement(answer, () if refused else (reference,), language, query)
+                Statement(answer, () if refused else (without_marks(reference),), language, query)
                 for answer, reference, language, query, refused in wanted
             ],
             means,
@@ -83,7 +84,7 @@ def find_attributed(rows: pl.DataFrame, means: Means) -> Found:
 
 def find_covered(rows: pl.DataFrame, means: Means) -> Found:
     """Whether the answer states each true claim; a refusal states none, and is not looked at."""
-    return _held(rows, lambda row: () if row["refused"] else (row["answer"],), means)
+    return _held(rows, lambda row: () if row["refused"] else (without_marks(row["answer"]),), means)
 
 
 def _held(rows: pl.DataFrame, passages: Callable[[Row], tuple[str, ...]], means: Means) -> Found:
@@ -171,7 +172,16 @@ def _decided(
     pairs: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, means: Means
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     settings = means.resources.settings
-    claims = score_claims(means.resources, pairs, documents, chunks, EMBEDDINGS.empty(), one_corpus=False)
+    # whether an answer is to the question is another metric's concern
+    claims = score_claims(
+        means.resources,
+        pairs,
+        documents,
+        chunks,
+        EMBEDDINGS.empty(),
+        one_corpus=False,
+        to_the_question=False,
+    )
     verdicts = decide_claims(claims, pairs, settings.verification)
     if means.verifier is None:
         return claims, verdicts

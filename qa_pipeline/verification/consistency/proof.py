@@ -57,7 +57,7 @@ def prove(
     evidence: Reading,
     *,
     question: Reading,
-    answer: Reading,
+    answer: Reading | None,
     headings: Reading,
     elsewhere: Sequence[Reading],
     fragment: bool,
@@ -69,7 +69,8 @@ def prove(
         claim: as it is understood alone.
         evidence: one to three sentences, or a table row.
         question: what the claim answers; empty where there is none.
-        answer: all of the answer, other claims of which may name what was asked.
+        answer: all of the answer, other claims of which may name what was asked; None where it does not
+            matter whether the evidence speaks of that.
         headings: the title and the headings the evidence is under.
         elsewhere: the passages cited, that of the evidence first.
         fragment: whether the claim states something only together with its question.
@@ -77,7 +78,7 @@ def prove(
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return Proof(("longer than the local checks can read",), (), True)
-    doubts = [*_unanswered(answer, evidence, question, headings)]
+    doubts = [] if answer is None else [*_unanswered(answer, evidence, question, headings)]
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
     row = row_cells(evidence.text, evidence.language) if is_row else None

@@ -4,7 +4,8 @@
         [--workers 2] [--corpora FOLDER] [--metric NAME …]
 
 Rows are made from the documents in data/corpora, or another folder of corpora: five contexts that are
-chunks of three sentences, an answer of two sentences of them, changed in every third row, and citations.
+chunks of three sentences, a question about one of them, an answer of two, changed in every third row, and
+citations.
 Each size is a process of its own. A process before it stores a vector of hashed words for every text, in the
 place of the model's: what is measured is an evaluation whose vectors are there. Peak memory is that of the
 process and of its largest worker.
@@ -38,6 +39,7 @@ from qa_pipeline_tests.fakes import HashEmbedder
 
 CORPORA = Path(__file__).parents[3] / "data" / "corpora"
 LANGUAGE = re.compile(r"(?:^|-)(en|sv|de)(?:-|$)")
+QUESTIONS = {"en": "What about {}?", "sv": "Vad gäller för {}?", "de": "Was gilt für {}?"}
 MODULE = "qa_pipeline_tests.benchmarks.speed.bench_evaluation"
 
 
@@ -138,13 +140,15 @@ def _rows(corpora: Path, count: int) -> Iterator[dict[str, Any]]:
     draw = random.Random(0)
     sentences = _sentences(corpora)
     for number in range(count):
-        own = sentences[draw.choice(list(sentences))]
+        language = draw.choice(list(sentences))
+        own = sentences[language]
         shown = [own[3 * at : 3 * at + 3] for at in draw.sample(range(len(own) // 3), 5)]
         picked = draw.sample([one for of_context in shown for one in of_context], 2)
         answer = [text if number % 3 else _changed(text, draw) for _, text in picked]
         yield {
             "id": str(number),
-            "query": f"What does {picked[0][0]} say of {picked[0][1][:60]}?",
+            "query": QUESTIONS[language].format(picked[0][1][:60].rpartition(" ")[0]),
+            "language": language,
             "answer": f"{answer[0]} [1] {answer[1]} [source: {picked[1][0]}]",
             "contexts": [
                 {

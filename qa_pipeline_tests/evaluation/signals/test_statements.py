@@ -71,3 +71,20 @@ def test_two_contexts_together_may_say_what_neither_does(tmp_path: Path) -> None
 def test_equal_rows_have_equal_statements(tmp_path: Path) -> None:
     first, second = signal("statements", means_at(tmp_path), ROW, ROW)
     assert first == second
+
+
+@pytest.mark.parametrize("mark", ["[1]", "[source: mill.md]", "[source: made-up.md]"])
+def test_what_an_answer_cites_does_not_decide_whether_its_contexts_support_it(
+    tmp_path: Path, mark: str
+) -> None:
+    plain = statements(tmp_path, {"answer": "Ann lives in the mill."})
+    marked = statements(tmp_path, {"answer": f"Ann lives in the mill {mark}."})
+    assert [one["verdict"] for one in marked] == ["supported"]
+    assert [{**one, "end": 0} for one in marked] == [{**one, "end": 0} for one in plain]
+
+
+@pytest.mark.parametrize("mark", ["[1]", "[source: mill.md]"])
+def test_marks_in_an_answer_do_not_hide_the_true_claims_that_it_states(tmp_path: Path, mark: str) -> None:
+    row = {"answer": f"Ann lives {mark} in the mill.", "true_claims": [{"claim": "Ann lives in the mill."}]}
+    ((one,),) = signal("covered", means_at(tmp_path), {**ROW, **row})
+    assert (one["supported"], one["decided_by"]) == (True, "alignment")
