@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,9 +13,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.evaluation.datasets import Labelled
     from qa_pipeline.evaluation.metrics.base import Metric
-    from qa_pipeline.evaluation.report import About
     from qa_pipeline.evaluation.signals.base import Means
     from qa_pipeline.settings.tree import Settings
 
@@ -95,9 +94,11 @@ def run(
     """
     from qa_pipeline.cli.console import print_document, watching
     from qa_pipeline.evaluation.answering import answer_rows, chosen_answerer
+    from qa_pipeline.evaluation.datasets import Faults, left_out
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.rag_datasets import read_rag_rows
-    from qa_pipeline.evaluation.report_folder import new_report, write_report
+    from qa_pipeline.evaluation.rag_datasets import rag_blocks, store_rag_rows
+    from qa_pipeline.evaluation.report import About, dataset_name
+    from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
     from qa_pipeline.evaluation.running import evaluate_into
 
     with errors_as_exit_codes(resumable=True):
@@ -105,18 +106,25 @@ def run(
         _check_worst_by(worst_by, metrics)
         settings = _settings(data, change, named_settings(None, None, max_calls, max_cost))
         means = _means(settings, scorer, undecided)
-        with new_report(out, replace=replace) as folder, watching(quiet=as_json) as watch:
-            read = read_rag_rows(datasets, settings.pairs_file)
-            rows, unanswered = _drawn(read.items, limit), {}
+        faults: Faults = {}
+        with (
+            new_report(out, replace=replace) as folder,
+            TemporaryDirectory(dir=folder) as work,
+            watching(quiet=as_json) as watch,
+        ):
+            read = rag_blocks(datasets, faults, settings.pairs_file)
+            whole = store_rag_rows(Path(work) / "rows.parquet", read)
+            rows, unanswered = _drawn(whole, limit), {}
             if answer is not None:
                 answered = answer_rows(
-                    rows, chosen_answerer(answer, means.resources), watch("evaluation", "answers")
+                    rows.collect(), chosen_answerer(answer, means.resources), watch("evaluation", "answers")
                 )
-                rows, unanswered = answered.rows, dict(answered.failures["reason"].value_counts().iter_rows())
+                rows = answered.rows.lazy()
+                unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            about = _about(read, rows, means, resamples)
-            about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
-            document = write_report(folder, rows, metrics, counts, about, worst_by)
+            told = About(dataset_name(rows), dataset_sha256(whole), left_out(faults), _told(means), resamples)
+            told.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
+            document = write_report(folder, rows, metrics, counts, told, worst_by)
         if as_json:
             print_document({"report": str(out), **document})
         else:
@@ -166,18 +174,22 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
     return Means(resources, verifier, judge, undecided.value)
 
 
-def _drawn(rows: "pl.DataFrame", limit: int | None) -> "pl.DataFrame":
+def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
+    """All rows, or those drawn, which are then in memory."""
+    import polars as pl
+
     from qa_pipeline.evaluation.datasets import draw
 
-    return draw(rows.rename({"group": "group_id"}), limit).rename({"group_id": "group"})
+    if limit is None:
+        return rows
+    drawn = draw(rows.select("dataset", "id", group_id="group").collect(), limit)
+    return rows.filter(pl.col("id").is_in(drawn["id"].implode())).collect(engine="streaming").lazy()
 
 
-def _about(read: "Labelled", rows: "pl.DataFrame", means: "Means", resamples: int) -> "About":
-    from qa_pipeline.evaluation.report import About, dataset_name
-    from qa_pipeline.evaluation.report_folder import dataset_sha256
-
+def _told(means: "Means") -> dict[str, Any]:
+    """What a report tells of the settings."""
     settings = means.resources.settings
-    told = {
+    return {
         "thresholds_id": settings.verification.thresholds_id,
         "embedding": _without_folder(settings.embedding.model),
         "entailment": _without_folder(settings.verification.entailment.model),
@@ -185,7 +197,6 @@ def _about(read: "Labelled", rows: "pl.DataFrame", means: "Means", resamples: in
         "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
     }
-    return About(dataset_name(rows), dataset_sha256(read.items), read.left_out, told, resamples)
 
 
 def _without_folder(model: str | None) -> str | None:

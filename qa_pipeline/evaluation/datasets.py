@@ -6,7 +6,9 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 import hashlib
 import io
 import json
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -30,7 +32,7 @@ LEFT_OUT = pl.Schema(
 )
 """One row for each file and reason: how many rows are left out, and the first of them, from 1."""
 LIMITS = PairsFileSettings()
-_BLOCK = 1000
+_BLOCK = 256
 """Rows that are held as objects; a frame of them takes a tenth of the memory."""
 _MOST_UNPACKED = 4
 """Times `max_bytes` that a Parquet file may hold unpacked."""
@@ -113,8 +115,36 @@ Choice = Callable[[Collection[str]], type[LabelledRow]]
 """From the columns of a file to what its rows hold."""
 
 
+Faults = dict[tuple[str, str], Row]
+"""Rows of `LEFT_OUT` by file and reason."""
+
+
 def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> Labelled:
-    """Read one file; the columns of a JSONL file are the fields of its first object.
+    """Read one file whole.
+
+    Raises:
+        InputError: as of `read_blocks`.
+    """
+    faults: Faults = {}
+    blocks = [_compact(block) for block in read_blocks(path, kind, faults, limits)]
+    return Labelled(pl.concat(blocks), left_out(faults))
+
+
+def left_out(faults: Faults) -> pl.DataFrame:
+    """What is left out (`LEFT_OUT`), in the order in which it was found."""
+    return pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
+
+
+def read_blocks(
+    path: Path, kind: Choice, faults: Faults, limits: PairsFileSettings = LIMITS
+) -> Iterator[pl.DataFrame]:
+    """The rows of one file, a block at a time; columns of a JSONL file are the fields of its first object.
+
+    Args:
+        path: Parquet or JSONL.
+        kind: what its rows hold.
+        faults: rows that cannot be used are counted here.
+        limits: bytes and rows of the file, bytes of a line.
 
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
@@ -122,39 +152,64 @@ def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> L
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"{path}: unknown format; labelled items come as .parquet or .jsonl")
     try:
-        if path.stat().st_size > limits.max_bytes:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+        if size > limits.max_bytes:
             raise InputError(
                 f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
             )
-        content = path.read_bytes()
+        if path.suffix.lower() == ".parquet":
+            shape, values = _parquet_values(path, kind, limits)
+        else:
+            _check_amount(path, sum(1 for _ in _lines(path)), size, limits)
+            objects = (decoded(line, limits) for line in _lines(path))
+            shape = kind(next((one for one in objects if isinstance(one, dict)), {}))
+            values = (decoded(line, limits) for line in _lines(path))
+        yield from _usable(path, (check(value, shape) for value in values), shape.columns(), faults)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}; check path and rights") from error
-    if path.suffix.lower() == ".parquet":
-        shape, values = _parquet_values(path, content, kind, limits)
-    else:
-        lines = [line for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
-        _check_amount(path, len(lines), len(content), limits)
-        first = next((one for line in lines if isinstance(one := decoded(line, limits), dict)), {})
-        shape, values = kind(first), (decoded(line, limits) for line in lines)
-    return _gathered(path, (check(value, shape) for value in values), shape.columns())
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file that are not blank."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file):
+            if line.strip():
+                yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
 
 
 def _parquet_values(
-    path: Path, content: bytes, kind: Choice, limits: PairsFileSettings
+    path: Path, kind: Choice, limits: PairsFileSettings
 ) -> tuple[type[LabelledRow], Iterator[Any]]:
     import pyarrow.parquet as pq
+
+    with _as_parquet(path):
+        facts = pq.read_metadata(path)
+        unpacked = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
+        _check_amount(path, facts.num_rows, unpacked, limits)
+        types = pl.read_parquet_schema(path)
+    shape = kind(types)
+    if not shape.other_names:
+        _check_types(path, types, shape)
+    return shape, _parquet_rows(
+        path, [one for one in types if shape.other_names or one in shape.model_fields]
+    )
+
+
+def _parquet_rows(path: Path, columns: list[str]) -> Iterator[Row]:
+    import pyarrow.parquet as pq
+
+    with _as_parquet(path), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(_BLOCK, columns=columns):
+            yield from pl.DataFrame(batch).iter_rows(named=True)
+
+
+@contextmanager
+def _as_parquet(path: Path) -> Iterator[None]:
     from pyarrow import ArrowException
 
     try:
-        facts = pq.read_metadata(io.BytesIO(content))
-        unpacked = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-        _check_amount(path, facts.num_rows, unpacked, limits)
-        types = pl.read_parquet_schema(io.BytesIO(content))
-        shape = kind(types)
-        if not shape.other_names:
-            _check_types(path, types, shape)
-        wanted = [one for one in types if shape.other_names or one in shape.model_fields]
-        return shape, pl.read_parquet(io.BytesIO(content), columns=wanted).iter_rows(named=True)
+        yield
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
 
@@ -196,12 +251,12 @@ def decoded(line: bytes, limits: PairsFileSettings = LIMITS) -> Any:
         return Fault("broken_line", f"not JSON: {error}")
 
 
-def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Labelled:
-    """Sort rows into those that can be used and faults; of rows with one id the first counts."""
+def _usable(
+    path: Path, rows: Iterable[Row | Fault], schema: pl.Schema, faults: Faults
+) -> Iterator[pl.DataFrame]:
+    """Blocks of the rows that can be used, the faults counted; of rows with one id the first counts."""
     ids: set[str] = set()
     block: list[Row] = []
-    frames = [schema.to_frame()]
-    faults: dict[str, Row] = {}
     for place, row in enumerate(rows):
         # rows of premises have no id
         name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
@@ -209,19 +264,18 @@ def _gathered(path: Path, rows: Iterable[Row | Fault], schema: pl.Schema) -> Lab
         if isinstance(found, Fault):
             told = {"file": path.name, "reason": found.reason, "rows": 0}
             first = {**told, "first_row": place + 1, "detail": found.detail}
-            faults.setdefault(found.reason, first)["rows"] += 1
-        else:
-            ids.add(name)
-            block.append({"file": path.name, **found})
-            if len(block) == _BLOCK:
-                frames.append(_compact(pl.DataFrame(block, schema=schema)))
-                block.clear()
+            faults.setdefault((path.name, found.reason), first)["rows"] += 1
+            continue
+        ids.add(name)
+        block.append({"file": path.name, **found, "dataset": found.get("dataset") or path.stem})
+        if len(block) == _BLOCK:
+            yield pl.DataFrame(block, schema=schema)
+            block.clear()
+    if block:
+        yield pl.DataFrame(block, schema=schema)
     if not ids:
-        first = next(iter(faults.values()))
+        first = next(one for (file, _), one in faults.items() if file == path.name)
         raise InputError(f"{path} holds no row that can be used; row {first['first_row']}: {first['detail']}")
-    used = pl.concat([*frames, pl.DataFrame(block, schema=schema)])
-    named = used.with_columns(pl.col("dataset").fill_null(path.stem))
-    return Labelled(named, pl.DataFrame(list(faults.values()), schema=LEFT_OUT))
 
 
 def _compact(frame: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,14 +14,17 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     LIMITS,
     Fault,
+    Faults,
     Labelled,
     LabelledRow,
     Row,
     Text,
     labelled_files,
-    read_file,
+    left_out,
+    read_blocks,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage import appended_parquet
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
 
@@ -269,21 +272,52 @@ def _text_ids(texts: Iterable[object]) -> list[str]:
 def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
     """Read answered questions (`RAG_ROWS`) from files, folders of files, or folders of releases.
 
+    Raises:
+        InputError: as of `rag_blocks`.
+    """
+    faults: Faults = {}
+    return Labelled(pl.concat(list(rag_blocks(places, faults, limits))), left_out(faults))
+
+
+def rag_blocks(
+    places: Sequence[Path], faults: Faults, limits: PairsFileSettings = LIMITS
+) -> Iterator[pl.DataFrame]:
+    """Answered questions (`RAG_ROWS`), a block at a time.
+
     Of a release the files of the format `evaluation` are read where it has them, else its rows, whose
     contexts are then the quotes of the proof.
+
+    Args:
+        places: files, folders of files, or folders of releases.
+        faults: rows that cannot be used are counted here.
+        limits: bytes and rows of a file, bytes of a line.
 
     Raises:
         InputError: a file cannot be read as a whole or holds no row that can be used, or two files use one
             id.
     """
-    files = labelled_files([part for place in places for part in _parts(place)])
-    read = [read_file(path, lambda _: RagRow, limits) for path in files]
-    items = pl.concat([one.items for one in read])
-    twice = items.filter(pl.col("id").is_duplicated())
-    if twice.height:
-        first = twice.row(0, named=True)
-        raise InputError(f"id {first['id']!r} is in {first['file']} and in another file; make ids unique")
-    return Labelled(items, pl.concat([one.left_out for one in read]))
+    seen: set[str] = set()
+    for path in labelled_files([part for place in places for part in _parts(place)]):
+        own: set[str] = set()
+        for block in read_blocks(path, lambda _: RagRow, faults, limits):
+            ids = block["id"].to_list()
+            if twice := next((one for one in ids if one in seen), None):
+                raise InputError(f"id {twice!r} is in {path.name} and in another file; make ids unique")
+            own.update(ids)
+            yield block
+        seen |= own
+
+
+def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
+    """Write rows to a Parquet file block by block; the rows there, of which none is in memory.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with appended_parquet(path, RAG_ROWS, group=1) as write:
+        for block in blocks:
+            write(block)
+    return pl.scan_parquet(path)
 
 
 def _parts(place: Path) -> list[Path]:

@@ -45,9 +45,10 @@ class About:
     resamples: int = 1000
 
 
-def dataset_name(rows: pl.DataFrame) -> str:
+def dataset_name(rows: pl.LazyFrame) -> str:
     """The names of the data sets that rows are of, as far as they are short and few."""
-    names = [one[:_LONGEST_NAME] for one in rows["dataset"].unique(maintain_order=True)]
+    found = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
+    names = [one[:_LONGEST_NAME] for one in found]
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 

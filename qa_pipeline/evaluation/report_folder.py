@@ -12,7 +12,6 @@ import polars as pl
 
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.evaluation.metrics.base import Metric
-from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1
 from qa_pipeline.evaluation.report import (
     FORMAT,
     WORST,
@@ -24,7 +23,7 @@ from qa_pipeline.evaluation.report import (
     report_document,
 )
 from qa_pipeline.evaluation.report_page import report_page
-from qa_pipeline.evaluation.running import Counts
+from qa_pipeline.evaluation.running import Counts, blocks_of
 from qa_pipeline.evaluation.statistics import rounded
 from qa_pipeline.storage import prepare_folder, write_bytes
 
@@ -32,7 +31,7 @@ REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
 _ASKED = ("id", "query", "reference", "relevant_documents", "true_claims")
 
 
-def dataset_sha256(rows: pl.DataFrame) -> str:
+def dataset_sha256(rows: pl.LazyFrame) -> str:
     """Hash of what was asked and of what is true of it, in order of the ids; equal for all that answer it.
 
     Answers, contexts and citations are what is measured and do not count: two systems that answered the
@@ -42,10 +41,12 @@ def dataset_sha256(rows: pl.DataFrame) -> str:
         rows: `RAG_ROWS`.
     """
     refuse = pl.when(pl.col("reference").is_null()).then("must_refuse").alias("must_refuse")
-    digest = hashlib.sha256()
-    for row in rows.select(*_ASKED, refuse).sort("id").iter_rows(named=True):
-        digest.update(json.dumps(row, sort_keys=True).encode() + b"\n")
-    return digest.hexdigest()
+    digests = {
+        row["id"]: hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest()
+        for block in blocks_of(rows.select(*_ASKED, refuse))
+        for row in block.iter_rows(named=True)
+    }
+    return hashlib.sha256(b"".join(digests[one] for one in sorted(digests))).hexdigest()
 
 
 @contextmanager
@@ -107,7 +108,7 @@ def _is_report(place: Path) -> bool:
 
 def write_report(
     folder: Path,
-    data: pl.DataFrame,
+    data: pl.LazyFrame,
     metrics: Sequence[Metric],
     counts: Counts,
     about: About,
@@ -132,8 +133,8 @@ def write_report(
     """
     rows, statements = (pl.read_parquet(folder / f"{name}.parquet") for name in ("rows", "statements"))
     document = report_document(rows, statements, metrics, counts, about)
-    micro = {f"micro_f1_at_{k}": micro_f1(data, k) for k in CUTOFFS if f"f1_at_{k}" in document["metrics"]}
-    document["of_all_rows"] = rounded({name: value for name, value in micro.items() if value is not None})
+    micro = {f"micro_f1_at_{k}": 2 * counts.hits[k] / total for k, total in counts.listed.items() if total}
+    document["of_all_rows"] = rounded(micro)
     name = ranked_by(document, worst_by)
     ranked = rows.clear()
     if name is not None:

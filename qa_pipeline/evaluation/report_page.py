@@ -44,7 +44,7 @@ def report_page(
     rows: pl.DataFrame,
     ranked: pl.DataFrame,
     statements: pl.DataFrame,
-    data: pl.DataFrame,
+    data: pl.LazyFrame,
     name: str | None,
 ) -> str:
     """The page, the same for the same evaluation.
@@ -175,7 +175,7 @@ def _shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
 def _cards(
     shown: pl.DataFrame,
     statements: pl.DataFrame,
-    data: pl.DataFrame,
+    data: pl.LazyFrame,
     name: str | None,
     metrics: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
@@ -218,8 +218,9 @@ def _cards(
     return cards, offered
 
 
-def _given(shown: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
-    return data.join(shown.select("id"), on="id", how="semi").select("id", "reference", "contexts")
+def _given(shown: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
+    wanted = data.filter(pl.col("id").is_in(shown["id"].implode()))
+    return wanted.select("id", "reference", "contexts").collect(engine="streaming")
 
 
 def _passages(row: Row) -> Row:

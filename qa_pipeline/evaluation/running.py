@@ -13,6 +13,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.evaluation.signals.base import Means, Undecided
 from qa_pipeline.evaluation.signals.registry import add_signals
 from qa_pipeline.evaluation.signals.statements import STATEMENT
@@ -44,6 +45,10 @@ class Counts:
     rows: int = 0
     decided_by: dict[str, Counter[str]] = field(default_factory=dict)
     missing: dict[str, Counter[str]] = field(default_factory=dict)
+    hits: Counter[int] = field(default_factory=Counter)
+    """Relevant documents among the first K of all rows, by K."""
+    listed: Counter[int] = field(default_factory=Counter)
+    """K of each row that has a ranking, and its relevant documents, by K."""
 
     def add(self, metric: Metric, frame: pl.DataFrame, values: pl.Series) -> None:
         """Count a block of rows of one metric."""
@@ -52,10 +57,17 @@ class Counts:
         if metric.decided_by is not None:
             who = frame.filter(values.is_not_null()).select(by=metric.decided_by)["by"].explode()
             by.update(dict(who.drop_nulls().value_counts().iter_rows()))
+        k = next((k for k in CUTOFFS if metric.name == f"f1_at_{k}"), None)
+        if k is not None:
+            hits, listed = micro_f1_parts(frame, k)
+            self.hits[k] += hits
+            self.listed[k] += listed
 
     def include(self, other: "Counts") -> None:
         """Count what was counted of other rows too."""
         self.rows += other.rows
+        self.hits.update(other.hits)
+        self.listed.update(other.listed)
         for mine, theirs in ((self.decided_by, other.decided_by), (self.missing, other.missing)):
             for name, counts in theirs.items():
                 mine.setdefault(name, Counter()).update(counts)
@@ -91,7 +103,7 @@ def evaluate(
 
 def evaluate_into(
     folder: Path,
-    rows: pl.DataFrame,
+    rows: pl.LazyFrame,
     metrics: Sequence[Metric],
     means: Means,
     notify: ProgressCallback = no_progress,
@@ -101,7 +113,7 @@ def evaluate_into(
 
     Args:
         folder: where to write.
-        rows: `RAG_ROWS`.
+        rows: `RAG_ROWS`, of which a block is in memory at a time.
         metrics: of the registry, or at another depth.
         means: what signals are found with.
         notify: hears how many rows are done.
@@ -112,17 +124,25 @@ def evaluate_into(
         PermanentModelError: a model can answer no further request.
         OSError: the folder cannot be written.
     """
-    counts = Counts()
+    counts, total = Counts(), rows.select(pl.len()).collect().item()
     with ExitStack() as opened:
         write_rows = opened.enter_context(appended_parquet(folder / "rows.parquet", rows_schema(metrics)))
         write_statements = opened.enter_context(appended_parquet(folder / "statements.parquet", STATEMENTS))
-        for values, statements, counted in _done(rows.iter_slices(BLOCK), metrics, means, workers):
+        for values, statements, counted in _done(blocks_of(rows), metrics, means, workers):
             write_rows(values)
             if statements is not None:
                 write_statements(statements)
             counts.include(counted)
-            notify(counts.rows, rows.height)
+            notify(counts.rows, total)
     return counts
+
+
+def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows, block by block, in order; a scan of a Parquet file reads no more than each block needs."""
+    start = 0
+    while (block := rows.slice(start, BLOCK).collect()).height:
+        yield block
+        start += BLOCK
 
 
 _Done = tuple[pl.DataFrame, pl.DataFrame | None, Counts]

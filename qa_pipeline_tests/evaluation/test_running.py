@@ -43,7 +43,9 @@ def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: P
     bare: list[dict[str, Any]] = [{"query": "Who?"}, {"query": "Who?", "answer": "Ann.", "contexts": []}]
     unread = {"query": "Who?", "answer": "Ann.", "contexts": [{"document": "a.md"}]}
     metrics = chosen_metrics(["faithfulness"])
-    counts = evaluate_into(tmp_path, read(tmp_path, EIFFEL, *bare, unread), metrics, means_at(tmp_path))
+    counts = evaluate_into(
+        tmp_path, read(tmp_path, EIFFEL, *bare, unread).lazy(), metrics, means_at(tmp_path)
+    )
     rows = pl.read_parquet(tmp_path / "rows.parquet")
     assert rows["faithfulness"].null_count() == 3
     assert counts.missing == {"faithfulness": {"statements": 3}}
@@ -52,7 +54,7 @@ def test_a_row_that_lacks_what_a_metric_needs_is_unknown_and_counted(tmp_path: P
 
 def test_every_metric_has_a_column_for_every_row_in_the_order_of_the_data(tmp_path: Path) -> None:
     rows = read(tmp_path, *({**EIFFEL, "id": f"r{number}"} for number in range(3)))
-    evaluate_into(tmp_path, rows, list(METRICS.values()), means_at(tmp_path))
+    evaluate_into(tmp_path, rows.lazy(), list(METRICS.values()), means_at(tmp_path))
     found = pl.read_parquet(tmp_path / "rows.parquet")
     assert found.schema == rows_schema(list(METRICS.values()))
     assert found["id"].to_list() == ["r0", "r1", "r2"]
@@ -70,7 +72,7 @@ def test_worker_processes_change_nothing(tmp_path: Path) -> None:
     for workers in (1, 2):
         folder = tmp_path / str(workers)
         folder.mkdir()
-        counts = evaluate_into(folder, rows, metrics, means_at(tmp_path), workers=workers)
+        counts = evaluate_into(folder, rows.lazy(), metrics, means_at(tmp_path), workers=workers)
         found.append((counts, (folder / "rows.parquet").read_bytes()))
     assert found[0] == found[1]
     assert found[0][0].rows == 600

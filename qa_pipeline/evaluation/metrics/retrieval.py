@@ -85,8 +85,8 @@ def metric_at(name: str) -> Metric | None:
     return next((one for one in at_cutoff(int(found[1])) if one.name == name), None) if found else None
 
 
-def micro_f1(frame: pl.DataFrame, k: int) -> float | None:
-    """F1 of a whole data set, every document counting alike: 2 hits / (k x rows + relevant documents).
+def micro_f1_parts(frame: pl.DataFrame, k: int) -> tuple[int, int]:
+    """What F1 of a whole data set is made of, every document counting alike, for some of its rows.
 
     Its counterpart, macro F1, is the mean of `f1_at_K`.
 
@@ -95,12 +95,11 @@ def micro_f1(frame: pl.DataFrame, k: int) -> float | None:
         k: depth.
 
     Returns:
-        None where no row has both.
+        Hits, and k x rows + relevant documents: F1 is twice the sum of the first / the sum of the second.
     """
     relevance, scores = _rankings(frame)
     hits = sum(one in relevance[row] for row, ranked in scores.items() for one in list(ranked)[:k])
-    total = sum(k + len(own) for own in relevance.values())
-    return 2 * hits / total if total else None
+    return hits, sum(k + len(own) for own in relevance.values())
 
 
 def _sentence_share() -> pl.Expr:

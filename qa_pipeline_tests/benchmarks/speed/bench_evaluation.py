@@ -6,9 +6,9 @@
 Rows are made from the documents in data/corpora, or another folder of corpora: five contexts that are
 chunks of three sentences, a question about one of them, an answer of two, changed in every third row, and
 citations.
-Each size is a process of its own. A process before it stores a vector of hashed words for every text, in the
-place of the model's: what is measured is an evaluation whose vectors are there. Peak memory is that of the
-process and of its largest worker.
+Each size is a process of its own that reads, evaluates and writes the report. A process before it stores a
+vector of hashed words for every text, in the place of the model's: what is measured is an evaluation whose
+vectors are there. Rows a second are those of the evaluation alone; peaks are those of all three.
 """
 
 import json
@@ -25,8 +25,11 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.evaluation.datasets import LEFT_OUT
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import read_rag_rows
+from qa_pipeline.evaluation.rag_datasets import rag_blocks, store_rag_rows
+from qa_pipeline.evaluation.report import About, dataset_name
+from qa_pipeline.evaluation.report_folder import dataset_sha256, write_report
 from qa_pipeline.evaluation.running import evaluate_into
 from qa_pipeline.evaluation.scoring import evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
@@ -78,32 +81,40 @@ def _store(work: Path, corpora: Path, rows: int, names: list[str]) -> None:
     with (folder / "rows.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in _rows(corpora, rows))
     means = Means(Resources(settings, embedder=hashed))
-    evaluate_into(folder, read_rag_rows([folder / "rows.jsonl"]).items, chosen_metrics(names), means)
+    evaluate_into(folder, _stored(folder), chosen_metrics(names), means)
+
+
+def _stored(folder: Path) -> pl.LazyFrame:
+    return store_rag_rows(folder / "data.parquet", rag_blocks([folder / "rows.jsonl"], {}))
 
 
 def _measure(work: Path, rows: int, workers: int, names: list[str]) -> dict[str, Any]:
     folder = work / str(rows)
-    frame = read_rag_rows([folder / "rows.jsonl"]).items
+    begun = time.perf_counter()
+    data = _stored(folder)
+    sha256, reading = dataset_sha256(data), time.perf_counter() - begun
     means = Means(Resources(evaluation_settings(Settings(out=work))))
     metrics = chosen_metrics(names)
     start, used = time.perf_counter(), _processor()
-    evaluate_into(folder, frame, metrics, means, workers=workers)
+    counts = evaluate_into(folder, data, metrics, means, workers=workers)
     seconds, used = time.perf_counter() - start, _processor() - used
+    about = About(dataset_name(data), sha256, LEFT_OUT.to_frame(), {})
+    write_report(folder, data, metrics, counts, about)
+    whole = time.perf_counter() - begun
     values = pl.read_parquet(folder / "rows.parquet").select(one.name for one in metrics)
     return {
         "benchmark": "evaluation",
         "rows": rows,
-        "contexts": frame.explode("contexts")
-        .select(pl.col("contexts").struct.field("text").n_unique())
-        .item(),
         "workers": workers,
         "metrics": len(metrics),
         "seconds": round(seconds, 2),
         "rows_per_second": round(rows / seconds, 1),
+        "seconds_reading": round(reading, 2),
+        "seconds_reporting": round(whole - reading - seconds, 2),
         "processor_seconds": round(used, 2),
         "rows_per_processor_second": round(rows / used, 1),
         "load": [round(one, 1) for one in os.getloadavg()],
-        "peak_memory_mb": round(_peak() / 1024),
+        **{name: round(_peak(who) / 1024) for name, who in PROCESSES.items()},
         "unknown": {name: count for name in values.columns if (count := values[name].null_count())},
     }
 
@@ -115,9 +126,12 @@ def _processor() -> float:
     )
 
 
-def _peak() -> int:
-    """KiB of this process and of its largest child."""
-    return sum(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+PROCESSES = {"peak_mb": resource.RUSAGE_SELF, "peak_mb_of_a_worker": resource.RUSAGE_CHILDREN}
+
+
+def _peak(who: int) -> int:
+    """KiB of this process, or of its largest child."""
+    return resource.getrusage(who).ru_maxrss
 
 
 def _sentences(corpora: Path) -> dict[str, list[tuple[str, str]]]:
