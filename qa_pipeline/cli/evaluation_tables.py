@@ -284,14 +284,20 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
     rows = [[one["name"], with_interval(one), one["unknown"] or ""] for one in found["agreement"]]
     show_table(f"Agreement on {about}", columns, rows)
     columns = ["annotator", "ratings", "always", "as most others", "of", "as gold", "of"]
-    show_table(
-        "Annotators (95 % intervals)",
-        columns,
-        [_annotator_row(one) for one in found["annotators"].to_dicts()],
-    )
+    rows = [
+        [
+            one["annotator"],
+            one["ratings"],
+            one["always"] or "",
+            with_interval(_named(one, "others")),
+            one["others_compared"],
+            with_interval(_named(one, "gold")),
+            one["gold_compared"],
+        ]
+        for one in found["annotators"].to_dicts()
+    ]
+    show_table("Annotators (95 % intervals)", columns, rows)
     show_frame("Two and two", found["pairs"].head(_MOST_PAIRS))
-    if found["beside_gold"]:
-        print_line(f"Ratings that no gold row has: {', '.join(found['beside_gold'])}", "yellow")
     agreed = found["consensus"]
     aside = ", ".join(f"{count:,} {reason}" for reason, count in agreed["set_aside"].items()) or "none"
     print_line(
@@ -302,14 +308,11 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
 
 
 _MOST_PAIRS = 45
+_MOST_CHOSEN = 20
 
 
-def _annotator_row(one: Document) -> list[str]:
-    row = [one["annotator"], f"{one['ratings']:,}", one["always"] or ""]
-    for name in ("others", "gold"):
-        bounds = Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
-        row += [with_interval(bounds), f"{one[f'{name}_compared']:,}"]
-    return row
+def _named(one: Document, name: str) -> Estimate:
+    return Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
 
 
 def show_next(found: Document, values: pl.DataFrame) -> None:
@@ -320,24 +323,18 @@ def show_next(found: Document, values: pl.DataFrame) -> None:
         f"{found['without_consensus']:,} are rated without consensus; {found['beside']:,} ratings are of no "
         "row"
     )
-    calibration = found["calibration"]
-    if calibration is None:
+    if calibration := found["calibration"]:
+        when = ("before", "after", "change")
+        rows = [
+            [name.replace("_", " "), *(with_interval(calibration[name][one]) for one in when)]
+            for name in ("calibration_error", "brier")
+        ]
+        title = f"The metric as a probability, {calibration['items']:,} labels"
+        show_table(title, ["on held-out groups", *when], rows)
+    else:
         print_line(
             "Too few labels for a calibration: the metric itself is taken for the probability", "yellow"
         )
-    else:
-        columns = ["on held-out groups", "before", "after calibration", "change"]
-        rows = [
-            [
-                name.replace("_", " "),
-                *(with_interval(calibration[name][when]) for when in ("before", "after", "change")),
-            ]
-            for name in ("calibration_error", "brier")
-        ]
-        show_table(f"The metric as a probability, {calibration['items']:,} labels", columns, rows)
     shown = values.head(_MOST_CHOSEN).with_columns(pl.col("query").str.replace_all(r"\s+", " ").str.head(40))
     show_frame(f"Rows to rate next, the first {shown.height} of {values.height}", shown)
     print_line(found["file"])
-
-
-_MOST_CHOSEN = 20
