@@ -15,6 +15,16 @@ MATRICES = {
     "coverage_at_target": "Share that can be accepted at the wanted precision, by set",
     "span_f1": "F1 of unsupported characters, by set",
 }
+_OF_SET = {
+    "key": "set",
+    "items": "items",
+    "groups": "groups",
+    "base_rate": "supported",
+    "claims": "claims",
+    "items_without_claims": "without_claims",
+    "claims_per_second": "claims_/_s",
+}
+_OF_SHARE = {name: name for name in ("what", "share", "count", "of", "unknown")}
 _NOTHING = "–"
 _MOST_COLUMNS = 7
 
@@ -22,8 +32,7 @@ _MOST_COLUMNS = 7
 def show_grounding(found: Document, left_out: pl.DataFrame) -> None:
     """Print the sets, the mean, how far each scorer is ahead of the best baseline, and figures by set."""
     _show_left_out(left_out)
-    columns = ["set", "items", "groups", "supported", "claims", "without_claims", "claims_/_s"]
-    show_table("Sets", columns, [_set_row(one) for one in found["sets"]])
+    _show_fields("Sets", found["sets"], _OF_SET)
     mean, over = found["mean"]["scorers"], found["mean"]["over"]
     if mean:
         many = "1 set" if len(over) == 1 else f"{len(over)} sets, each counting alike"
@@ -45,17 +54,9 @@ def _show_left_out(left_out: pl.DataFrame) -> None:
         show_table("Rows left out", left_out.columns, left_out.rows())
 
 
-def _set_row(one: Document) -> list[str]:
-    rate = one["claims_per_second"]
-    return [
-        one["key"],
-        f"{one['items']:,}",
-        f"{one['groups']:,}",
-        f"{one['base_rate']:.0%}",
-        f"{one['claims']:,}",
-        f"{one['items_without_claims']:,}",
-        _NOTHING if rate is None else f"{rate:.0f}",
-    ]
+def _show_fields(title: str, found: Sequence[Document], titles: Mapping[str, str]) -> None:
+    """A table of some fields of documents, by their titles."""
+    show_table(title, list(titles.values()), [[one[name] for name in titles] for one in found])
 
 
 def _mean_row(one: Document) -> list[str]:
@@ -144,18 +145,11 @@ def show_judge(rated: Sequence[Document], paired: Sequence[Document], left_out: 
         show_table(f"{one['asked']['key']}: choices of two", ["what", "share or correlation"], rows)
 
 
-def _asked_row(one: Document) -> list[str]:
+def _asked_row(one: Document) -> list[object]:
     asked, repeats = one["asked"], one["repeats"]
     failed = ", ".join(f"{count} {reason}" for reason, count in asked["failed"].items())
-    equal, deviation = repeats["identical"], repeats["deviation"]
-    return [
-        asked["key"],
-        *(f"{asked[name]:,}" for name in ("items", "groups", "replies")),
-        failed or "0",
-        str(repeats["repeats"]),
-        _NOTHING if equal is None else f"{equal:.1%}",
-        _NOTHING if deviation is None else f"{deviation:.3f}",
-    ]
+    counts = [asked[name] for name in ("key", "items", "groups", "replies")]
+    return [*counts, failed or "0", *(repeats[name] for name in ("repeats", "identical", "deviation"))]
 
 
 def _show_rated(one: Document) -> None:
@@ -220,7 +214,8 @@ def show_generation(found: Document) -> None:
     print_line(f"{rewritten['questions']} questions were rewritten, {rewritten['kept']} of them kept\n")
     for name in ("citations", "quotes"):
         show_table(f"{name.capitalize()} by what was found", ["what", "count"], whole[name].items())
-    show_table("What decided whether an answer was drafted", ["what", "passed", "pairs"], _guard_rows(whole))
+    guarded = {"guarded_by": "what", "guard_passed": "passed", "pairs": "pairs"}
+    _show_fields("What decided whether an answer was drafted", whole["guard"], guarded)
     _show_shares(whole["shares"], found["batches"])
     if whole["cost"]:
         show_frame("Model calls", pl.DataFrame(whole["cost"]["stages"]))
@@ -234,14 +229,9 @@ def show_generation(found: Document) -> None:
     print_line(f"Tables, indexes, exports: {found['out']}")
 
 
-def _guard_rows(whole: Document) -> list[list[object]]:
-    return [[row["guarded_by"], row["guard_passed"], row["pairs"]] for row in whole["guard"]]
-
-
 def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) -> None:
     """Shares of all batches with their counts, and of each batch."""
-    rows = [[one["what"], one["share"], one["count"], one["of"], one["unknown"]] for one in shares]
-    show_table("Shares over all batches", ["what", "share", "count", "of", "unknown"], rows)
+    _show_fields("Shares over all batches", shares, _OF_SHARE)
     names = list(batches)
     for start in range(0, len(names) if len(names) > 1 else 0, _MOST_COLUMNS):
         shown = names[start : start + _MOST_COLUMNS]

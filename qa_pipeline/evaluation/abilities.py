@@ -57,13 +57,10 @@ class Suite:
     def counts(self) -> list[Row]:
         """Rows by ability and difficulty, and pairs that gave none by ability and reason."""
         built = Counter((row["category"], row["difficulty"]) for row in self.rows)
-        return [
-            {"ability": ability, "what": what, "rows": rows, "not_built": 0}
-            for (ability, what), rows in sorted(built.items())
-        ] + [
-            {"ability": ability, "what": reason, "rows": 0, "not_built": pairs}
-            for (ability, reason), pairs in sorted(self.missed.items())
-        ]
+        counts = [(*key, rows, 0) for key, rows in sorted(built.items())]
+        counts += [(*key, 0, pairs) for key, pairs in sorted(self.missed.items())]
+        names = ("ability", "what", "rows", "not_built")
+        return [dict(zip(names, one, strict=True)) for one in counts]
 
     def lines(self) -> bytes:
         """The rows as JSON lines."""
