@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, named_settings
+from qa_pipeline.cli.arguments import Json, MaxCalls, MaxCost, Out, Resampled, named_settings
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.cli.evaluate_abilities import abilities
 from qa_pipeline.cli.evaluate_dataset import run
@@ -31,7 +31,6 @@ Data = Annotated[
 Limit = Annotated[
     int | None, typer.Option(min=1, help="Items of each data set, drawn by group; the same ones each time.")
 ]
-Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
 
 
 class By(StrEnum):

@@ -1,6 +1,5 @@
 """`qa-pipeline eval abilities`: what a model that answers from passages is able to, by a generated suite."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
+    Resampled,
     named_settings,
 )
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
@@ -107,9 +107,7 @@ def run(
     change: Change = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")
-    ] = 1000,
+    resamples: Resampled = 1000,
     out: Out = Path("data"),
     as_json: Json = False,
 ) -> None:
@@ -118,6 +116,8 @@ def run(
     Rows with an answer are not asked again, so a file with answers of any system can be measured. What gave
     no answer has a reason, and is in no share. Replies are stored and never paid for twice.
     """
+    import json
+
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.evaluation.ability_figures import read_suite
     from qa_pipeline.evaluation.scoring import evaluation_settings
@@ -135,19 +135,13 @@ def run(
         read = read_suite(suite, settings.pairs_file)
         document = _measured(suite, read.items, resources, answer, resamples, verify=verify)
         document = rounded({**document, "left_out": read.left_out.to_dicts()})
-        write_bytes(to, _bytes(document))
+        write_bytes(to, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
         if as_json:
             print_document(document)
         else:
             _show(document, to)
     if document["answered"] == 0:
         raise typer.Exit(FAILED)
-
-
-def _bytes(document: dict[str, Any]) -> bytes:
-    import json
-
-    return json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def _measured(
@@ -159,7 +153,6 @@ def _measured(
 
     from qa_pipeline.cli.console import watching
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.abilities import ABILITIES
     from qa_pipeline.evaluation.ability_figures import ability_figures, judge_answers
     from qa_pipeline.evaluation.answering import FAILURES, Answered, answer_rows, chosen_answerer
 
@@ -184,12 +177,7 @@ def _measured(
         "rows_of_suite": rows.height,
         "answered": int(outcomes["answered"].sum()),
         "errors": dict(answered.failures["reason"].value_counts(sort=True).iter_rows()),
-        "decided_by": {
-            ability: dict(
-                by.filter(pl.col("ability") == ability)["decided_by"].value_counts(sort=True).iter_rows()
-            )
-            for ability in ABILITIES
-        },
+        "decided_by": by.group_by("ability", "decided_by").len("count").sort(pl.all()).to_dicts(),
         "figures": ability_figures(outcomes, resamples),
         "rows": told.to_dicts(),
     }
@@ -202,23 +190,16 @@ def _name(how: str, resources: "Resources") -> str:
 
 
 def _show(document: dict[str, Any], to: Path) -> None:
-    """A table for each language of more than one, and one for all; counts of errors and of who decided."""
+    """A table for each language of more than one, and one for all; counts of errors."""
     from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.cli.evaluation_tables import with_interval
 
-    figures = document["figures"]
-    languages = list(dict.fromkeys(one["language"] for one in figures))
-    shown = languages[1:] if len(languages) == 2 else languages
-    for language in shown:
-        rows = [_figure_row(one) for one in figures if one["language"] == language]
-        columns = ["ability", "difficulty", "figure", "rows", "documents", "errors", "value", "interval"]
-        show_table(f"Abilities, language {language} (95 % intervals)", columns, rows)
+    names = ("ability", "difficulty", "figure", "rows", "groups", "errors")
+    languages = list(dict.fromkeys(one["language"] for one in document["figures"]))
+    for language in languages[1:] if len(languages) == 2 else languages:
+        figures = [one for one in document["figures"] if one["language"] == language]
+        rows = [[*(one[name] for name in names), with_interval(one)] for one in figures]
+        show_table(f"Abilities, language {language} (95 % intervals)", [*names, "value"], rows)
     for reason, count in document["errors"].items():
         print_line(f"{count} rows without an answer: {reason}", "yellow")
     print_line(f"answered by {document['answered_by']}; figures and rows: {to}")
-
-
-def _figure_row(one: dict[str, Any]) -> Sequence[object]:
-    known = one["value"] is not None and one["low"] is not None
-    bounds = f"{one['low']:.3f} to {one['high']:.3f}" if known else None
-    names = ("ability", "difficulty", "figure", "rows", "groups", "errors", "value")
-    return [*(one[name] for name in names), bounds]

@@ -18,6 +18,7 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
+    Resampled,
     batches_at,
     check_models,
     chosen_batches,
@@ -85,9 +86,7 @@ def generation(
     repeat: Annotated[
         int, typer.Option(min=1, max=20, help="Runs, each with another seed, to see how far they differ.")
     ] = 1,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")
-    ] = 1000,
+    resamples: Resampled = 1000,
     as_json: Json = False,
 ) -> None:
     """Run batches and show the figures of generation: mix, coverage, duplicates, quotes, guard, round trips.

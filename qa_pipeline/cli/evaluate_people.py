@@ -1,41 +1,16 @@
 """`qa-pipeline eval annotators` and `eval next`: what ratings are worth, and which to ask for next."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from qa_pipeline.cli.arguments import Json
+from qa_pipeline.cli.arguments import Json, Resampled
 from qa_pipeline.cli.common import errors_as_exit_codes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Criterion = Annotated[
     str | None, typer.Option(help="What is rated; needed where the ratings are of several criteria.")
 ]
-Categories = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B,…", help="All ratings there may be, from low to high; others are left out and counted."
-    ),
-]
-Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")]
-
-
-class Unlike(StrEnum):
-    """What makes rows unlike each other."""
-
-    scores = "scores"
-    texts = "texts"
-
-
-class Consensus(StrEnum):
-    """How a consensus is found."""
-
-    majority = "majority"
-    dawid_skene = "dawid-skene"
 
 
 def annotators(
@@ -44,13 +19,20 @@ def annotators(
         typer.Argument(help="Files or folders of ratings, .parquet or .jsonl: id, annotator, rating."),
     ],
     criterion: Criterion = None,
-    categories: Categories = None,
+    categories: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="All ratings there may be, from low to high; others are left out and counted.",
+        ),
+    ] = None,
     gold: Annotated[
         str, typer.Option(help="Annotator whose ratings are known to be right, where there is one.")
     ] = "gold",
     consensus: Annotated[
-        Consensus, typer.Option(help="More than half of the ratings, or the model of Dawid and Skene.")
-    ] = Consensus.majority,
+        Literal["majority", "dawid-skene"],
+        typer.Option(help="More than half of the ratings, or the model of Dawid and Skene."),
+    ] = "majority",
     out: Annotated[
         Path | None, typer.Option(help="File for the label of each item, .jsonl; null without consensus.")
     ] = None,
@@ -63,27 +45,24 @@ def annotators(
     criterion and group are optional. Agreement is Fleiss' kappa and Krippendorff's alpha. Intervals are of
     95 %, resampled by group.
     """
-    from qa_pipeline.cli.console import print_document, print_line
+    from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_annotators
     from qa_pipeline.evaluation.annotations import of_criterion, read_ratings
-    from qa_pipeline.evaluation.consensus import Method, annotation_figures
+    from qa_pipeline.evaluation.consensus import annotation_figures
     from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.storage import write_bytes
 
     with errors_as_exit_codes():
         order = _listed(categories)
         read = read_ratings(files, order)
         rows = of_criterion(read.items, criterion)
-        found, agreed = annotation_figures(
-            rows, Method(consensus.value), gold=gold, order=order, resamples=resamples
-        )
+        found, agreed = annotation_figures(rows, consensus, gold=gold, order=order, resamples=resamples)
         if out is not None:
-            _write_lines(out, agreed)
+            write_bytes(out, agreed.write_ndjson().encode())
         if as_json:
             print_document({"left_out": read.left_out, **rounded(found)})
         else:
             show_annotators(found, read.left_out)
-            if out is not None:
-                print_line(str(out))
 
 
 def next_to_rate(
@@ -104,19 +83,17 @@ def next_to_rate(
     right: Annotated[
         str, typer.Option(metavar="A,B,…", help="Ratings that call a row right; all others call it wrong.")
     ] = "1,true,yes,supported,right",
+    calibration: Annotated[
+        Literal["logistic", "isotonic"], typer.Option(help="Platt's logistic curve, or isotonic regression.")
+    ] = "logistic",
     uncertainty: Annotated[float, typer.Option(min=0, help="Weight of nearness to the decision.")] = 1.0,
     disagreement: Annotated[
         float, typer.Option(min=0, help="Weight of scorers and annotators that differ.")
     ] = 1.0,
-    diversity: Annotated[float, typer.Option(min=0, help="Weight of being unlike labelled rows.")] = 1.0,
+    diversity: Annotated[
+        float, typer.Option(min=0, help="Weight of scores unlike those of labelled rows.")
+    ] = 1.0,
     chance: Annotated[float, typer.Option(min=0, help="Weight of chance; alone, rows are drawn.")] = 3.0,
-    unlike: Annotated[
-        Unlike,
-        typer.Option(help="What diversity compares: scores, or query and answer by the embedding model."),
-    ] = Unlike.scores,
-    threshold: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="Probability from which a row is taken for right.")
-    ] = 0.5,
     seed: Annotated[int, typer.Option(min=0, help="Of chance, and of the order of rows of equal value.")] = 0,
     resamples: Resampled = 1000,
     as_json: Json = False,
@@ -128,25 +105,31 @@ def next_to_rate(
     """
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_next
-    from qa_pipeline.evaluation.active_learning import Mix, Wanted, next_rows, rating_sheet, read_statements
+    from qa_pipeline.evaluation.active_learning import Mix, next_rows, rating_sheet
     from qa_pipeline.evaluation.annotations import of_criterion, read_ratings
     from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.evaluation.stored_report import read_report
-    from qa_pipeline.models.encoder import load_embedder
-    from qa_pipeline.settings.tree import load_settings
+    from qa_pipeline.storage import write_bytes
 
     with errors_as_exit_codes():
-        found = read_report(report, ("query", "answer"))
-        lower = [name for name, one in found.metrics.items() if one.direction == "lower"]
-        mix = Mix(uncertainty, disagreement, diversity, chance)
-        wanted = Wanted(count, metric, tuple(against or ()), lower, _listed(right), mix, threshold, seed)
         read = read_ratings(labelled)
         ratings = of_criterion(read.items, criterion)
-        encoder = load_embedder(load_settings().embedding) if unlike is Unlike.texts else None
-        chosen, told = next_rows(found.rows, ratings, wanted, encoder, resamples)
-        _write_lines(out, rating_sheet(chosen, read_statements(report), ratings["criterion"][0]))
-        document = {**told, "left_out": read.left_out, "file": str(out)}
+        chosen, told = next_rows(
+            read_report(report, ("query", "answer")),
+            ratings,
+            Mix(uncertainty, disagreement, diversity, chance),
+            count=count,
+            metric=metric,
+            against=against or (),
+            right=_listed(right),
+            fit=calibration,
+            seed=seed,
+            resamples=resamples,
+        )
+        sheet = rating_sheet(report, chosen, ratings["criterion"][0])
+        write_bytes(out, sheet.write_ndjson().encode())
         values = chosen.select("id", "value", "uncertainty", "disagreement", "diversity", "query")
+        document = {**told, "left_out": read.left_out, "file": str(out)}
         if as_json:
             print_document({**rounded(document), "chosen": values})
         else:
@@ -155,13 +138,3 @@ def next_to_rate(
 
 def _listed(text: str | None) -> list[str]:
     return [one.strip() for one in (text or "").split(",") if one.strip()]
-
-
-def _write_lines(path: Path, rows: "pl.DataFrame") -> None:
-    import io
-
-    from qa_pipeline.storage import write_bytes
-
-    lines = io.BytesIO()
-    rows.write_ndjson(lines)
-    write_bytes(path, lines.getvalue())

@@ -9,7 +9,7 @@ from qa_pipeline.cli.arguments import Json
 from qa_pipeline.cli.common import FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from qa_pipeline.evaluation.comparison_pages import Page
 
 BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
@@ -42,10 +42,8 @@ def compare(
     Rows about one document rise and fall together; intervals and p respect that. A metric of another
     version is left out and named; another data set is refused, unless the runs are compared --unpaired.
     """
-    from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.evaluation import comparison_pages as pages
     from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.comparison_pages import comparison_page
     from qa_pipeline.evaluation.stored_report import read_report
 
     with errors_as_exit_codes():
@@ -56,16 +54,7 @@ def compare(
             found = compare_paired(before, now, resamples=resamples, seed=seed)
         if decide is not None:
             found["decision"] = _decision(found, decide)
-        _write(out, "comparison", rounded(found), pages.comparison_markdown)
-        if as_json:
-            print_document(rounded(found))
-            return
-        show_table("Two evaluations compared", pages.COMPARISON_COLUMNS, pages.comparison_rows(found))
-        print_line(pages.counted(found))
-        for caution in pages.cautions(found):
-            print_line(caution, "yellow")
-        if decide is not None:
-            print_line(f"{found['decision']['decision']}: {found['decision']['why']}")
+        _tell("comparison", "Two evaluations compared", found, comparison_page(found), out, as_json=as_json)
 
 
 def gate(
@@ -103,12 +92,10 @@ def gate(
     noise, with the rows needed to tell. Usually critical: faithfulness, hallucination, fabricated_citations
     and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 the input cannot be used.
     """
-    from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.evaluation import comparison_pages as pages
+    from qa_pipeline.evaluation.comparison_pages import gate_page
     from qa_pipeline.evaluation.gates import CRITICAL, Limits
     from qa_pipeline.evaluation.gates import gate as held
     from qa_pipeline.evaluation.golden import read_golden
-    from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.evaluation.stored_report import read_report
 
     with errors_as_exit_codes():
@@ -116,14 +103,8 @@ def gate(
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
         found = held(read_report(current), before, limits, rows, resamples=resamples, seed=seed)
-        _write(out, "gate", rounded(found), pages.gate_markdown)
-        if as_json:
-            print_document(rounded(found))
-        else:
-            show_table("Evaluation gate", pages.CHECK_COLUMNS, pages.check_rows(found))
-            for caution in pages.cautions(found):
-                print_line(caution, "yellow")
-            print_line("Passed." if found["passed"] else "Failed.", "green" if found["passed"] else "red")
+        title = f"Evaluation gate {'passed' if found['passed'] else 'failed'}"
+        _tell("gate", title, found, gate_page(found), out, as_json=as_json)
         raise typer.Exit(OK if found["passed"] else FAILED)
 
 
@@ -138,8 +119,6 @@ def sample_size(
     unpaired: Annotated[bool, typer.Option(help="The runs answer different rows.")] = False,
     power: Annotated[float, typer.Option(help="How often the difference is to be found.")] = 0.8,
     significance: Annotated[float, typer.Option(help="How often one is called that is none.")] = 0.05,
-    rows_per_document: Annotated[float, typer.Option(help="Mean number of rows about one document.")] = 1,
-    correlation: Annotated[float, typer.Option(help="Of rows about one document, 0 to 1.")] = 0,
 ) -> None:
     """Print how many rows each run needs, so that a difference of this size is found."""
     from qa_pipeline.cli.console import print_line
@@ -147,13 +126,7 @@ def sample_size(
 
     with errors_as_exit_codes():
         needed = rows_needed(
-            difference,
-            deviation,
-            paired=not unpaired,
-            power=power,
-            significance=significance,
-            rows_per_document=rows_per_document,
-            correlation=correlation,
+            difference, deviation, paired=not unpaired, power=power, significance=significance
         )
         print_line(f"more than {MOST_ROWS}" if needed is None else str(needed))
 
@@ -232,12 +205,26 @@ def _thresholds(given: list[str]) -> dict[str, float]:
     return found
 
 
-def _write(out: Path | None, name: str, document: dict[str, Any], page: "Callable[[Any], str]") -> None:
-    """Write a result as NAME.json and NAME.md."""
+def _tell(
+    name: str, title: str, document: dict[str, Any], page: "Page", out: Path | None, *, as_json: bool
+) -> None:
+    """Print a result as tables or JSON, and write it as NAME.json and NAME.md, where a folder is named."""
     import json
 
+    from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.evaluation.comparison_pages import markdown
+    from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.storage import write_bytes
 
+    told = rounded(document)
     if out is not None:
-        write_bytes(out / f"{name}.json", f"{json.dumps(document, indent=2, allow_nan=False)}\n".encode())
-        write_bytes(out / f"{name}.md", page(document).encode())
+        write_bytes(out / f"{name}.json", f"{json.dumps(told, indent=2, allow_nan=False)}\n".encode())
+        write_bytes(out / f"{name}.md", markdown(title, page).encode())
+    if as_json:
+        print_document(told)
+        return
+    for one in page:
+        if isinstance(one, str):
+            print_line(one)
+        else:
+            show_table(one.title, one.columns, one.rows)

@@ -15,6 +15,16 @@ MATRICES = {
     "coverage_at_target": "Share that can be accepted at the wanted precision, by set",
     "span_f1": "F1 of unsupported characters, by set",
 }
+_OF_SET = {
+    "key": "set",
+    "items": "items",
+    "groups": "groups",
+    "base_rate": "supported",
+    "claims": "claims",
+    "items_without_claims": "without_claims",
+    "claims_per_second": "claims_/_s",
+}
+_OF_SHARE = {name: name for name in ("what", "share", "count", "of", "unknown")}
 _NOTHING = "–"
 _MOST_COLUMNS = 7
 
@@ -22,8 +32,7 @@ _MOST_COLUMNS = 7
 def show_grounding(found: Document, left_out: pl.DataFrame) -> None:
     """Print the sets, the mean, how far each scorer is ahead of the best baseline, and figures by set."""
     _show_left_out(left_out)
-    columns = ["set", "items", "groups", "supported", "claims", "without_claims", "claims_/_s"]
-    show_table("Sets", columns, [_set_row(one) for one in found["sets"]])
+    _show_fields("Sets", found["sets"], _OF_SET)
     mean, over = found["mean"]["scorers"], found["mean"]["over"]
     if mean:
         many = "1 set" if len(over) == 1 else f"{len(over)} sets, each counting alike"
@@ -45,17 +54,9 @@ def _show_left_out(left_out: pl.DataFrame) -> None:
         show_table("Rows left out", left_out.columns, left_out.rows())
 
 
-def _set_row(one: Document) -> list[str]:
-    rate = one["claims_per_second"]
-    return [
-        one["key"],
-        f"{one['items']:,}",
-        f"{one['groups']:,}",
-        f"{one['base_rate']:.0%}",
-        f"{one['claims']:,}",
-        f"{one['items_without_claims']:,}",
-        _NOTHING if rate is None else f"{rate:.0f}",
-    ]
+def _show_fields(title: str, found: Sequence[Document], titles: Mapping[str, str]) -> None:
+    """A table of some fields of documents, by their titles."""
+    show_table(title, list(titles.values()), [[one[name] for name in titles] for one in found])
 
 
 def _mean_row(one: Document) -> list[str]:
@@ -144,18 +145,11 @@ def show_judge(rated: Sequence[Document], paired: Sequence[Document], left_out: 
         show_table(f"{one['asked']['key']}: choices of two", ["what", "share or correlation"], rows)
 
 
-def _asked_row(one: Document) -> list[str]:
+def _asked_row(one: Document) -> list[object]:
     asked, repeats = one["asked"], one["repeats"]
     failed = ", ".join(f"{count} {reason}" for reason, count in asked["failed"].items())
-    equal, deviation = repeats["identical"], repeats["deviation"]
-    return [
-        asked["key"],
-        *(f"{asked[name]:,}" for name in ("items", "groups", "replies")),
-        failed or "0",
-        str(repeats["repeats"]),
-        _NOTHING if equal is None else f"{equal:.1%}",
-        _NOTHING if deviation is None else f"{deviation:.3f}",
-    ]
+    counts = [asked[name] for name in ("key", "items", "groups", "replies")]
+    return [*counts, failed or "0", *(repeats[name] for name in ("repeats", "identical", "deviation"))]
 
 
 def _show_rated(one: Document) -> None:
@@ -220,7 +214,8 @@ def show_generation(found: Document) -> None:
     print_line(f"{rewritten['questions']} questions were rewritten, {rewritten['kept']} of them kept\n")
     for name in ("citations", "quotes"):
         show_table(f"{name.capitalize()} by what was found", ["what", "count"], whole[name].items())
-    show_table("What decided whether an answer was drafted", ["what", "passed", "pairs"], _guard_rows(whole))
+    guarded = {"guarded_by": "what", "guard_passed": "passed", "pairs": "pairs"}
+    _show_fields("What decided whether an answer was drafted", whole["guard"], guarded)
     _show_shares(whole["shares"], found["batches"])
     if whole["cost"]:
         show_frame("Model calls", pl.DataFrame(whole["cost"]["stages"]))
@@ -234,14 +229,9 @@ def show_generation(found: Document) -> None:
     print_line(f"Tables, indexes, exports: {found['out']}")
 
 
-def _guard_rows(whole: Document) -> list[list[object]]:
-    return [[row["guarded_by"], row["guard_passed"], row["pairs"]] for row in whole["guard"]]
-
-
 def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) -> None:
     """Shares of all batches with their counts, and of each batch."""
-    rows = [[one["what"], one["share"], one["count"], one["of"], one["unknown"]] for one in shares]
-    show_table("Shares over all batches", ["what", "share", "count", "of", "unknown"], rows)
+    _show_fields("Shares over all batches", shares, _OF_SHARE)
     names = list(batches)
     for start in range(0, len(names) if len(names) > 1 else 0, _MOST_COLUMNS):
         shown = names[start : start + _MOST_COLUMNS]
@@ -284,14 +274,20 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
     rows = [[one["name"], with_interval(one), one["unknown"] or ""] for one in found["agreement"]]
     show_table(f"Agreement on {about}", columns, rows)
     columns = ["annotator", "ratings", "always", "as most others", "of", "as gold", "of"]
-    show_table(
-        "Annotators (95 % intervals)",
-        columns,
-        [_annotator_row(one) for one in found["annotators"].to_dicts()],
-    )
+    rows = [
+        [
+            one["annotator"],
+            one["ratings"],
+            one["always"] or "",
+            with_interval(_named(one, "others")),
+            one["others_compared"],
+            with_interval(_named(one, "gold")),
+            one["gold_compared"],
+        ]
+        for one in found["annotators"].to_dicts()
+    ]
+    show_table("Annotators (95 % intervals)", columns, rows)
     show_frame("Two and two", found["pairs"].head(_MOST_PAIRS))
-    if found["beside_gold"]:
-        print_line(f"Ratings that no gold row has: {', '.join(found['beside_gold'])}", "yellow")
     agreed = found["consensus"]
     aside = ", ".join(f"{count:,} {reason}" for reason, count in agreed["set_aside"].items()) or "none"
     print_line(
@@ -302,14 +298,11 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
 
 
 _MOST_PAIRS = 45
+_MOST_CHOSEN = 20
 
 
-def _annotator_row(one: Document) -> list[str]:
-    row = [one["annotator"], f"{one['ratings']:,}", one["always"] or ""]
-    for name in ("others", "gold"):
-        bounds = Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
-        row += [with_interval(bounds), f"{one[f'{name}_compared']:,}"]
-    return row
+def _named(one: Document, name: str) -> Estimate:
+    return Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
 
 
 def show_next(found: Document, values: pl.DataFrame) -> None:
@@ -320,24 +313,18 @@ def show_next(found: Document, values: pl.DataFrame) -> None:
         f"{found['without_consensus']:,} are rated without consensus; {found['beside']:,} ratings are of no "
         "row"
     )
-    calibration = found["calibration"]
-    if calibration is None:
+    if calibration := found["calibration"]:
+        when = ("before", "after", "change")
+        rows = [
+            [name.replace("_", " "), *(with_interval(calibration[name][one]) for one in when)]
+            for name in ("calibration_error", "brier")
+        ]
+        title = f"The metric as a probability, {calibration['items']:,} labels"
+        show_table(title, ["on held-out groups", *when], rows)
+    else:
         print_line(
             "Too few labels for a calibration: the metric itself is taken for the probability", "yellow"
         )
-    else:
-        columns = ["on held-out groups", "before", "after calibration", "change"]
-        rows = [
-            [
-                name.replace("_", " "),
-                *(with_interval(calibration[name][when]) for when in ("before", "after", "change")),
-            ]
-            for name in ("calibration_error", "brier")
-        ]
-        show_table(f"The metric as a probability, {calibration['items']:,} labels", columns, rows)
     shown = values.head(_MOST_CHOSEN).with_columns(pl.col("query").str.replace_all(r"\s+", " ").str.head(40))
     show_frame(f"Rows to rate next, the first {shown.height} of {values.height}", shown)
     print_line(found["file"])
-
-
-_MOST_CHOSEN = 20

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,10 @@ class Suite:
     def counts(self) -> list[Row]:
         """Rows by ability and difficulty, and pairs that gave none by ability and reason."""
         built = Counter((row["category"], row["difficulty"]) for row in self.rows)
-        return [
-            {"ability": ability, "what": what, "rows": rows, "not_built": 0}
-            for (ability, what), rows in sorted(built.items())
-        ] + [
-            {"ability": ability, "what": reason, "rows": 0, "not_built": pairs}
-            for (ability, reason), pairs in sorted(self.missed.items())
-        ]
+        counts = [(*key, rows, 0) for key, rows in sorted(built.items())]
+        counts += [(*key, 0, pairs) for key, pairs in sorted(self.missed.items())]
+        names = ("ability", "what", "rows", "not_built")
+        return [dict(zip(names, one, strict=True)) for one in counts]
 
     def lines(self) -> bytes:
         """The rows as JSON lines."""
@@ -242,12 +240,13 @@ def _plain(text: str) -> str:
 def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Text]:
     """Passages near to questions and answers that answer none, and say nothing planted, the nearest first."""
     near = [source.near(f"{pair.question} {pair.answer}", pair.language) for pair in pairs]
-    turns = dict.fromkeys(text for several in zip(*near, strict=False) for text in several)
-    ordered = [*turns, *(text for texts in near for text in texts if text not in turns)]
-    distinct = {_plain(text.text): text for text in reversed(list(dict.fromkeys(ordered)))}
+    distinct: dict[str, Text] = {}
+    for text in chain.from_iterable(zip_longest(*near)):
+        if text is not None:
+            distinct.setdefault(_plain(text.text), text)
     return [
         text
-        for plain, text in reversed(distinct.items())
+        for plain, text in distinct.items()
         if not (false and _plain(false) in plain)
         and not any(_may_answer(text, plain, pair) for pair in pairs)
     ]

@@ -9,9 +9,8 @@ rules, but for a verifying model, where one is given, that decides what they lea
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRATION, NOISE, REJECTION
-from qa_pipeline.evaluation.datasets import LIMITS, Labelled, read_file
+from qa_pipeline.evaluation.datasets import LIMITS, Fault, Labelled, Row, read_file
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.evaluation.statistics import Resamples, estimate, interval
@@ -35,7 +34,6 @@ from qa_pipeline.verification.canaries.material import numerals
 from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
 
-Row = dict[str, Any]
 ENOUGH_WORDS = 0.6
 """Share of what a claim adds to its question that an answer has to hold."""
 PLANTED = pl.Struct(dict.fromkeys(("true", "false", "kind", "document"), pl.String()))
@@ -99,6 +97,13 @@ class SuiteRow(RagRow):
         """Those of data sets, and what was planted."""
         return SUITE_ROWS
 
+    def row(self) -> Row | Fault:
+        """The row, of an ability, with contexts and, where they deny something, what that is."""
+        planted = self.planted is not None or self.category != COUNTERFACTUAL
+        if self.category not in ABILITIES or not self.contexts or not planted:
+            return Fault("no_row_of_a_suite", "it has no ability, no contexts, or nothing planted")
+        return super().row()
+
 
 def read_suite(path: Path, limits: PairsFileSettings = LIMITS) -> Labelled:
     """Read a suite (`SUITE_ROWS`); a row of another category, or without contexts, is left out and counted.
@@ -106,14 +111,7 @@ def read_suite(path: Path, limits: PairsFileSettings = LIMITS) -> Labelled:
     Raises:
         InputError: the file cannot be read, or holds no row that can be used.
     """
-    read = read_file(path, lambda _: SuiteRow, limits)
-    planted = (pl.col("category") != COUNTERFACTUAL) | pl.col("planted").is_not_null()
-    suits = pl.col("category").is_in(ABILITIES) & (pl.col("contexts").list.len() > 0) & planted
-    usable = pl.Series(read.items.select(suits.fill_null(value=False)).to_series())
-    left = (~usable).sum()
-    told = {"file": path.name, "reason": "no_row_of_a_suite", "rows": left, "first_row": None, "detail": None}
-    counted = pl.DataFrame([told] if left else [], schema=read.left_out.schema)
-    return Labelled(read.items.filter(usable), pl.concat([read.left_out, counted]))
+    return read_file(path, lambda _: SuiteRow, limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +143,12 @@ def judge_answers(
         PermanentModelError: the verifier can answer no further request.
     """
     named = rows.rows(named=True)
-    asked = [(place, one) for place, row in enumerate(named) for one in _to_look_for(row)]
-    found: dict[int, list[Stated]] = {}
-    for (place, _), one in zip(asked, _stated([one for _, one in asked], resources, verifier), strict=True):
-        found.setdefault(place, []).append(one)
-    return pl.DataFrame(
-        [_outcome(row, found.get(place, [])) for place, row in enumerate(named)], schema=OUTCOMES
-    )
+    wanted = [_to_look_for(row) for row in named]
+    stated = iter(_stated([one for of_row in wanted for one in of_row], resources, verifier))
+    outcomes = [
+        _outcome(row, list(islice(stated, len(of_row)))) for row, of_row in zip(named, wanted, strict=True)
+    ]
+    return pl.DataFrame(outcomes, schema=OUTCOMES)
 
 
 def _to_look_for(row: Row) -> list[_Asked]:

@@ -5,42 +5,37 @@ what each is worth against chance alone: rows chosen for their uncertainty spoil
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
-from scipy.stats import rankdata
+from scipy.spatial import KDTree
+from scipy.stats import entropy, rankdata, zscore
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.annotations import GOLD, Panel, panel
 from qa_pipeline.evaluation.calibration.probabilities import (
+    FITS,
     LEAST_OF_CLASS,
+    FitName,
+    Flags,
     calibration_figures,
-    fit_logistic,
 )
 from qa_pipeline.evaluation.consensus import consensus
-from qa_pipeline.models.base import Encoder
+from qa_pipeline.evaluation.statistics import Floats
+from qa_pipeline.evaluation.stored_report import StoredReport
 
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-CHOSEN = pl.Schema(
-    {
-        "row": pl.Int64(),
-        "value": pl.Float64(),
-        "uncertainty": pl.Float64(),
-        "disagreement": pl.Float64(),
-        "diversity": pl.Float64(),
-    }
-)
-"""One row for each choice, in the order in which they are worth rating. `diversity` is that at its turn."""
+RIGHT = ("1", "true", "yes", "supported", "right")
+"""Ratings that call a row right, where nobody names others."""
 
 
 @dataclass(frozen=True)
 class Mix:
     """How much each way of valuing a row counts, and chance; only their proportions matter.
+
+    The usual one was no worse than chance alone for a calibration, by docs/annotations.md.
 
     Raises:
         InputError: one is below 0, or all are 0.
@@ -49,33 +44,17 @@ class Mix:
     uncertainty: float = 1.0
     disagreement: float = 1.0
     diversity: float = 1.0
-    chance: float = 0.0
+    chance: float = 3.0
 
     def __post_init__(self) -> None:
-        if min(self.weights) < 0 or not 0 < sum(self.weights) < np.inf:
-            raise InputError(f"weights of the mix are {self.weights}; one must be above 0, and none below")
-
-    @property
-    def weights(self) -> tuple[float, float, float, float]:
-        """In the order of the fields."""
-        return self.uncertainty, self.disagreement, self.diversity, self.chance
+        weights = astuple(self)
+        if min(weights) < 0 or not 0 < sum(weights) < np.inf:
+            raise InputError(f"weights of the mix are {weights}; one must be above 0, and none below")
 
 
-MEASURED = Mix(chance=3.0)
-"""The mix that was no worse than chance alone for a calibration, by docs/annotations.md."""
-
-
-def uncertainty(probabilities: Floats, threshold: float = 0.5) -> Floats:
-    """How near each probability is to the decision: 1 at the threshold, 0 at its farther end (Lewis 1994).
-
-    An unknown probability is as uncertain as can be.
-
-    Args:
-        probabilities: of rows; NaN is unknown.
-        threshold: from which a row is taken for right, between 0 and 1.
-    """
-    apart = np.abs(probabilities - threshold) / max(threshold, 1 - threshold)
-    return np.nan_to_num(1 - apart, nan=1.0)
+def uncertainty(probabilities: Floats) -> Floats:
+    """How near each probability is to a half: 1 there, 0 at 0 and 1 (Lewis 1994); 1 if it is unknown."""
+    return np.asarray(np.nan_to_num(1 - np.abs(2 * probabilities - 1), nan=1.0))
 
 
 def scorer_disagreement(scores: Floats) -> Floats:
@@ -87,23 +66,14 @@ def scorer_disagreement(scores: Floats) -> Floats:
     Args:
         scores: shape (rows, scorers), all in the same direction; NaN is unknown.
     """
-    if not scores.size:
-        return np.zeros(len(scores))
     ranks = rankdata(scores, axis=0, nan_policy="omit")
-    most = np.maximum(np.isfinite(scores).sum(axis=0) - 1, 1)
-    shares = (ranks - 1) / most
-    known = np.isfinite(shares)
-    spread = np.where(known, shares, -np.inf).max(axis=1) - np.where(known, shares, np.inf).min(axis=1)
-    return np.where(known.sum(axis=1) >= 2, spread, 0.0)
+    shares = (ranks - 1) / np.maximum(np.isfinite(scores).sum(axis=0) - 1, 1)
+    return np.asarray(np.ma.ptp(np.ma.masked_invalid(shares), axis=1).filled(0.0))
 
 
 def rating_disagreement(rated: Panel) -> Floats:
-    """Entropy of the ratings of each item of a panel, over its largest value: 0 to 1; 0 with too many."""
-    if not rated.few:
-        return np.zeros(len(rated.items))
-    shares = rated.counts / rated.counts.sum(axis=1, keepdims=True)
-    logs = np.log(np.where(shares > 0, shares, 1.0))
-    return np.asarray(-(shares * logs).sum(axis=1) / np.log(max(2, len(rated.categories))))
+    """Entropy of the ratings of each item of a panel, over its largest value: 0 to 1."""
+    return np.asarray(entropy(rated.counts, axis=1) / np.log(max(2, len(rated.categories))))
 
 
 def choose_rows(
@@ -111,11 +81,11 @@ def choose_rows(
     mix: Mix,
     uncertain: Floats,
     disputed: Floats,
-    vectors: Floats | None,
+    vectors: Floats,
     labelled: Flags,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """The rows to rate next (`CHOSEN`), best first.
+    """The rows to rate next, best first: row, value, uncertainty, disagreement and diversity at its turn.
 
     Diversity is farthest-first traversal (Gonzalez 1985; as core set Sener and Savarese 2018): the distance
     to the nearest row that is labelled or chosen, over the largest there was at the start. Rows of equal
@@ -123,101 +93,49 @@ def choose_rows(
 
     Args:
         count: rows wanted; all there are if these are fewer.
-        mix: weights of the three.
+        mix: weights of the three and of chance.
         uncertain: of each row, 0 to 1.
         disputed: of each row, 0 to 1.
-        vectors: shape (rows, dimensions), finite; None where the mix wants no diversity.
+        vectors: shape (rows, dimensions), finite.
         labelled: rows that need no rating. They are not chosen, and others should be unlike them.
         seed: of chance, and of the order of equals.
-
-    Raises:
-        InputError: the mix wants diversity, and there are no vectors, or one is not finite.
     """
-    if mix.diversity and vectors is None:
-        raise InputError("the mix wants diversity, which needs vectors; give them, or set its weight to 0")
-    if vectors is not None and not np.isfinite(vectors).all():
-        raise InputError("a vector is not finite; embed its row again, or set the weight of diversity to 0")
-    shares = np.array(mix.weights) / sum(mix.weights)
     drawn = np.random.default_rng(seed)
     order = drawn.permutation(len(labelled))
-    value = shares[0] * uncertain + shares[1] * disputed + shares[3] * drawn.random(len(labelled))
-    left = np.where(labelled, -np.inf, 0.0)
-    far = _Distances(vectors if mix.diversity else None, len(value))
-    far.move_to(np.flatnonzero(labelled))
+    weights = np.array(astuple(mix)) / sum(astuple(mix))
+    still = weights[0] * uncertain + weights[1] * disputed + weights[3] * drawn.random(len(labelled))
+    left, largest = ~labelled, 0.0
+    near = np.full(len(left), np.inf)
+    if labelled.any():
+        near = KDTree(vectors[labelled]).query(vectors)[0]
     found = []
-    for _ in range(min(count, int((~labelled).sum()))):
-        apart = far.shares(np.isfinite(left))
-        worth = value + shares[2] * apart + left
-        row = order[worth[order].argmax()].item()
-        found.append((row, float(worth[row]), float(uncertain[row]), float(disputed[row]), float(apart[row])))
-        left[row] = -np.inf
-        far.move_to(np.array([row]))
-    return pl.DataFrame(found, schema=CHOSEN, orient="row")
-
-
-_ROWS = 256
-"""Rows that all others are compared with at a time."""
-
-
-class _Distances:
-    """Distance of every row to the nearest of those moved to."""
-
-    def __init__(self, vectors: Floats | None, count: int) -> None:
-        self._vectors = vectors
-        self._squares = np.zeros(0) if vectors is None else (vectors**2).sum(axis=1)
-        self._near = np.full(count, np.inf)
-        self._largest = 0.0
-
-    def move_to(self, rows: npt.NDArray[np.int64]) -> None:
-        if self._vectors is None:
-            return
-        for start in range(0, len(rows), _ROWS):
-            some = rows[start : start + _ROWS]
-            products = self._vectors @ self._vectors[some].T
-            squared = self._squares[:, None] + self._squares[some] - 2 * products
-            self._near = np.minimum(self._near, np.sqrt(np.maximum(squared, 0)).min(axis=1))
-
-    def shares(self, left: Flags) -> Floats:
-        """Distances over the largest there was when first asked; all 1 as long as no row is moved to."""
-        if self._vectors is None:
-            return np.zeros(len(self._near))
-        if not np.isfinite(self._near).all():
-            return np.ones(len(self._near))
-        self._largest = self._largest or float(self._near[left].max(initial=0.0))
-        return np.minimum(self._near / self._largest, 1.0) if self._largest else np.zeros(len(self._near))
-
-
-RIGHT = ("1", "true", "yes", "supported", "right")
-"""Ratings that call a row right, where nobody names others."""
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is to be chosen, and by what.
-
-    Args:
-        count: rows.
-        metric: score that is calibrated on the labels, and whose uncertainty counts.
-        against: scores whose disagreement with it counts.
-        lower: metrics that are better when lower.
-        right: ratings that call a row right; all others call it wrong.
-        mix: weights.
-        threshold: probability from which a row is taken for right.
-        seed: of chance, and of the order of equals.
-    """
-
-    count: int
-    metric: str
-    against: Sequence[str] = ()
-    lower: Collection[str] = ()
-    right: Collection[str] = RIGHT
-    mix: Mix = MEASURED
-    threshold: float = 0.5
-    seed: int = 0
+    for _ in range(min(count, int(left.sum()))):
+        if np.isfinite(near).all():
+            largest = largest or float(near[left].max())
+            apart = near / (largest or 1.0)
+        else:
+            apart = np.ones(len(left))
+        worth = np.where(left, still + weights[2] * apart, -np.inf)
+        row = int(order[worth[order].argmax()])
+        found.append((row, worth[row], uncertain[row], disputed[row], apart[row]))
+        left[row] = False
+        near = np.minimum(near, np.linalg.norm(vectors - vectors[row], axis=1))
+    figures = ("value", "uncertainty", "disagreement", "diversity")
+    return pl.DataFrame(found, {"row": pl.Int64(), **dict.fromkeys(figures, pl.Float64())}, orient="row")
 
 
 def next_rows(
-    rows: pl.DataFrame, ratings: pl.DataFrame, wanted: Wanted, encoder: Encoder | None, resamples: int = 1000
+    report: StoredReport,
+    ratings: pl.DataFrame,
+    mix: Mix,
+    *,
+    count: int,
+    metric: str,
+    against: Sequence[str] = (),
+    right: Collection[str] = RIGHT,
+    fit: FitName = "logistic",
+    seed: int = 0,
+    resamples: int = 1000,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The rows of a report to rate next, and what the choice rests on.
 
@@ -225,81 +143,61 @@ def next_rows(
     chosen, those without consensus among them.
 
     Args:
-        rows: of a report: id, group, query, answer and a column for each metric.
+        report: whose rows are chosen.
         ratings: `RATINGS` of one criterion.
-        wanted: how many, and by what.
-        encoder: of query and answer, which diversity then compares; without it, it compares scores.
+        mix: weights of the ways to value a row; diversity is that of scores.
+        count: rows wanted.
+        metric: score that is calibrated on the labels, and whose uncertainty counts.
+        against: scores whose disagreement with it counts.
+        right: ratings that call a row right; all others call it wrong.
+        fit: the kind of calibration.
+        seed: of chance, and of the order of equals.
         resamples: of the intervals of the calibration.
 
     Returns:
-        `CHOSEN` with the rows' columns, best first; and a document: `labelled` rows, of them `right`, ratings
-        `beside` the report, `without_consensus`, and the `calibration` (null with fewer than
+        What `choose_rows` gives with the rows' columns, best first; and a document: `labelled` rows, of them
+        `right`, ratings `beside` the report, `without_consensus`, and the `calibration` (null with fewer than
         `LEAST_OF_CLASS` labels of a kind: the metric itself is then taken for the probability).
 
     Raises:
-        InputError: there is no such metric, all rows are labelled, or what `choose_rows` and `panel` refuse.
+        InputError: there is no such metric, all rows are labelled, or what `panel` refuses.
     """
-    scores = _oriented(rows, wanted)
+    rows, scores = report.rows, _oriented(report, [metric, *against])
     labels = _labels(rows, ratings)
     labelled = labels["label"].is_not_null().to_numpy()
     if labelled.all():
         raise InputError(f"all {rows.height} rows are labelled; there is none to rate next")
-    right = labels["label"].is_in(list(wanted.right)).fill_null(value=False).to_numpy()
+    called_right = labels["label"].is_in(list(right)).fill_null(value=False).to_numpy()
     usable = labelled & np.isfinite(scores[:, 0])
-    fitted = min(right[usable].sum(), (~right[usable]).sum()) >= LEAST_OF_CLASS
-    probabilities = np.clip(scores[:, 0], 0, 1)
-    if fitted:
-        probabilities = fit_logistic(scores[usable, 0], right[usable])(scores[:, 0])
-    vectors = _standard(scores)
-    if wanted.mix.diversity and encoder is not None:
-        texts = rows.select(pl.concat_str("query", "answer", separator="\n", ignore_nulls=True))
-        vectors = encoder.encode(texts.to_series().to_list()).astype(np.float64)
+    known, said = scores[usable, 0], called_right[usable]
+    probabilities, calibration = np.clip(scores[:, 0], 0, 1), None
+    if min(said.sum(), (~said).sum()) >= LEAST_OF_CLASS:
+        probabilities = FITS[fit](known, said)(scores[:, 0])
+        groups = rows.filter(pl.Series(usable))["group"].to_list()
+        calibration = calibration_figures(known, said, groups, FITS[fit], resamples)
     disputed = np.maximum(scorer_disagreement(scores), labels["entropy"].fill_null(0.0).to_numpy())
-    chosen = choose_rows(
-        wanted.count,
-        wanted.mix,
-        uncertainty(probabilities, wanted.threshold),
-        disputed,
-        vectors,
-        labelled,
-        wanted.seed,
-    )
+    # unknown scores, and those of a scorer that says the same of all, lie at the mean
+    vectors = np.nan_to_num(zscore(scores, nan_policy="omit"))
+    chosen = choose_rows(count, mix, uncertainty(probabilities), disputed, vectors, labelled, seed)
     told = {
         "rows": rows.height,
         "labelled": int(labelled.sum()),
-        "right": int(right.sum()),
-        "without_consensus": int((labels["entropy"].is_not_null().to_numpy() & ~labelled).sum()),
+        "right": int(called_right.sum()),
+        "without_consensus": labels.filter(pl.col("entropy").is_not_null(), pl.col("label").is_null()).height,
         "beside": ratings.filter(~pl.col("item").is_in(rows["id"].to_list())).height,
-        "calibration": calibration_figures(
-            scores[usable, 0],
-            right[usable],
-            rows.filter(pl.Series(usable))["group"].to_list(),
-            resamples=resamples,
-        )
-        if fitted
-        else None,
+        "calibration": calibration,
     }
-    of_rows = rows.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
+    of_rows = rows.with_columns(row=pl.int_range(pl.len()))
     return chosen.join(of_rows, on="row", how="left", maintain_order="left"), told
 
 
-def _oriented(rows: pl.DataFrame, wanted: Wanted) -> Floats:
+def _oriented(report: StoredReport, names: Sequence[str]) -> Floats:
     """The scores, higher better: shape (rows, scores)."""
-    names = [wanted.metric, *wanted.against]
-    known = [name for name, dtype in rows.schema.items() if dtype == pl.Float64() and name != "seconds"]
-    if missing := [name for name in names if name not in known]:
-        raise InputError(f"the report has no metric {missing[0]!r}; it has {', '.join(known)}")
-    up = [1 - pl.col(name) if name in wanted.lower else pl.col(name) for name in names]
-    return rows.select(up).to_numpy().astype(np.float64)
-
-
-def _standard(scores: Floats) -> Floats:
-    """Each scorer's scores in standard deviations from their mean; unknown ones lie there."""
-    known = np.isfinite(scores)
-    many = np.maximum(known.sum(axis=0), 1)
-    apart = np.where(known, np.where(known, scores, 0) - np.where(known, scores, 0).sum(axis=0) / many, 0)
-    spread = np.sqrt((apart**2).sum(axis=0) / many)
-    return apart / np.where(spread > 0, spread, 1)
+    if missing := [name for name in names if name not in report.metrics]:
+        raise InputError(f"the report has no metric {missing[0]!r}; it has {', '.join(report.metrics)}")
+    lower = [name for name in names if report.metrics[name].direction == "lower"]
+    up = [1 - pl.col(name) if name in lower else pl.col(name) for name in names]
+    return report.rows.select(up).to_numpy().astype(np.float64)
 
 
 def _labels(rows: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
@@ -309,46 +207,37 @@ def _labels(rows: pl.DataFrame, ratings: pl.DataFrame) -> pl.DataFrame:
     agreed = pl.DataFrame(schema={"item": pl.String(), "label": pl.String(), "entropy": pl.Float64()})
     if rated.height:
         people = panel(rated)
-        entropy = pl.Series("entropy", rating_disagreement(people))
-        agreed = consensus(people).select("item", "label", entropy)
-    joined = (
-        rows.select(item="id")
-        .join(agreed, on="item", how="left", maintain_order="left")
-        .join(gold, on="item", how="left", maintain_order="left")
-    )
+        disputed = pl.Series("entropy", rating_disagreement(people))
+        agreed = consensus(people).select("item", "label", disputed)
+    joined = rows.select(item="id")
+    for known in (agreed, gold):
+        joined = joined.join(known, on="item", how="left", maintain_order="left")
     return joined.select("entropy", label=pl.coalesce("gold", "label"))
 
 
-_SHOWN = ("query", "answer")
-_ROWS_NEED = ("id", "group", *_SHOWN)
-_STATEMENT = ("position", "text", "document", "quote")
-
-
-def read_statements(folder: Path) -> pl.DataFrame:
-    """The statements of the answers of a report folder: id, position, text, document and quote.
-
-    Raises:
-        InputError: the file cannot be read, or lacks a column.
-    """
-    path = folder / "statements.parquet"
-    try:
-        return pl.read_parquet(path, columns=["id", *_STATEMENT])
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} cannot be read; write the report again with eval run") from error
-
-
-def rating_sheet(chosen: pl.DataFrame, statements: pl.DataFrame, criterion: str) -> pl.DataFrame:
+def rating_sheet(folder: Path, chosen: pl.DataFrame, criterion: str) -> pl.DataFrame:
     """Rows as they are put to people, in the order of `chosen`, annotator and rating left open.
 
     Verdicts and scores are left out: who knows them agrees with them too readily (Tversky and Kahneman 1974).
+
+    Args:
+        folder: of the report, whose statements are shown beside the answers.
+        chosen: of `next_rows`, with query and answer.
+        criterion: what is to be rated.
+
+    Raises:
+        InputError: the statements cannot be read.
     """
-    of_row = (
-        statements.filter(pl.col("id").is_in(chosen["id"].to_list()))
-        .sort("id", "position", maintain_order=True)
-        .group_by("id", maintain_order=True)
-        .agg(statements=pl.struct(_STATEMENT[1:]))
-    )
+    path, shown = folder / "statements.parquet", ("text", "document", "quote")
+    try:
+        statements = pl.read_parquet(path, columns=["id", "position", *shown])
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{path} cannot be read; write the report again with eval run") from error
+    of_row = statements.sort("position").group_by("id").agg(statements=pl.struct(shown))
     nothing = pl.lit(None, pl.String())
     return chosen.join(of_row, on="id", how="left", maintain_order="left").select(
-        *_ROWS_NEED, "statements", criterion=pl.lit(criterion), annotator=nothing, rating=nothing
+        *("id", "group", "query", "answer", "statements"),
+        criterion=pl.lit(criterion),
+        annotator=nothing,
+        rating=nothing,
     )

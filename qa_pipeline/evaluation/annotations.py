@@ -3,11 +3,12 @@
 A figure is unknown where it has no meaning, and says why. Nobody's rating is preferred, but for gold ones.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,10 @@ from qa_pipeline.evaluation.datasets import (
     LabelledRow,
     Row,
     Text,
-    is_number,
     labelled_files,
     read_file,
 )
-from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate
+from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.verification.outcomes import wilson_interval
 
@@ -51,8 +51,9 @@ CRITERION = "rating"
 GOLD = "gold"
 """The annotator whose ratings are known to be right."""
 MOST_ANNOTATORS = 100
-MOST_CATEGORIES = 30
-_MOST_BLOCKS = 2_000
+MOST_CATEGORIES = 101
+"""Different ratings that are compared: as many as there are whole percents."""
+_MOST_BLOCKS = 500
 _MOST_WHOLE = 1e15
 _KEY = ("item", "annotator", "criterion")
 
@@ -68,58 +69,40 @@ def _category(value: object) -> object:
     return str(value) if isinstance(value, int) else value.strip() if isinstance(value, str) else value
 
 
-def _is_rating(dtype: pl.DataType) -> bool:
-    return dtype in (pl.String(), pl.Boolean()) or is_number(dtype)
-
-
-Types = Mapping[str, tuple[Callable[[pl.DataType], bool], str]]
 Category = Annotated[Text, BeforeValidator(_category)]
 
 
-class _Rated(LabelledRow):
+class RatedItem(LabelledRow):
+    """One rating of one annotator, or one item with the ratings of all."""
+
+    other_names = True
     id: Text = Field(description="a text: what is rated")
+    ratings: dict[Text, Category | None] = Field(
+        description="annotator and rating, or an object of ratings by annotator"
+    )
     criterion: Text | None = None
     group: Text | None = None
     dataset: Text | None = None
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """`id` is the row's place in the file, from 0."""
-        return pl.Schema(dict.fromkeys(("file", "id", "item", *list(cls.model_fields)[1:]), pl.String()))
-
-    def row(self) -> Row | Fault:
-        """The values, the item under a name of its own."""
-        row = self.model_dump()
-        return {"item": row.pop("id"), **row}
-
-
-class Rating(_Rated):
-    """One rating of one annotator."""
-
-    types: ClassVar[Types] = {"rating": (_is_rating, "texts or numbers")}
-    annotator: Text = Field(description="a text: who rated")
-    rating: Category = Field(description="a category or a number")
-
-
-class RatedItem(_Rated):
-    """One item with the ratings of all annotators."""
-
-    types: ClassVar[Types] = {
-        "ratings": (lambda dtype: isinstance(dtype, pl.Struct), "an object: annotator to rating")
-    }
-    ratings: dict[Text, Category | None] = Field(description="an object: annotator to rating")
+        """`id` is the row's place in the file, from 0, and `item` what is rated."""
+        texts = dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String())
+        said = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
+        return pl.Schema({**texts, "ratings": said})
 
     @classmethod
-    def columns(cls) -> pl.Schema:
-        """The ratings as a list."""
-        said = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
-        return pl.Schema({**super().columns(), "ratings": said})
+    def given(cls, values: Row) -> Row:
+        """A row of one rating as an item with one."""
+        who, rating = values.get("annotator"), values.get("rating")
+        if isinstance(who, str) and rating is not None:
+            values = {**values, "ratings": {who: rating}}
+        return super().given(values)
 
     def row(self) -> Row | Fault:
         """The item with its ratings; null is none."""
         said = [{"annotator": who, "rating": one} for who, one in self.ratings.items() if one]
-        row = self.model_dump() | {"ratings": said}
-        return {"item": row.pop("id"), **row}
+        return {"item": self.id, "ratings": said, **self.model_dump(exclude={"id", "ratings"})}
 
 
 def read_ratings(
@@ -137,55 +120,37 @@ def read_ratings(
         limits: bytes and rows of a file, bytes of a line.
 
     Raises:
-        InputError: a file cannot be read as a whole, lacks a column or holds no rating that can be used.
+        InputError: a file cannot be read as a whole, or there is no rating that can be used.
     """
-    files = [
-        read_file(path, lambda columns: RatedItem if "ratings" in columns else Rating, limits)
-        for path in labelled_files(places)
-    ]
-    flat = [
-        one.items.explode("ratings").drop_nulls("ratings").unnest("ratings")
-        if "ratings" in one.items.columns
-        else one.items
-        for one in files
-    ]
-    rows = pl.concat([one.with_columns(row=pl.col("id").cast(pl.Int64) + 1) for one in flat], how="diagonal")
-    used, set_aside = _usable(
-        rows.with_columns(pl.col("criterion").fill_null(CRITERION)).select(RATINGS.names()), categories
+    files = [read_file(path, lambda _: RatedItem, limits) for path in labelled_files(places)]
+    items = pl.concat([one.items for one in files]).explode("ratings").drop_nulls("ratings")
+    rows = (
+        items.unnest("ratings")
+        .with_columns(pl.col("criterion").fill_null(CRITERION), row=pl.col("id").cast(pl.Int64) + 1)
+        .select(RATINGS.names())
     )
+    unknown = ~pl.col("rating").is_in(list(categories)) if categories else pl.lit(value=False)
+    marked = rows.with_columns(
+        reason=pl.when(unknown)
+        .then(pl.lit("unknown_category"))
+        .when(pl.col("rating").n_unique().over(_KEY) > 1)
+        .then(pl.lit("conflicting_ratings"))
+        .when(~pl.struct(_KEY).is_first_distinct())
+        .then(pl.lit("repeated_rating"))
+    )
+    used = marked.filter(pl.col("reason").is_null()).select(RATINGS.names())
     if not used.height:
         raise InputError(f"{', '.join(map(str, places))}: no rating can be used; name a file of ratings")
-    return Labelled(used, pl.concat([*(one.left_out for one in files), set_aside]))
-
-
-def _usable(rows: pl.DataFrame, categories: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    unknown = ~pl.col("rating").is_in(list(categories)) if categories else pl.lit(value=False)
-    several = pl.col("rating").n_unique().over(_KEY) > 1
-    marked = rows.with_columns(unknown=unknown).with_columns(
-        conflict=~pl.col("unknown") & several, first=pl.struct(_KEY).is_first_distinct()
-    )
-    reasons = {
-        "unknown_category": (pl.col("unknown"), "{} rated {} outside the categories named"),
-        "conflicting_ratings": (pl.col("conflict"), "{} rated {} in more than one way"),
-        "repeated_rating": (
-            ~pl.col("unknown") & ~pl.col("conflict") & ~pl.col("first"),
-            "{} rated {} so before",
-        ),
-    }
-    left_out = [
-        marked.filter(which)
-        .group_by("file", maintain_order=True)
+    set_aside = (
+        marked.drop_nulls("reason")
+        .group_by("file", "reason", maintain_order=True)
         .agg(
-            reason=pl.lit(reason),
             rows=pl.len().cast(pl.Int64),
             first_row=pl.col("row").first(),
-            detail=pl.format(words, "annotator", "item").first(),
+            detail=pl.format("{} rated {} as {}", "annotator", "item", "rating").first(),
         )
-        for reason, (which, words) in reasons.items()
-    ]
-    used = marked.filter(~pl.any_horizontal(which for which, _ in reasons.values()))
-    told = [LEFT_OUT.to_frame(), *(one.select(LEFT_OUT.names()) for one in left_out)]
-    return used.select(rows.columns), pl.concat(told)
+    )
+    return Labelled(used, pl.concat([*(one.left_out for one in files), set_aside.select(LEFT_OUT.names())]))
 
 
 def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
@@ -205,6 +170,7 @@ class Panel:
     """Ratings of one criterion, as places in lists: of items, annotators and categories.
 
     Args:
+        rows: the ratings (`RATINGS`).
         item: of each rating.
         annotator: of each rating.
         category: of each rating.
@@ -216,6 +182,7 @@ class Panel:
         ordered: whether the order of the categories means something.
     """
 
+    rows: pl.DataFrame
     item: Codes
     annotator: Codes
     category: Codes
@@ -233,11 +200,6 @@ class Panel:
         flat = np.bincount(self.item * shape[1] + self.category, minlength=shape[0] * shape[1])
         return flat.reshape(shape).astype(np.float64)
 
-    @property
-    def few(self) -> bool:
-        """Whether there are few enough categories to be counted by category."""
-        return len(self.categories) <= MOST_CATEGORIES
-
 
 def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
     """The ratings (`RATINGS`) of one criterion, each annotator and item once.
@@ -247,12 +209,14 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
         order: all categories, from low to high; numbers have an order of their own.
 
     Raises:
-        InputError: there are more than `MOST_ANNOTATORS`, or `order` lacks a category.
+        InputError: there are more than `MOST_ANNOTATORS` or `MOST_CATEGORIES`, or `order` lacks a category.
     """
     categories = rows["rating"].unique().sort().to_list()
     annotators = rows["annotator"].unique().sort().to_list()
     if len(annotators) > MOST_ANNOTATORS:
         raise InputError(f"{len(annotators)} annotators, at most {MOST_ANNOTATORS} are compared; part them")
+    if len(categories) > MOST_CATEGORIES:
+        raise InputError(f"{len(categories)} different ratings, at most {MOST_CATEGORIES}; round them")
     if order and (strange := [one for one in categories if one not in order]):
         raise InputError(f"rating {strange[0]!r} is none of the ordered ones: {', '.join(order)}")
     categories = list(order or categories)
@@ -262,16 +226,16 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
         categories = [categories[place] for place in np.argsort(values)]
         values = np.sort(values)
     items = rows.group_by("item", maintain_order=True).agg(pl.col("group").drop_nulls().first())
+    names = {"item": items["item"].to_list(), "annotator": annotators, "rating": categories}
     codes = rows.select(
-        pl.col("item").cast(pl.Enum(items["item"])).to_physical().cast(pl.Int64),
-        pl.col("annotator").cast(pl.Enum(annotators)).to_physical().cast(pl.Int64),
-        pl.col("rating").cast(pl.Enum(categories)).to_physical().cast(pl.Int64),
+        pl.col(name).cast(pl.Enum(known)).to_physical().cast(pl.Int64) for name, known in names.items()
     )
     return Panel(
+        rows=rows,
         item=codes["item"].to_numpy(),
         annotator=codes["annotator"].to_numpy(),
         category=codes["rating"].to_numpy(),
-        items=items["item"].to_list(),
+        items=names["item"],
         groups=items.select(pl.coalesce("group", "item"))["group"].to_list(),
         annotators=annotators,
         categories=categories,
@@ -280,106 +244,99 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
     )
 
 
+AGREEMENTS = ("fleiss_kappa", "alpha_nominal", "alpha_ordinal", "alpha_interval")
+
+
 def agreement(rated: Panel, resamples: int = 1000, seed: int = 0) -> list[dict[str, Any]]:
     """Agreement with 95 % intervals over resampled groups: name, value, low, high and why it is unknown.
 
     `fleiss_kappa` (Fleiss 1971; with unequal numbers of ratings an item's shares count alike, Gwet 2014) and
     Krippendorff's alpha (2011) for nominal, ordinal and interval ratings. Only items that two annotators
-    rated say anything. With more than 2,000 groups these are drawn in 2,000 blocks; a
-    single group has no interval.
+    rated say anything. With more than 500 groups these are drawn in 500 blocks; a single group has no
+    interval.
     """
-    compared = rated.counts.sum(axis=1) >= 2 if rated.few else np.bincount(rated.item) >= 2
-    names = ("fleiss_kappa", "alpha_nominal", "alpha_ordinal", "alpha_interval")
-    why = {name: _unknown(name, rated, int(compared.sum())) for name in names}
-    sums = _block_sums(rated, compared)
-    found: dict[str, Floats] = {}
-    if len(sums):
+    why = _without_meaning(rated)
+    found = {}
+    if set(why) != set(AGREEMENTS):
+        sums = _block_sums(rated)
         places = [str(place) for place in range(len(sums))]
-        found = Resamples(places, "agreement", resamples if len(sums) > 1 else 0, seed).over(
-            lambda weights: _agreement_of(weights @ sums, rated)
-        )
+        draws = Resamples(places, "agreement", resamples if len(sums) > 1 else 0, seed)
+        found = draws.over(lambda weights: _agreement_of(weights @ sums, rated))
     told = []
-    for name in names:
-        known = why[name] is None
-        of = estimate(found[name]) if known else estimate(np.array([np.nan]))
-        same = known and of["value"] is None
-        told.append({"name": name, **of, "unknown": "all ratings are the same" if same else why[name]})
+    for name in AGREEMENTS:
+        of = Estimate(value=None, low=None, high=None) if name in why else estimate(found[name])
+        unknown = why.get(name, "all ratings are the same" if of["value"] is None else None)
+        told.append({"name": name, **of, "unknown": unknown})
     return told
 
 
-def _unknown(name: str, rated: Panel, compared: int) -> str | None:
+def _without_meaning(rated: Panel) -> dict[str, str]:
+    """The figures that no ratings of this kind can have, and why."""
     if len(rated.annotators) < 2:
-        return "there is one annotator"
-    if not compared:
-        return "no item was rated by two annotators"
-    if name == "alpha_interval":
-        return None if rated.values is not None else "ratings are no numbers"
-    if not rated.few:
-        return f"more than {MOST_CATEGORIES} different ratings"
-    return None if name != "alpha_ordinal" or rated.ordered else "categories have no order"
+        return dict.fromkeys(AGREEMENTS, "there is one annotator")
+    if rated.counts.sum(axis=1).max() < 2:
+        return dict.fromkeys(AGREEMENTS, "no item was rated by two annotators")
+    why = {} if rated.ordered else {"alpha_ordinal": "categories have no order"}
+    return why if rated.values is not None else why | {"alpha_interval": "ratings are no numbers"}
 
 
-def _block_sums(rated: Panel, compared: npt.NDArray[np.bool_]) -> Floats:
-    """What the figures need, added up over the items of a block of groups: shape (blocks, sums)."""
-    blocks = pl.Series(rated.groups).rank("dense").to_numpy().astype(np.int64) - 1
-    blocks = np.unique(blocks[compared] % _MOST_BLOCKS, return_inverse=True)[1]
-    size, many = (int(blocks.max()) + 1 if len(blocks) else 0), len(blocks)
-    adding = csr_array((np.ones(many), (blocks, np.arange(many))), shape=(size, many))
-    parts = [_number_sums(rated)[compared]]
-    if rated.few:
-        counts = rated.counts[compared]
-        total = counts.sum(axis=1, keepdims=True)
-        same = (counts**2).sum(axis=1, keepdims=True)
-        parts += [(same - total) / (total * (total - 1)), (total**2 - same) / (total - 1)]
-        parts += [counts / total, counts]
-        parts += [counts * counts[:, [place]] / (total - 1) for place in range(counts.shape[1])]
-    sums: Floats = np.hstack([adding @ part for part in parts])
-    return sums
+def _block_sums(rated: Panel) -> Floats:
+    """What the figures need, added up over the items of a block of groups: shape (blocks, sums).
 
-
-def _number_sums(rated: Panel) -> Floats:
-    """Of each item: one, ratings, their sum, sum of squares, squared differences of pairs of ratings."""
-    values = np.zeros(len(rated.categories)) if rated.values is None else rated.values - rated.values.mean()
-    of = values[rated.category]
-    many = np.bincount(rated.item).astype(np.float64)
-    first, second = (np.bincount(rated.item, weights=of**power) for power in (1, 2))
-    apart = 2 * (many * second - first**2) / np.maximum(many - 1, 1)
-    return np.column_stack([np.ones(len(many)), many, first, second, np.maximum(apart, 0)])
+    Items, the shares of their pairs of ratings that are alike, the share of each category, and the
+    coincidences of every two categories (Krippendorff 2011).
+    """
+    compared = rated.counts.sum(axis=1) >= 2
+    groups = pl.Series(rated.groups).rank("dense").to_numpy().astype(np.int64)[compared] - 1
+    blocks = np.unique(groups % _MOST_BLOCKS, return_inverse=True)[1]
+    adding = csr_array((np.ones(len(blocks)), (blocks, np.arange(len(blocks)))))
+    counts = rated.counts[compared]
+    total = counts.sum(axis=1, keepdims=True)
+    others = counts / (total - 1)
+    parts = [np.ones_like(total), (counts * (counts - 1)).sum(axis=1, keepdims=True) / (total * (total - 1))]
+    parts.append(counts / total)
+    for place in range(counts.shape[1]):
+        together = counts[:, [place]] * others
+        together[:, place] -= others[:, place]
+        parts.append(together)
+    return np.hstack([adding @ part for part in parts])
 
 
 def _agreement_of(sums: Floats, rated: Panel) -> dict[str, Floats]:
-    items, total, first, second, apart = sums[:, :5].T
-    found = {"alpha_interval": _alpha(apart, 2 * (total * second - first**2), total)}
-    if not rated.few:
-        return found
+    items, alike = sums[:, :2].T
     size = len(rated.categories)
-    alike, differ = sums[:, 5:7].T
-    shares, counts = sums[:, 7 : 7 + size] / items[:, None], sums[:, 7 + size : 7 + 2 * size]
-    together = sums[:, 7 + 2 * size :].reshape(-1, size, size)
-    by_chance = (shares**2).sum(axis=1)
+    by_chance = ((sums[:, 2 : 2 + size] / items[:, None]) ** 2).sum(axis=1)
+    together = sums[:, 2 + size :].reshape(-1, size, size)
+    counts = together.sum(axis=2)
     # the distance of two ranks is the number of ratings between their middles
     ranks = counts.cumsum(axis=1) - counts / 2
-    squared = (ranks[:, :, None] - ranks[:, None, :]) ** 2
-    expected = np.einsum("bc,bk,bck->b", counts, counts, squared)
-    return found | {
-        "fleiss_kappa": _beyond(alike / items - by_chance, 1 - by_chance),
-        "alpha_nominal": _alpha(differ, total**2 - (counts**2).sum(axis=1), total),
-        "alpha_ordinal": _alpha((together * squared).sum(axis=(1, 2)), expected, total),
+    values = np.zeros(size) if rated.values is None else rated.values
+    return {
+        "fleiss_kappa": _share(alike / items - by_chance, 1 - by_chance),
+        "alpha_nominal": _alpha(together, counts, 1 - np.eye(size)),
+        "alpha_ordinal": _alpha(together, counts, _squared_distances(ranks)),
+        "alpha_interval": _alpha(together, counts, _squared_distances(values)),
     }
 
 
-def _alpha(observed: Floats, expected: Floats, total: Floats) -> Floats:
-    return 1 - _beyond((total - 1) * observed, expected)
+def _squared_distances(places: Floats) -> Floats:
+    return np.asarray((places[..., :, None] - places[..., None, :]) ** 2)
 
 
-def _beyond(part: Floats, whole: Floats) -> Floats:
+def _alpha(together: Floats, counts: Floats, apart: Floats) -> Floats:
+    """Krippendorff's alpha of each resample, from coincidences and squared distances of categories."""
+    observed = (together * apart).sum(axis=(1, 2))
+    expected = (counts[:, :, None] * counts[:, None, :] * apart).sum(axis=(1, 2))
+    return 1 - _share((counts.sum(axis=1) - 1) * observed, expected)
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
     """Part of whole, unknown where the whole is nothing but rounding."""
     blank = np.full(len(part), np.nan)
-    shares: Floats = np.divide(part, whole, out=blank, where=whole > 1e-12)
-    return shares
+    return np.asarray(np.divide(part, whole, out=blank, where=whole > 1e-12))
 
 
-def annotators(rated: Panel, gold: Collection[tuple[str, str]] = ()) -> pl.DataFrame:
+def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
     """Each annotator: ratings, how often right by the majority of the others, and by gold ratings.
 
     Columns: annotator, ratings, always (the only rating given, else null) and, for `others` and `gold`, the
@@ -387,27 +344,19 @@ def annotators(rated: Panel, gold: Collection[tuple[str, str]] = ()) -> pl.DataF
 
     Args:
         rated: ratings of one criterion.
-        gold: items and their right ratings.
+        gold: the right ratings (`RATINGS`); there may be none.
     """
-    told, by_others = _majority_of_others(rated)
-    frame = pl.DataFrame(
-        {
-            "item": np.array(rated.items, dtype=object)[rated.item],
-            "annotator": np.array(rated.annotators, dtype=object)[rated.annotator],
-            "rating": np.array(rated.categories, dtype=object)[rated.category],
-            "by_others": told & (by_others == rated.category),
-            "told": told,
-        },
-        schema_overrides={"item": pl.String(), "annotator": pl.String(), "rating": pl.String()},
-    )
-    right = pl.DataFrame(list(gold), schema={"item": pl.String(), "right": pl.String()}, orient="row")
+    others = rated.counts[rated.item]
+    others[np.arange(len(others)), rated.category] -= 1
+    told = others.max(axis=1) * 2 > others.sum(axis=1)
     counted = (
-        frame.join(right, on="item", how="left")
+        rated.rows.with_columns(told=told, as_others=told & (others.argmax(axis=1) == rated.category))
+        .join(gold.select("item", right="rating"), on="item", how="left")
         .group_by("annotator")
         .agg(
             ratings=pl.len(),
             always=pl.when(pl.col("rating").n_unique() == 1).then(pl.col("rating").first()),
-            others_right=pl.col("by_others").sum(),
+            others_right=pl.col("as_others").sum(),
             others_compared=pl.col("told").sum(),
             gold_right=(pl.col("rating") == pl.col("right")).sum(),
             gold_compared=pl.col("right").count(),
@@ -417,46 +366,26 @@ def annotators(rated: Panel, gold: Collection[tuple[str, str]] = ()) -> pl.DataF
     return counted.select("annotator", "ratings", "always", *_shares("others"), *_shares("gold"))
 
 
-def _majority_of_others(rated: Panel) -> tuple[npt.NDArray[np.bool_], Codes]:
-    """Of each rating, whether the others of its item have a majority, and which."""
-    if not rated.few:
-        return np.zeros(len(rated.item), dtype=np.bool_), rated.category
-    others = rated.counts[rated.item]
-    others[np.arange(len(others)), rated.category] -= 1
-    return others.max(axis=1) * 2 > others.sum(axis=1), others.argmax(axis=1)
-
-
 def _shares(name: str) -> list[pl.Expr]:
     right, compared = pl.col(f"{name}_right"), pl.col(f"{name}_compared")
     low, high = wilson_interval(right, compared)
-    known = compared > 0
     return [
-        pl.when(known).then(right / compared).alias(name),
-        pl.when(known).then(low).alias(f"{name}_low"),
-        pl.when(known).then(high).alias(f"{name}_high"),
+        pl.when(compared > 0).then(right / compared).alias(name),
+        low.alias(f"{name}_low"),
+        high.alias(f"{name}_high"),
         compared.alias(f"{name}_compared"),
     ]
 
 
 def pairs(rated: Panel) -> pl.DataFrame:
     """Every two annotators: first, second, items in common, and the share rated alike; null without any."""
-    size = len(rated.annotators)
-    table = np.full((size, len(rated.items)), -1, dtype=np.int16 if len(rated.categories) < 30_000 else int)
+    table = np.full((len(rated.annotators), len(rated.items)), -1)
     table[rated.annotator, rated.item] = rated.category
     found = []
-    for first in range(size):
-        both = (table[first] >= 0) & (table[first + 1 :] >= 0)
-        alike = ((table[first] == table[first + 1 :]) & both).sum(axis=1)
-        many = both.sum(axis=1)
-        found += [
-            (
-                rated.annotators[first],
-                rated.annotators[first + 1 + place],
-                int(many[place]),
-                int(alike[place]),
-            )
-            for place in range(len(many))
-        ]
+    for one, other in combinations(range(len(table)), 2):
+        both = (table[one] >= 0) & (table[other] >= 0)
+        common, alike = int(both.sum()), int((table[one] == table[other])[both].sum())
+        names = rated.annotators[one], rated.annotators[other]
+        found.append((*names, common, alike / common if common else None))
     schema = {"first": pl.String(), "second": pl.String(), "common": pl.Int64(), "alike": pl.Float64()}
-    frame = pl.DataFrame(found, schema=schema, orient="row")
-    return frame.with_columns(alike=pl.when(pl.col("common") > 0).then(pl.col("alike") / pl.col("common")))
+    return pl.DataFrame(found, schema=schema, orient="row")

@@ -4,7 +4,6 @@ Whatever answers may fail at a row: it then stays without an answer, with a reas
 """
 
 import importlib
-import json
 import queue
 import re
 import threading
@@ -12,15 +11,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.errors import InputError, ModelError, PermanentModelError, SettingsError, TableError
 from qa_pipeline.evaluation.datasets import Fault, Row, check
-from qa_pipeline.evaluation.rag_datasets import CITATION, CONTEXT, RagRow
+from qa_pipeline.evaluation.rag_datasets import RagRow
 from qa_pipeline.generation.answers import answer_request, draft_answers
 from qa_pipeline.generation.round_trip import recall_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
@@ -43,15 +40,6 @@ _MARKED = re.compile(r"\[\d{1,4}\] ([^\n]{1,2000})\n")
 _BETWEEN_HEADINGS = " › "
 FAILURES = pl.Schema({"id": pl.String(), "reason": pl.String(), "detail": pl.String()})
 """One row for each question that got no answer."""
-_MADE = pl.Schema(
-    {
-        "id": pl.String(),
-        "answer": pl.String(),
-        "contexts": pl.List(CONTEXT),
-        "citations": pl.List(CITATION),
-        "seconds": pl.Float64(),
-    }
-)
 _LONGEST = 100_000
 """Characters of an answer that is still one."""
 _LONGEST_DETAIL = 300
@@ -61,11 +49,14 @@ _MOST_LEFT = 4
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An answer and what came with it; None leaves what the row has. A stored reply took no known time."""
+    """An answer and what came with it, not yet checked; None leaves what the row has.
 
-    answer: str
-    contexts: list[Row] | None = None
-    citations: list[Row] | None = None
+    A stored reply took no known time.
+    """
+
+    answer: Any
+    contexts: Any = None
+    citations: Any = None
     seconds: float | None = None
 
 
@@ -101,15 +92,15 @@ def chosen_answerer(how: str, resources: Resources) -> Answerer:
         KeyRejectedError: the model needs a key.
     """
     kind, _, batch = how.partition(":")
-    if kind == "corpus" and batch:
-        return corpus_answerer(resources, batch)
     if how == "function":
         return function_answerer(resources.settings.evaluation)
-    if how != "model":
+    if how != "model" and not (kind == "corpus" and batch):
         raise InputError(f"answers come from model, corpus:BATCH or function, and not from {how!r}")
     if resources.generator is None:
         raise SettingsError("no model answers under these settings; set llm.provider, or pass --provider")
-    return model_answerer(resources.generator, resources.settings)
+    if how == "model":
+        return model_answerer(resources.generator, resources.settings)
+    return corpus_answerer(resources, resources.generator, batch)
 
 
 def answer_rows(rows: pl.DataFrame, answerer: Answerer, notify: ProgressCallback = no_progress) -> Answered:
@@ -124,43 +115,41 @@ def answer_rows(rows: pl.DataFrame, answerer: Answerer, notify: ProgressCallback
         RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
     """
     asked = rows.filter(pl.col("answer").is_null()).rows(named=True)
-    found = [(row["id"], _usable(one)) for row, one in zip(asked, answerer(asked, notify), strict=True)]
-    made = [
-        {"id": name, **{field: getattr(one, field) for field in _MADE.names()[1:]}}
-        for name, one in found
-        if isinstance(one, Made)
-    ]
-    failed = [(name, one.reason, one.detail) for name, one in found if isinstance(one, Unanswered)]
-    joined = rows.join(
-        pl.DataFrame(made, schema=_MADE), on="id", how="left", suffix="_made", maintain_order="left"
-    )
-    filled = joined.with_columns(pl.coalesce(f"{name}_made", name).alias(name) for name in _MADE.names()[1:])
-    return Answered(filled.select(rows.columns), pl.DataFrame(failed, schema=FAILURES, orient="row"))
+    made, failed = {}, []
+    for row, one in zip(asked, answerer(asked, notify), strict=True):
+        found = _checked(one, row) if isinstance(one, Made) else one
+        if isinstance(found, Unanswered):
+            failed.append((row["id"], found.reason, found.detail))
+        else:
+            made[row["id"]] = found
+    filled = [{**row, **made.get(row["id"], {})} for row in rows.iter_rows(named=True)]
+    failures = pl.DataFrame(failed, schema=FAILURES, orient="row")
+    return Answered(pl.DataFrame(filled, schema=rows.schema), failures)
 
 
-def _usable(one: Made | Unanswered) -> Made | Unanswered:
-    if isinstance(one, Unanswered):
-        return one
-    if not one.answer.strip():
+def _checked(one: Made, row: Row) -> Row | Unanswered:
+    """What an answer changes of its row, held to what rows of data sets are held to."""
+    given = {"answer": one.answer, "contexts": one.contexts, "citations": one.citations}
+    read = check({**given, "query": row["query"], "language": row["language"]}, RagRow)
+    if isinstance(read, Fault):
+        return Unanswered("unusable", read.detail)
+    if not (read["answer"] or "").strip():
         return Unanswered("empty", "the answer is empty")
-    if len(one.answer) > _LONGEST:
-        return Unanswered("too_long", f"{len(one.answer)} characters, at most {_LONGEST} are an answer")
-    try:
-        json.dumps([one.answer, one.contexts, one.citations], ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return Unanswered("unusable", "it holds half a character (a lone surrogate)")
-    return one
+    if len(read["answer"]) > _LONGEST:
+        return Unanswered("too_long", f"{len(read['answer'])} characters, at most {_LONGEST} are an answer")
+    known = {name: read[name] for name in given if read[name] is not None}
+    return known if one.seconds is None else {**known, "seconds": one.seconds}
 
 
 class _Enduring:
     """A model of which an error that ends a run becomes that of each further request.
 
-    It notes the seconds that replies took, by question; stored ones took none that are known.
+    It notes the seconds that replies took, by question.
     """
 
     def __init__(self, model: LanguageModel) -> None:
         self.name = model.name
-        self.seconds: dict[str | None, float] = {}
+        self.seconds: dict[str | None, float | None] = {}
         self._model = model
         self._stopped: ModelError | None = None
 
@@ -177,8 +166,7 @@ class _Enduring:
                 self._stopped = ModelError(str(error))
                 self._stopped.reason = error.reason
             else:
-                if reply.calls:
-                    self.seconds[request.question] = sum(call.seconds for call in reply.calls)
+                self.seconds[request.question] = _seconds(reply)
                 return reply
         raise self._stopped
 
@@ -198,13 +186,10 @@ def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:
     """
 
     def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
-        enduring = _Enduring(model)
         requests: list[Request[Any]] = [_request(row, settings) for row in rows]
-        replies = complete_all(enduring, requests, workers=settings.llm.workers, notify=notify)
+        replies = complete_all(_Enduring(model), requests, workers=settings.llm.workers, notify=notify)
         return [
-            Unanswered(reply.reason, str(reply))
-            if isinstance(reply, ModelError)
-            else _read(reply.value, row, enduring.seconds.get(row["query"]))
+            Unanswered(reply.reason, str(reply)) if isinstance(reply, ModelError) else _read(reply, row)
             for row, reply in zip(rows, replies, strict=True)
         ]
 
@@ -238,7 +223,8 @@ def _passages(row: Row) -> list[tuple[Row, Passage]]:
     return found
 
 
-def _read(value: AnswerReply | RecallReply, row: Row, seconds: float | None) -> Made:
+def _read(reply: Reply[AnswerReply | RecallReply], row: Row) -> Made:
+    value, seconds = reply.value, _seconds(reply)
     if isinstance(value, RecallReply):
         return Made(value.answer or refusal(row["language"]), seconds=seconds)
     shown = [context["document"] for context, _ in _passages(row)]
@@ -253,7 +239,12 @@ def _read(value: AnswerReply | RecallReply, row: Row, seconds: float | None) -> 
     return Made(value.answer, citations=citations, seconds=seconds)
 
 
-def corpus_answerer(resources: Resources, batch: str) -> Answerer:
+def _seconds(reply: Reply[Any]) -> float | None:
+    """How long its calls took; None of a stored one."""
+    return sum(call.seconds for call in reply.calls) if reply.calls else None
+
+
+def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) -> Answerer:
     """Our own retrieval and answering over a batch of the output folder, as the settings have them.
 
     The contexts of the rows become the passages found.
@@ -261,7 +252,6 @@ def corpus_answerer(resources: Resources, batch: str) -> Answerer:
     Raises:
         InputError: the folder holds no such batch.
         IndexMismatchError: the shard belongs to another embedding model.
-        SettingsError: the settings name no model.
     """
     try:
         chunks, documents = (
@@ -274,9 +264,7 @@ def corpus_answerer(resources: Resources, batch: str) -> Answerer:
             f"{resources.layout.out} holds no batch {batch!r} that can be searched ({error}); "
             "run qa-pipeline run first"
         ) from error
-    settings, generator = resources.settings, resources.generator
-    if generator is None:
-        raise SettingsError("no model answers under these settings; set llm.provider, or pass --provider")
+    settings = resources.settings
     retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
     paths = dict(documents.select("document_id", "path").iter_rows())
     of_chunk = {
@@ -365,16 +353,13 @@ def function_answerer(settings: EvaluationSettings) -> Answerer:
     function = _imported(settings.answer_function)
 
     def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
-        called = _Calls(function, settings.answer_seconds, _MOST_LEFT * settings.answer_workers)
-        done = count(1)
-
-        def one(row: Row) -> Made | Unanswered:
-            found = called.of(row)
-            notify(next(done), len(rows))
-            return found
-
+        calls = _Calls(function, settings.answer_seconds, _MOST_LEFT * settings.answer_workers)
         with ThreadPoolExecutor(settings.answer_workers) as pool:
-            return list(pool.map(one, rows))
+            found = []
+            for one in pool.map(calls.of, rows):
+                found.append(one)
+                notify(len(found), len(rows))
+            return found
 
     return answer
 
@@ -401,46 +386,32 @@ class _Calls:
     def __init__(self, function: Function, seconds: float, most_left: int) -> None:
         self._function, self._seconds, self._most_left = function, seconds, most_left
         self._left: list[threading.Thread] = []
-        self._lock = threading.Lock()
 
     def of(self, row: Row) -> Made | Unanswered:
         """The answer to a row's question."""
-        with self._lock:
-            self._left = [thread for thread in self._left if thread.is_alive()]
-            hanging = len(self._left)
+        hanging = sum(thread.is_alive() for thread in self._left)
         if hanging >= self._most_left:
             return Unanswered("not_asked", f"{hanging} calls hang; nothing more is asked")
-        ended: queue.SimpleQueue[tuple[object, BaseException | None]] = queue.SimpleQueue()
-        began = time.perf_counter()
-        thread = threading.Thread(target=partial(self._run, row, ended), daemon=True)
+        ended: queue.SimpleQueue[Made | Unanswered] = queue.SimpleQueue()
+        # the interpreter does not wait for a daemon, as it would for a thread of a pool
+        thread = threading.Thread(target=lambda: ended.put(self._said(row)), daemon=True)
         thread.start()
         try:
-            value, error = ended.get(timeout=self._seconds)
+            return ended.get(timeout=self._seconds)
         except queue.Empty:
-            with self._lock:
-                self._left.append(thread)
+            self._left.append(thread)
             return Unanswered("timed_out", f"no answer in {self._seconds:g} seconds")
-        if error is not None:
-            return Unanswered("raised", f"{type(error).__name__}: {error}"[:_LONGEST_DETAIL])
-        return _returned(value, row, time.perf_counter() - began)
 
-    def _run(self, row: Row, ended: "queue.SimpleQueue[tuple[object, BaseException | None]]") -> None:
+    def _said(self, row: Row) -> Made | Unanswered:
         contexts = None if row["contexts"] is None else [dict(one) for one in row["contexts"]]
+        began = time.perf_counter()
         try:
-            ended.put((self._function(row["query"], contexts), None))
+            value = self._function(row["query"], contexts)
         except BaseException as error:  # noqa: BLE001 - whatever the user's code raises is told of its row
-            ended.put((None, error))
-
-
-def _returned(value: object, row: Row, seconds: float) -> Made | Unanswered:
-    """What a function gave, held to what rows of data sets are held to."""
-    given = {"answer": value} if isinstance(value, str) else value
-    if not isinstance(given, Mapping):
-        return Unanswered("unusable", f"it returned {type(value).__name__}, and no text or mapping")
-    wanted = {name: given.get(name) for name in ("answer", "contexts", "citations")}
-    read = check({**wanted, "query": row["query"], "language": row["language"]}, RagRow)
-    if isinstance(read, Fault):
-        return Unanswered("unusable", read.detail)
-    if read["answer"] is None:
-        return Unanswered("empty", "it returned no answer")
-    return Made(read["answer"], read["contexts"], read["citations"], seconds)
+            return Unanswered("raised", f"{type(error).__name__}: {error}"[:_LONGEST_DETAIL])
+        seconds = time.perf_counter() - began
+        if isinstance(value, str):
+            return Made(value, seconds=seconds)
+        if not isinstance(value, Mapping):
+            return Unanswered("unusable", f"it returned {type(value).__name__}, and no text or mapping")
+        return Made(value.get("answer"), value.get("contexts"), value.get("citations"), seconds)

@@ -2,23 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_array
+from scipy.special import logsumexp
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.annotations import (
-    GOLD,
-    Panel,
-    agreement,
-    annotators,
-    pairs,
-    panel,
-)
+from qa_pipeline.evaluation.annotations import GOLD, Panel, agreement, annotators, pairs, panel
 from qa_pipeline.evaluation.statistics import Floats
+
+Method = Literal["majority", "dawid-skene"]
 
 
 @dataclass(frozen=True)
@@ -70,89 +65,57 @@ def dawid_skene(
         totals = cells.sum(axis=2, keepdims=True)
         confusion = np.divide(cells, totals, out=np.full(cells.shape, 1 / size), where=totals > 0)
         logs = np.log(np.maximum(confusion, _LEAST))
-        joint = said @ logs.transpose(0, 2, 1).reshape(people * size, size) + np.log(
-            np.maximum(prior, _LEAST)
-        )
-        top = joint.max(axis=1, keepdims=True)
-        scaled = np.exp(joint - top)
-        whole = scaled.sum(axis=1, keepdims=True)
-        posterior = scaled / whole
-        objectives.append(float((np.log(whole) + top).sum() + smoothing * logs.sum()))
+        joint = said @ logs.transpose(0, 2, 1).reshape(people * size, size)
+        joint += np.log(np.maximum(prior, _LEAST))
+        whole = logsumexp(joint, axis=1, keepdims=True)
+        posterior = np.exp(joint - whole)
+        objectives.append(float(whole.sum() + smoothing * logs.sum()))
         converged = len(objectives) > 1 and objectives[-1] - objectives[-2] <= tolerance * len(posterior)
         if converged or len(objectives) == most:
             return DawidSkene(posterior, prior, confusion, objectives, converged)
 
 
-CONSENSUS = pl.Schema(
-    {
-        "item": pl.String(),
-        "group": pl.String(),
-        "ratings": pl.Int64(),
-        "label": pl.String(),
-        "reason": pl.String(),
-        "share": pl.Float64(),
-    }
-)
-"""One item. `label` is null without consensus, and `reason` then says why: `one_rating`, `no_majority`,
-`unlikely`, or `too_many_categories`: more than 30, for which no model is fitted. `share` is that of the most
-frequent rating, or the probability of the most likely one."""
-
-
 def consensus(rated: Panel, fitted: DawidSkene | None = None, least: float = 0.8) -> pl.DataFrame:
-    """What the annotators of each item agree on (`CONSENSUS`); one rating is no consensus.
+    """What the annotators of each item agree on; one rating is no consensus.
 
     Args:
         rated: ratings of one criterion.
         fitted: for the most likely category; without it, that of more than half of the ratings.
         least: probability below which the most likely category is no consensus.
+
+    Returns:
+        item, group, ratings (how many), label (null without consensus), reason for none (`one_rating`,
+        `no_majority` or `unlikely`), and the share of the most frequent rating, or the probability of the
+        most likely one.
     """
-    if not rated.few:
-        return (
-            pl.DataFrame({"item": rated.items, "group": rated.groups})
-            .select(
-                "item",
-                "group",
-                ratings=pl.Series(np.bincount(rated.item)),
-                label=pl.lit(None, pl.String()),
-                reason=pl.lit("too_many_categories"),
-                share=pl.lit(None, pl.Float64()),
-            )
-            .match_to_schema(CONSENSUS)
-        )
     total = rated.counts.sum(axis=1)
     shares = rated.counts / total[:, None] if fitted is None else fitted.posterior
-    best, share = shares.argmax(axis=1), shares.max(axis=1)
-    agreed = share > 0.5 if fitted is None else share >= least
-    label = pl.Series(np.array(rated.categories, dtype=object)[best], dtype=pl.String())
-    return (
-        pl.DataFrame(
-            {"item": rated.items, "group": rated.groups, "ratings": total.astype(np.int64), "share": share}
-        )
-        .select(
-            "item",
-            "group",
-            "ratings",
-            label=pl.when(pl.Series(agreed & (total > 1))).then(label),
-            reason=pl.when(pl.Series(total < 2))
-            .then(pl.lit("one_rating"))
-            .when(pl.Series(~agreed))
-            .then(pl.lit("no_majority" if fitted is None else "unlikely")),
-            share="share",
-        )
-        .match_to_schema(CONSENSUS)
+    most = shares.max(axis=1)
+    return pl.DataFrame(
+        {
+            "item": rated.items,
+            "group": rated.groups,
+            "ratings": total.astype(np.int64),
+            "best": [rated.categories[place] for place in shares.argmax(axis=1)],
+            "agreed": most > 0.5 if fitted is None else most >= least,
+            "share": most,
+        }
+    ).select(
+        "item",
+        "group",
+        "ratings",
+        label=pl.when("agreed", pl.col("ratings") > 1).then("best"),
+        reason=pl.when(pl.col("ratings") < 2)
+        .then(pl.lit("one_rating"))
+        .when(~pl.col("agreed"))
+        .then(pl.lit("no_majority" if fitted is None else "unlikely")),
+        share="share",
     )
-
-
-class Method(StrEnum):
-    """How a consensus is found."""
-
-    majority = "majority"
-    dawid_skene = "dawid-skene"
 
 
 def annotation_figures(
     rows: pl.DataFrame,
-    method: Method = Method.majority,
+    method: Method = "majority",
     *,
     gold: str = GOLD,
     order: Sequence[str] = (),
@@ -162,29 +125,25 @@ def annotation_figures(
 
     Args:
         rows: `RATINGS` of one criterion.
-        method: of the consensus.
+        method: of the consensus: more than half of the ratings, or the model of Dawid and Skene.
         gold: the annotator whose ratings are known to be right; no annotator is compared with it but by them.
         order: categories from low to high.
         resamples: of the intervals.
 
     Returns:
-        A document of `items`, `ratings`, `categories`, `beside_gold` (categories that gold ratings lack),
-        `agreement`, frames `annotators` and `pairs`, and `consensus`: the method, rows with and without a
-        label by reason, steps and convergence of the model, and how often each annotator says what of each
-        label; and the `CONSENSUS`.
+        A document of `items`, `ratings`, `categories`, `agreement`, frames `annotators` and `pairs`, and
+        `consensus`: the method, items with a label, those without by reason, steps and convergence of the
+        model, and how often each annotator says what of each label; and the `consensus` itself.
 
     Raises:
         InputError: there are only gold ratings, or what `panel` refuses.
     """
-    known = rows.filter(pl.col("annotator") == gold)
     people = rows.filter(pl.col("annotator") != gold)
     if not people.height:
         raise InputError(f"all ratings are of {gold!r}, which is gold; there is no annotator to compare")
     rated = panel(people, order)
-    fitted = dawid_skene(rated) if method is Method.dawid_skene and rated.few else None
+    fitted = dawid_skene(rated) if method == "dawid-skene" else None
     agreed = consensus(rated, fitted)
-    right = known["rating"].unique().to_list()
-    reasons = agreed["reason"].drop_nulls().value_counts(sort=True).sort("reason").rows()
     confusion = (
         people.join(agreed.select("item", "label").drop_nulls(), on="item")
         .group_by("annotator", "label", "rating")
@@ -196,14 +155,13 @@ def annotation_figures(
         "items": len(rated.items),
         "ratings": people.height,
         "categories": rated.categories,
-        "beside_gold": [one for one in rated.categories if one not in right] if right else [],
         "agreement": agreement(rated, resamples),
-        "annotators": annotators(rated, known.select("item", "rating").rows()),
+        "annotators": annotators(rated, rows.filter(pl.col("annotator") == gold)),
         "pairs": pairs(rated),
         "consensus": {
-            "method": method.value,
-            "labelled": int(agreed["label"].is_not_null().sum()),
-            "set_aside": dict(reasons),
+            "method": method,
+            "labelled": agreed["label"].count(),
+            "set_aside": dict(agreed["reason"].drop_nulls().value_counts().sort("reason").rows()),
             "steps": None if fitted is None else len(fitted.objectives),
             "converged": None if fitted is None else fitted.converged,
             "confusion": confusion,

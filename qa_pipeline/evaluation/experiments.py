@@ -1,10 +1,9 @@
 """Experiments with configurations: how many rows one needs, who wins, and which one to try next."""
 
-import json
 import math
 import os
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -54,13 +53,10 @@ def rows_needed(
     paired: bool = True,
     power: float = POWER,
     significance: float = SIGNIFICANCE,
-    rows_per_document: float = 1,
-    correlation: float = 0,
 ) -> int | None:
     """The least rows, of each run, in which a two-sided t test finds a difference so often (`power`).
 
-    By the noncentral t distribution (Cohen 1988). Rows of one document say less than as many of different
-    ones: by the factor 1 + (rows_per_document - 1) × correlation (Kish 1965).
+    By the noncentral t distribution (Cohen 1988), for rows that do not depend on each other.
 
     Args:
         difference: of the means, that is to be found.
@@ -68,8 +64,6 @@ def rows_needed(
         paired: whether both runs answer the same rows.
         power: how often it is to be found.
         significance: how often a difference may be called that is none.
-        rows_per_document: mean number of rows about one document.
-        correlation: of rows about one document, 0 to 1.
 
     Returns:
         None where more than a thousand million would be needed.
@@ -77,7 +71,10 @@ def rows_needed(
     Raises:
         InputError: a number makes no sense.
     """
-    _check_numbers(difference, deviation, power, significance, rows_per_document, correlation)
+    if not (math.isfinite(difference) and math.isfinite(deviation) and difference and deviation > 0):
+        raise InputError("the difference should not be zero, and the deviation above it")
+    if not 0 < significance < power < 1:
+        raise InputError("significance should lie above 0, and power between it and 1")
     effect = min(abs(difference) / deviation, _OBVIOUS)
 
     def found(rows: int) -> bool:
@@ -88,28 +85,11 @@ def rows_needed(
         high *= 2
         if high > MOST_ROWS:
             return None
-    least = bisect_left(range(high), True, lo=2, key=found)
-    return math.ceil(least * (1 + (rows_per_document - 1) * correlation) - 1e-9)
+    return bisect_left(range(high), True, lo=2, key=found)
 
 
 _OBVIOUS = 30.0
 """Deviations from which on any two rows show a difference."""
-
-
-def _check_numbers(
-    difference: float, deviation: float, power: float, significance: float, rows: float, correlation: float
-) -> None:
-    wrong = {
-        "the difference should not be zero": not math.isfinite(difference) or difference == 0,
-        "the deviation should be above zero": not math.isfinite(deviation) or deviation <= 0,
-        "power should lie between significance and 1": not significance < power < 1,
-        "significance should lie between 0 and 1": not 0 < significance < 1,
-        "rows per document should be at least 1": not (math.isfinite(rows) and rows >= 1),
-        "correlation should lie between 0 and 1": not 0 <= correlation <= 1,
-    }
-    for problem, found in wrong.items():
-        if found:
-            raise InputError(problem)
 
 
 def _power(rows: int, effect: float, significance: float, *, paired: bool) -> float:
@@ -119,17 +99,15 @@ def _power(rows: int, effect: float, significance: float, *, paired: bool) -> fl
     return float(nct.sf(t.ppf(1 - significance / 2, free), free, shift))
 
 
-Count = Annotated[int, Field(ge=0, le=10**12)]
+Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(pattern=r"^[\w.:/@+-]{1,100}$")]
-MOST_ARMS = 100
-MOST_STATE_BYTES = 1_000_000
 _DRAWS = 10_000
 
 
 class Arm(BaseModel):
     """What came of one configuration: answers that were right, and that were wrong."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", validate_assignment=True)
 
     right: Count = 0
     wrong: Count = 0
@@ -138,12 +116,12 @@ class Arm(BaseModel):
 class Trial(BaseModel):
     """Configurations on trial; `choices` counts the choices made, and with `seed` fixes the next one."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", validate_assignment=True)
 
     format: Literal[1] = 1
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     choices: Count = 0
-    arms: dict[Name, Arm] = Field(min_length=1, max_length=MOST_ARMS)
+    arms: dict[Name, Arm] = Field(default_factory=dict, max_length=100)
 
 
 def choose(path: Path, arms: Sequence[str] = (), *, seed: int = 0) -> Document:
@@ -165,12 +143,17 @@ def choose(path: Path, arms: Sequence[str] = (), *, seed: int = 0) -> Document:
         StorageError: it cannot be written.
     """
     with locked(path.parent):
-        trial = _trial(path, arms, seed)
-        drawn = np.random.default_rng([trial.seed, trial.choices])
-        names = list(trial.arms)
-        right, wrong = (
-            np.array([1.0 + getattr(arm, word) for arm in trial.arms.values()]) for word in ("right", "wrong")
-        )
+        trial = _read(path) if path.exists() else Trial(seed=seed)
+        together = {**dict.fromkeys(arms, Arm()), **trial.arms}
+        if not together:
+            raise InputError(f"{path} has no configuration yet; name those to try (--arm)")
+        try:
+            trial.arms = {name: together[name] for name in sorted(together)}
+        except ValidationError as error:
+            raise InputError(f"--arm: {_problem(error)}") from error
+        names, drawn = list(trial.arms), np.random.default_rng([trial.seed, trial.choices])
+        right = np.array([1.0 + arm.right for arm in trial.arms.values()])
+        wrong = np.array([1.0 + arm.wrong for arm in trial.arms.values()])
         chosen = names[int(np.argmax(drawn.beta(right, wrong)))]
         trial.choices += 1
         _write(path, trial)
@@ -195,43 +178,22 @@ def record(path: Path, arm: str, *, right: int = 0, wrong: int = 0) -> Arm:
         trial = _read(path)
         if arm not in trial.arms:
             raise InputError(f"{path} knows no configuration {arm!r}; it has {', '.join(sorted(trial.arms))}")
-        before = trial.arms[arm]
-        counted = {"right": before.right + right, "wrong": before.wrong + wrong}
-        if min(right, wrong) < 0 or max(counted.values()) > 10**12:
+        if min(right, wrong) < 0:
             raise InputError(f"{right} right and {wrong} wrong cannot be recorded; counts only grow")
-        trial.arms[arm] = Arm(**counted)
+        counted = trial.arms[arm]
+        counted.right += right
+        counted.wrong += wrong
         _write(path, trial)
-    return trial.arms[arm]
-
-
-def _trial(path: Path, arms: Sequence[str], seed: int) -> Trial:
-    known: Mapping[str, Arm] = {}
-    if path.exists():
-        earlier = _read(path)
-        known, seed, choices = earlier.arms, earlier.seed, earlier.choices
-    else:
-        choices = 0
-    together = {**{name: Arm() for name in arms}, **known}
-    ordered = {name: together[name] for name in sorted(together)}
-    if not ordered:
-        raise InputError(f"{path} is not there yet; name the configurations to try (--arm)")
-    try:
-        return Trial(seed=seed, choices=choices, arms=ordered)
-    except ValidationError as error:
-        raise InputError(f"--arm: {_problem(error)}") from error
+    return counted
 
 
 def _read(path: Path) -> Trial:
     try:
-        if path.stat().st_size > MOST_STATE_BYTES:
-            raise InputError(f"{path} is larger than {MOST_STATE_BYTES:,} bytes; it is no file of a trial")
-        return Trial.model_validate(json.loads(path.read_bytes()))
+        return Trial.model_validate_json(path.read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {os.strerror(error.errno or 0)}; choose first") from error
     except ValidationError as error:
         raise InputError(f"{path}: {_problem(error)}; restore it from a copy, or begin anew") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON; restore it from a copy, or begin anew") from error
 
 
 def _problem(error: ValidationError) -> str:

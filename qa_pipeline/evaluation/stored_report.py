@@ -1,22 +1,18 @@
 """A report folder read back: what `report.json` says of its metrics, and the scores of `rows.parquet`."""
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.summaries import Range, check_ranges, known_scores
+from qa_pipeline.evaluation.summaries import check_ranges, known_scores
 
 REPORT, ROWS = "report.json", "rows.parquet"
-FORMAT = 1
-MOST_REPORT_BYTES = 100_000_000
-MOST_ROWS_BYTES = 2_000_000_000
 _REMEDY = "write it anew with `qa-pipeline eval run`"
 
 
@@ -62,10 +58,6 @@ class StoredReport:
     rows: pl.DataFrame
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
 
-    def ranges(self) -> dict[str, Range]:
-        """The range of each metric."""
-        return {name: one.range for name, one in self.metrics.items()}
-
 
 def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
     """Read a report folder; scores that are NaN or infinite are unknown.
@@ -75,51 +67,29 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
         texts: further columns of the rows that are wanted, such as query.
 
     Raises:
-        InputError: a file is missing, too large, damaged or of another format, an id is missing or there
-            twice, a metric has no column, or a score is outside its range.
+        InputError: a file is missing, damaged or of another format, an id is missing or there twice, a metric
+            has no column, or a score is outside its range.
     """
-    told = _read_document(folder / REPORT)
     try:
-        rows = _rows(folder / ROWS, told.metrics, texts)
+        told = _Document.model_validate_json(_content(folder / REPORT))
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, problem["loc"])) or "the document"
+        raise InputError(f"{folder / REPORT}: {where}: {problem['msg']}; {_REMEDY}") from error
+    try:
+        rows = _rows(_content(folder / ROWS), told.metrics, texts)
         check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{folder / ROWS}: not a Parquet file that can be read; {_REMEDY}") from error
     except InputError as error:
         raise InputError(f"{folder / ROWS}: {error}") from error
     return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows, told.settings)
 
 
-def _read_document(path: Path) -> _Document:
-    content = _content(path, MOST_REPORT_BYTES)
-    try:
-        found: Any = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}; {_REMEDY}") from error
-    if isinstance(found, dict) and found.get("format", FORMAT) != FORMAT:
-        raise InputError(f"{path} has format {found['format']!r}, and {FORMAT} is read; {_REMEDY}")
-    try:
-        return _Document.model_validate(found)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, problem["loc"])) or "the document"
-        raise InputError(f"{path}: {where}: {problem['msg']}; {_REMEDY}") from error
-
-
-def _rows(path: Path, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) -> pl.DataFrame:
-    import pyarrow.parquet as pq
-    from pyarrow import ArrowException
-
-    content = _content(path, MOST_ROWS_BYTES)
-    try:
-        facts = pq.read_metadata(io.BytesIO(content))
-        unpacked = sum(facts.row_group(place).total_byte_size for place in range(facts.num_row_groups))
-        if unpacked > 2 * MOST_ROWS_BYTES:
-            raise InputError(f"unpacks to {unpacked:,} bytes; is it of a report? If so, {_REMEDY}")
-        known = pl.read_parquet_schema(io.BytesIO(content))
-        wanted = [name for name in ("id", "group", *texts, *metrics) if name in known]
-        rows = pl.read_parquet(io.BytesIO(content), columns=wanted)
-    except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise InputError(f"not a Parquet file that can be read; {_REMEDY}") from error
+def _rows(content: bytes, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) -> pl.DataFrame:
+    rows = pl.read_parquet(io.BytesIO(content))
     for name in ("id", "group", *texts):
-        if known.get(name) != pl.String() or (rows[name].null_count() and name not in texts):
+        if rows.schema.get(name) != pl.String() or (rows[name].null_count() and name not in texts):
             raise InputError(f"the column {name} should hold a text in each row; {_REMEDY}")
     if not rows.height:
         raise InputError("holds no rows: nothing was evaluated")
@@ -129,10 +99,8 @@ def _rows(path: Path, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) 
     return rows.select("id", "group", *texts, *known_scores(rows, metrics))
 
 
-def _content(path: Path, most: int) -> bytes:
+def _content(path: Path) -> bytes:
     try:
-        if path.stat().st_size > most:
-            raise InputError(f"{path} is larger than {most:,} bytes; is it a report? If so, {_REMEDY}")
         return path.read_bytes()
     except OSError as error:
         raise InputError(

@@ -40,7 +40,7 @@ def test_a_gate_passes_fails_and_refuses_with_codes_of_their_own(
     ran = gate(worse, "--baseline", good)
     assert ran.code == FAILED
     assert "faithfulness (critical)" in ran.stdout
-    assert "Failed." in ran.stdout
+    assert "The gate failed." in ran.stdout
     ran = gate(tmp_path / "none", "--baseline", good)
     assert ran.code == BAD_INPUT
     assert "report.json cannot be read" in ran.stderr

@@ -4,7 +4,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
-from qa_pipeline.evaluation.comparison_pages import check_rows, comparison_markdown, gate_markdown
+from qa_pipeline.evaluation.comparison_pages import Table, comparison_page, gate_page, markdown
 from qa_pipeline.evaluation.experiments import ab_decision
 from qa_pipeline.evaluation.gates import Limits, gate
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
@@ -13,15 +13,17 @@ from qa_pipeline_tests.evaluation.test_gates import golden
 HOSTILE = "<img src=x onerror=alert(1)> | [a](javascript:b)\n# c"
 
 
-def html(markdown: str) -> str:
-    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(markdown))
+def html(text: str) -> str:
+    return str(MarkdownIt("commonmark", {"html": False}).enable("table").render(text))
 
 
 def test_a_gate_shows_failures_first_and_folds_away_what_passed(tmp_path: Path) -> None:
     now = stored(tmp_path / "a", {"grounding": continuous(30), "token_f1": continuous(30, 0.5)})
     before = stored(tmp_path / "b", {"grounding": continuous(30), "token_f1": continuous(30, 0.8, seed=1)})
-    page = gate_markdown(gate(now, before, Limits(thresholds={"grounding": 0.1}), resamples=200))
-    assert page.startswith("## Evaluation gate failed")
+    found = gate(now, before, Limits(thresholds={"grounding": 0.1}), resamples=200)
+    page = markdown("Gate", gate_page(found))
+    assert page.startswith("## Gate")
+    assert page.endswith("The gate failed.\n")
     assert page.index("❌ failed") < page.index("<details><summary>2 passed")
     assert "<table>" in html(page)
 
@@ -35,10 +37,11 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
     compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
     compared["excluded"] = {HOSTILE: HOSTILE}
     rows = golden((HOSTILE, HOSTILE, 0.9))
-    for page in (comparison_markdown(compared), gate_markdown(gate(now, before, golden=rows, resamples=100))):
-        shown = html(
-            page.replace("<details><summary>", "").replace("</summary>", "").replace("</details>", "")
-        )
+    for page in (comparison_page(compared), gate_page(gate(now, before, golden=rows, resamples=100))):
+        text = markdown("Page", page)
+        for ours in ("<details><summary>", "</summary>", "</details>"):
+            text = text.replace(ours, "")
+        shown = html(text)
         assert "<img" not in shown
         assert "<a " not in shown
         assert "<h1" not in shown
@@ -46,17 +49,19 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
 
 def test_what_is_unknown_is_a_dash_and_what_was_compared_is_counted(tmp_path: Path) -> None:
     nothing = stored(tmp_path, {"grounding": [None, None]})
-    page = comparison_markdown(compare_paired(nothing, nothing, resamples=100, permutations=100))
+    compared = compare_paired(nothing, nothing, resamples=100, permutations=100)
+    page = markdown("Page", comparison_page(compared))
     assert "| grounding | – | – | – | – | – | – | – |" in page
     assert "2 rows in both, 0 only in the baseline" in page
-    apart = comparison_markdown(compare_unpaired(nothing, nothing))
+    apart = markdown("Page", comparison_page(compare_unpaired(nothing, nothing)))
     assert "2 rows against 2 others, as independent samples" in apart
 
 
 def test_the_id_of_a_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
     report = stored(tmp_path, {"grounding": [0.5, 0.5]}, ids=["\x1b[2J\u202e", "b"])
     found = gate(report, golden=golden(("\x1b[2J\u202e", "grounding", 0.9)))
-    assert check_rows(found)[1][1] == "�[2J�"
+    shown = [one.rows for one in gate_page(found) if isinstance(one, Table)]
+    assert "�[2J�" in [row[1] for rows in shown for row in rows]
 
 
 def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_path: Path) -> None:
@@ -64,6 +69,7 @@ def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_
     now = stored(tmp_path / "b", {"grounding": continuous(20)})
     compared = compare_paired(before, now, resamples=100, permutations=100)
     compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
-    page = comparison_markdown(compared)
-    assert "| grounding | keep | it is not better |" in page
-    assert page.index("| keep |") < page.index("| token\\_f1 | only in baseline |")
+    assert comparison_page(compared)[-2:] == [
+        "keep: it is not better (grounding)",
+        "token_f1 is not compared: only in baseline",
+    ]

@@ -40,7 +40,6 @@ def test_more_is_needed_for_a_smaller_difference_and_more_power(
         rows_needed(difference / 2, deviation, paired=paired),
         rows_needed(difference, deviation, paired=paired, power=0.95),
         rows_needed(difference, deviation, paired=paired, significance=0.01),
-        rows_needed(difference, deviation, paired=paired, rows_per_document=5, correlation=0.3),
     ):
         assert harder is not None
         assert harder >= usual >= 2
@@ -51,11 +50,6 @@ def test_so_many_rows_find_the_difference_as_often_as_asked() -> None:
     assert rows is not None
     samples = np.random.default_rng(0).normal(0.05, 0.2, (4000, rows))
     assert (ttest_1samp(samples, 0, axis=1).pvalue < 0.05).mean() == pytest.approx(0.9, abs=0.015)
-
-
-def test_rows_of_one_document_are_worth_less() -> None:
-    assert rows_needed(0.5, 1, rows_per_document=11, correlation=0.1) == 2 * 34
-    assert rows_needed(0.5, 1, rows_per_document=11, correlation=0) == 34
 
 
 def test_a_difference_nobody_can_find_has_no_number_and_an_obvious_one_needs_two_rows() -> None:
@@ -73,8 +67,6 @@ def test_a_difference_nobody_can_find_has_no_number_and_an_obvious_one_needs_two
         ({"power": 1}, "power"),
         ({"power": 0.01}, "power"),
         ({"significance": 0}, "significance"),
-        ({"rows_per_document": 0.5}, "rows per document"),
-        ({"correlation": 1.5}, "correlation"),
     ],
 )
 def test_numbers_without_a_meaning_are_refused(numbers: dict[str, float], told: str) -> None:
@@ -152,15 +144,12 @@ STATE: dict[str, Any] = {"format": 1, "seed": 0, "choices": 0, "arms": {"a": {"r
         b"[" * 100_000,
         b"\xff",
         json.dumps({**STATE, "format": 2}).encode(),
-        json.dumps({**STATE, "arms": {}}).encode(),
         json.dumps({**STATE, "arms": {"a": {"right": -1, "wrong": 0}}}).encode(),
         json.dumps({**STATE, "arms": {"a": {"right": 1.5, "wrong": 0}}}).encode(),
-        json.dumps({**STATE, "arms": {"a": {"right": 10**30, "wrong": 0}}}).encode(),
         json.dumps({**STATE, "arms": {"\x1b[31m": {}}}).encode(),
         json.dumps({**STATE, "arms": {str(name): {} for name in range(101)}}).encode(),
         json.dumps({**STATE, "seed": -1}).encode(),
         json.dumps({**STATE, "more": 1}).encode(),
-        b" " * 1_000_001,
     ],
 )
 def test_a_file_that_is_no_trial_is_refused_and_kept(tmp_path: Path, content: bytes) -> None:

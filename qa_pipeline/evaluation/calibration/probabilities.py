@@ -4,8 +4,8 @@ What a calibration is worth is measured on groups that it was not fitted on.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,56 +13,32 @@ from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, log_expit
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.detection import Task, measure
-from qa_pipeline.evaluation.statistics import Resamples, estimate
+from qa_pipeline.evaluation.detection import Task, measure, ratio
+from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate
 
-Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Calibration = Callable[[Floats], Floats]
+"""Scores, shape (n,), to probabilities of being right; unknown scores have unknown ones."""
+Fit = Callable[[Floats, Flags], Calibration]
+FitName = Literal["logistic", "isotonic"]
 LEAST_OF_CLASS = 5
 """Labels of each kind below which nothing is fitted."""
 FOLDS = 5
 
 
-class Calibration(Protocol):
-    """Scores to probabilities of being right; unknown scores have unknown ones."""
-
-    def __call__(self, scores: Floats) -> Floats:
-        """Probabilities: shape (n,)."""
-
-
-Fit = Callable[[Floats, Flags], Calibration]
-
-
-@dataclass(frozen=True)
-class Logistic:
-    """Logistic curve over standardised scores: shape (scorers,) each, and where it crosses a half."""
-
-    centre: Floats
-    scale: Floats
-    slope: Floats
-    offset: float
-
-    def __call__(self, scores: Floats) -> Floats:
-        """Probabilities of scores of shape (n,) or (n, scorers)."""
-        standard = (scores.reshape(len(scores), -1) - self.centre) / self.scale
-        return np.asarray(expit(standard @ self.slope + self.offset))
-
-
-def fit_logistic(scores: Floats, right: Flags) -> Logistic:
+def fit_logistic(scores: Floats, right: Flags) -> Calibration:
     """Platt scaling: a logistic curve fitted to softened labels (Platt 1999), so that it is always finite.
 
     Args:
-        scores: of one scorer, shape (n,), or of several, (n, scorers); all known.
+        scores: shape (n,), all known.
         right: what people said.
 
     Raises:
         InputError: there are fewer than `LEAST_OF_CLASS` labels of a kind.
     """
     check_labels(right)
-    wide = scores.reshape(len(scores), -1)
-    centre, scale = wide.mean(axis=0), wide.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    standard = np.column_stack([(wide - centre) / scale, np.ones(len(wide))])
+    centre, scale = scores.mean(), scores.std() or 1.0
+    standard = np.column_stack([(scores - centre) / scale, np.ones(len(scores))])
     yes, no = right.sum(), (~right).sum()
     target = np.where(right, (yes + 1) / (yes + 2), 1 / (no + 2))
 
@@ -71,35 +47,29 @@ def fit_logistic(scores: Floats, right: Flags) -> Logistic:
         lost = -(target * log_expit(reached) + (1 - target) * log_expit(-reached)).mean()
         return float(lost), standard.T @ (expit(reached) - target) / len(target)
 
-    found = minimize(loss, np.zeros(standard.shape[1]), jac=True, method="L-BFGS-B").x
-    return Logistic(centre, scale, found[:-1], float(found[-1]))
+    slope, offset = minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B").x
+    return lambda asked: np.asarray(expit(slope * (asked - centre) / scale + offset))
 
 
-@dataclass(frozen=True)
-class Isotonic:
-    """The nearest curve that never falls: probabilities at scores, straight between, level beyond."""
+def fit_isotonic(scores: Floats, right: Flags) -> Calibration:
+    """Isotonic regression (Zadrozny and Elkan 2002): the nearest curve that never falls.
 
-    scores: Floats
-    probabilities: Floats
+    It is straight between the scores seen, and level beyond them.
 
-    def __call__(self, scores: Floats) -> Floats:
-        """Probabilities of scores of shape (n,)."""
-        return np.asarray(np.interp(scores, self.scores, self.probabilities))
-
-
-def fit_isotonic(scores: Floats, right: Flags) -> Isotonic:
-    """Isotonic regression (Zadrozny and Elkan 2002) of labels on the scores of one scorer; all known.
+    Args:
+        scores: shape (n,), all known.
+        right: what people said.
 
     Raises:
         InputError: there are fewer than `LEAST_OF_CLASS` labels of a kind.
     """
     check_labels(right)
     distinct, place, many = np.unique(scores, return_inverse=True, return_counts=True)
-    shares = np.bincount(place, weights=right) / many
-    return Isotonic(distinct, np.asarray(isotonic_regression(shares, weights=many).x))
+    shares = isotonic_regression(np.bincount(place, weights=right) / many, weights=many).x
+    return lambda asked: np.asarray(np.interp(asked, distinct, shares))
 
 
-FITS: dict[str, Fit] = {"logistic": fit_logistic, "isotonic": fit_isotonic}
+FITS: dict[FitName, Fit] = {"logistic": fit_logistic, "isotonic": fit_isotonic}
 
 
 def check_labels(right: Flags) -> None:
@@ -121,12 +91,11 @@ def held_out(scores: Floats, right: Flags, groups: Sequence[str], fit: Fit, seed
     Groups are dealt to `FOLDS` folds. Unknown where there are fewer groups than folds, or the other folds
     hold too few labels.
     """
-    _, group = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
-    count = int(group.max()) + 1 if len(group) else 0
+    distinct, group = np.unique(np.array(groups, dtype=str), return_inverse=True)
     found = np.full(len(right), np.nan)
-    if count < FOLDS:
+    if len(distinct) < FOLDS:
         return found
-    fold = np.random.default_rng(seed).permutation(count)[group] % FOLDS
+    fold = np.random.default_rng(seed).permutation(len(distinct))[group] % FOLDS
     for one in range(FOLDS):
         inside, outside = fold == one, fold != one
         try:
@@ -147,7 +116,7 @@ def calibration_figures(
     """Calibration error and Brier score of a scorer before and after calibration, on held-out groups.
 
     Args:
-        scores: of labelled items; NaN is unknown, and such items say nothing.
+        scores: of labelled items, all known.
         right: what people said.
         groups: of the items.
         fit: the kind of calibration.
@@ -155,48 +124,38 @@ def calibration_figures(
         seed: of the folds and draws.
 
     Returns:
-        items, groups, auroc of the score, and `calibration_error` and `brier` as `before`, `after` and
-        `change`, each an estimate with its interval. Before is unknown for a score that is no probability:
-        with a value below 0 or above 1.
+        items, groups, and `calibration_error` and `brier` as `before`, `after` and `change`, each an estimate
+        with its interval. Before is unknown for a score that is no probability: with a value below 0 or
+        above 1.
 
     Raises:
         InputError: there are fewer than `LEAST_OF_CLASS` labels of a kind.
     """
-    known = np.isfinite(scores)
-    score, label = scores[known], right[known]
-    of = [group for group, keep in zip(groups, known, strict=True) if keep]
-    check_labels(label)
-    after = held_out(score, label, of, fit, seed)
-    before = score if score.min() >= 0 and score.max() <= 1 else np.full(len(score), np.nan)
+    check_labels(right)
+    after = held_out(scores, right, groups, fit, seed)
     both = np.isfinite(after)
-    draws = Resamples(of, "calibration", resamples, seed)
-    found = draws.over(
-        lambda weights: {
-            "auroc": measure(Task(score, label, None, None, False), weights, 1.0)["auroc"],
-            **_errors(before, label, both, weights, "before"),
-            **_errors(after, label, both, weights, "after"),
-        }
-    )
-    for name in ("calibration_error", "brier"):
-        found[f"{name}_change"] = found[f"{name}_after"] - found[f"{name}_before"]
+    before = scores if scores.min() >= 0 and scores.max() <= 1 else np.full(len(scores), np.nan)
+    draws = Resamples(groups, "calibration", resamples, seed)
+    found = {}
+    for when, said in (("before", before), ("after", after)):
+        if np.isfinite(said[both]).any():
+            found[when] = draws.over(partial(_errors, said, right, both))
+    if len(found) == 2:
+        found["change"] = {name: found["after"][name] - found["before"][name] for name in found["after"]}
+    nothing = Estimate(value=None, low=None, high=None)
     told = {
-        name: {when: estimate(found[f"{name}_{when}"]) for when in ("before", "after", "change")}
+        name: {
+            when: estimate(found[when][name]) if when in found else nothing
+            for when in ("before", "after", "change")
+        }
         for name in ("calibration_error", "brier")
     }
-    return {"items": len(label), "groups": len(set(of)), "auroc": estimate(found["auroc"]), **told}
+    return {"items": len(right), "groups": len(set(groups)), **told}
 
 
-def _errors(said: Floats, right: Flags, both: Flags, weights: Floats, when: str) -> dict[str, Floats]:
-    """Both errors over the same items."""
-    usable = both & np.isfinite(said)
-    blank = np.full(len(weights), np.nan)
-    if not usable.any():
-        return {f"calibration_error_{when}": blank, f"brier_{when}": blank}
-    of = weights[:, usable]
-    task = Task(said[usable], right[usable], None, None, probability=True)
-    total = of.sum(axis=1)
-    squared = np.divide(of @ (said - right)[usable] ** 2, total, out=blank.copy(), where=total > 0)
-    return {
-        f"calibration_error_{when}": measure(task, of, 1.0)["calibration_error"],
-        f"brier_{when}": squared,
-    }
+def _errors(said: Floats, right: Flags, known: Flags, weights: Floats) -> dict[str, Floats]:
+    """Both errors over the items known, for each row of weights."""
+    probabilities, labels, of = said[known], right[known], weights[:, known]
+    task = Task(probabilities, labels, None, None, probability=True)
+    squared = ratio(of @ (probabilities - labels) ** 2, of.sum(axis=1))
+    return {"calibration_error": measure(task, of, 1.0)["calibration_error"], "brier": squared}

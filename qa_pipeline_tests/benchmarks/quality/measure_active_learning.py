@@ -46,11 +46,11 @@ DECIDED = 240
 SCORES = ("overlap", "cosine")
 STRATEGIES: dict[str, tuple[Mix, str] | None] = {
     "random": None,
-    "uncertainty": (Mix(1, 0, 0), "texts"),
-    "disagreement": (Mix(0, 1, 0), "texts"),
-    "diversity of texts": (Mix(0, 0, 1), "texts"),
-    "diversity of scores": (Mix(0, 0, 1), "scores"),
-    "all three": (Mix(1, 1, 1), "scores"),
+    "uncertainty": (Mix(1, 0, 0, 0), "texts"),
+    "disagreement": (Mix(0, 1, 0, 0), "texts"),
+    "diversity of texts": (Mix(0, 0, 1, 0), "texts"),
+    "diversity of scores": (Mix(0, 0, 1, 0), "scores"),
+    "all three": (Mix(1, 1, 1, 0), "scores"),
     "all three and chance": (Mix(1, 1, 1, 3), "scores"),
 }
 """Weights, and whose vectors should be unlike those of labelled rows."""
