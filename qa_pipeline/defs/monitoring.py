@@ -36,6 +36,18 @@ monitor_day = dg.define_asset_job(
 )
 
 
+@dg.schedule(
+    job=monitor_day,
+    cron_schedule="30 0 * * *",
+    execution_timezone="UTC",
+    description="Scores the day of production that has just ended.",
+)
+def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """Ask for the day before."""
+    day = (context.scheduled_execution_time.astimezone(UTC) - timedelta(days=1)).date().isoformat()
+    return dg.RunRequest(run_key=day, partition_key=day)
+
+
 def monitoring_definitions(settings: Settings) -> dg.Definitions:
     """The asset, its checks, job and schedule; nothing where the settings name no logs."""
     if settings.monitoring.logs is None:
@@ -145,17 +157,3 @@ def _result(looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeve
         description=f"{cell(bad['message'][0], INLINE_LENGTH)}{more}" if bad.height else "no alert",
         metadata={"alerts": bad.height, "looked at": dg.MetadataValue.md(shown)},
     )
-
-
-@dg.schedule(
-    job=monitor_day,
-    name="daily_monitoring",
-    cron_schedule="30 0 * * *",
-    execution_timezone="UTC",
-    default_status=dg.DefaultScheduleStatus.STOPPED,
-    description="Scores the day of production that has just ended.",
-)
-def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Ask for the day before."""
-    day = (context.scheduled_execution_time.astimezone(UTC) - timedelta(days=1)).date().isoformat()
-    return dg.RunRequest(run_key=day, partition_key=day)

@@ -9,7 +9,6 @@ they seem.
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -134,50 +133,43 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     """
     ordered = rows.sort("day", "time", "id", nulls_last=True)
     limits = [("below", settings.alerts.below), ("above", settings.alerts.above)]
-    found = [
-        level
-        for side, of_side in limits
-        for metric, limit in of_side.items()
-        for level in _levels(ordered, metric, limit, side, settings)
-    ]
-    return pl.DataFrame(found, schema=LEVELS)
+    found: list[dict[str, Any]] = []
+    for side, metric, limit in [(side, *one) for side, of_side in limits for one in of_side.items()]:
+        hourly = metric in settings.alerts.hourly
+        error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
+        score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())
+        known = ordered.select("day", hour=pl.col("time").dt.hour() if hourly else None, score=score)
+        timed = known.drop_nulls("hour") if hourly else known
+        for (day, hour), part in timed.group_by("day", "hour", maintain_order=True):
+            about = {"metric": metric, "day": day, "hour": hour, "limit": limit, "side": side}
+            scores = part["score"].drop_nulls().to_numpy()
+            if len(scores) and not 0 <= scores.min() <= scores.max() <= 1:
+                raise InputError(
+                    f"{metric} has scores from {scores.min():g} to {scores.max():g} on {day}, and a limit "
+                    "needs scores between 0 and 1; leave it out of monitoring.alerts"
+                )
+            found.append(about | _held(scores, limit, side, error, settings.least_rows))
+    return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=LEVELS)
 
 
-def _levels(
-    rows: pl.DataFrame, metric: str, limit: float, side: str, settings: MonitoringSettings
-) -> Iterator[dict[str, Any]]:
-    hourly = metric in settings.alerts.hourly
-    error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
-    score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())
-    known = rows.select("day", "time", hour=pl.col("time").dt.hour() if hourly else None, score=score)
-    wrong = known.filter((pl.col("score") < 0) | (pl.col("score") > 1))
-    if wrong.height:
-        raise InputError(
-            f"{metric} is {wrong['score'][0]}, and a limit needs scores between 0 and 1; "
-            "leave it out of monitoring.alerts"
-        )
-    timed = known.drop_nulls("hour") if hourly else known
-    for (day, hour), part in timed.group_by("day", "hour", maintain_order=True):
-        values = part["score"].drop_nulls().to_numpy()
-        where = f"{metric} on {day}" + (f" {hour}–{hour + 1} h UTC" if hourly else "")
-        about = {"metric": metric, "day": day, "hour": hour, "limit": limit, "side": side}
-        yield about | _held(values, limit, side, error, settings.least_rows, where)
+def _held(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
+    """The mean of some scores against its limit."""
+    mean = float(scores.mean()) if len(scores) else None
+    held: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
+    if mean is None or len(scores) < least_rows:
+        return held
+    low, high = mean_interval(scores, error)
+    # turned round, so that low values are bad ones
+    nearest, middle, bad = (high, mean, limit) if side == "below" else (-low, -mean, -limit)
+    state = "alert" if nearest < bad else "uncertain" if middle < bad else "fine"
+    return {**held, "low": low, "high": high, "state": state}
 
 
-def _held(
-    values: Floats, limit: float, side: str, error: float, least_rows: int, where: str
-) -> dict[str, Any]:
-    """The mean of some scores against a limit."""
-    known = {"rows": len(values), "mean": float(values.mean()) if len(values) else None}
-    if len(values) < least_rows:
-        state = "not enough rows"
-        return {**known, "state": state, "message": f"{where}: {state} ({len(values)})"}
-    low, high = mean_interval(values, error)
-    mean, is_below = float(values.mean()), side == "below"
-    if high < limit if is_below else low > limit:
-        state = "alert"
-    else:
-        state = "uncertain" if (mean < limit if is_below else mean > limit) else "fine"
-    bounds = f"{mean:.3f} ({low:.3f}–{high:.3f}, {len(values)} rows)"
-    message = f"{where} is {bounds}; limit: not {side} {limit:g}: {state}"
-    return {**known, "low": low, "high": high, "state": state, "message": message}
+def _message(row: dict[str, Any]) -> str:
+    """A row of `LEVELS` as one sentence."""
+    hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
+    where = f"{row['metric']} on {row['day']}{hour}"
+    if "low" not in row:
+        return f"{where}: {row['state']} ({row['rows']})"
+    bounds = f"{row['mean']:.3f} ({row['low']:.3f}–{row['high']:.3f}, {row['rows']} rows)"
+    return f"{where} is {bounds}; limit: not {row['side']} {row['limit']:g}: {row['state']}"

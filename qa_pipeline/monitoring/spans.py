@@ -78,7 +78,7 @@ def request_of(spans: Sequence[Span]) -> dict[str, Any] | None:
     first = sorted(told, key=lambda one: (one.begins, -one.ends))
     last = sorted(told, key=lambda one: (-one.ends, one.begins))
     begins, ends = min(one.begins for one in spans), max(one.ends for one in spans)
-    documents = {(one["document"], one["text"]): one for span in first for one in span.documents}
+    documents = {str((one["document"], one["text"])): one for span in first for one in span.documents}
     return {
         "id": told[0].trace,
         "time": begins,
@@ -148,20 +148,12 @@ def _failure(record: Mapping[str, Any], attributes: Attributes) -> str | None:
 
 
 def _documents(attributes: Attributes) -> list[dict[str, Any]]:
-    """Passages, in the fields that evaluation knows them by."""
+    """Passages, in the fields that evaluation knows them by, which checks them."""
     given = _parsed(attributes.get("gen_ai.retrieval.documents"))
-    found = []
-    for one in given if isinstance(given, list) else _numbered(attributes, "retrieval.documents."):
-        if isinstance(one, dict):
-            text, name, score = one.get("content"), one.get("id"), one.get("score")
-            found.append(
-                {
-                    "text": text if isinstance(text, str) else None,
-                    "document": None if name is None else str(name),
-                    "score": score if isinstance(score, (int, float)) else None,
-                }
-            )
-    return found
+    listed = _objects(given) or _numbered(attributes, "retrieval.documents.")
+    return [
+        {"text": one.get("content"), "document": one.get("id"), "score": one.get("score")} for one in listed
+    ]
 
 
 def _numbered(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:

@@ -47,10 +47,12 @@ class Production:
         lines = [json.dumps({"id": f"{day} {place}", **row}) for place, row in enumerate(rows)]
         (own / "a.jsonl").write_text("\n".join(lines))
 
-    def run(self, day: str) -> dg.ExecuteInProcessResult:
+    def definitions(self) -> dg.Definitions:
         own = dg.Definitions(resources={"resources": self.resources})
-        definitions = dg.Definitions.merge(own, monitoring_definitions(self.settings))
-        job = definitions.resolve_job_def("monitor_day")
+        return dg.Definitions.merge(own, monitoring_definitions(self.settings))
+
+    def run(self, day: str) -> dg.ExecuteInProcessResult:
+        job = self.definitions().resolve_job_def("monitor_day")
         return job.execute_in_process(instance=self.instance, partition_key=day, raise_on_error=False)
 
 

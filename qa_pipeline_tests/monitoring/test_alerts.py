@@ -129,7 +129,7 @@ def test_errors_alert_above_their_limit() -> None:
 
 
 def test_a_metric_outside_0_and_1_cannot_have_a_limit() -> None:
-    with pytest.raises(InputError, match="faithfulness is 7"):
+    with pytest.raises(InputError, match="faithfulness has scores from 7 to 7"):
         levels(scored_rows([[7.0] * 30]))
 
 
