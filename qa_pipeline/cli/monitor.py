@@ -120,6 +120,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
 
 def _show(document: dict[str, Any]) -> None:
     from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.evaluation.report import plural
 
     print_line(
         f"{document['rows']} rows of {document['days']} days; {len(document['scored_now'])} scored now"
@@ -135,7 +136,4 @@ def _show(document: dict[str, Any]) -> None:
         )
     for one in document["alerts"][:MOST_SHOWN]:
         print_line(one["message"], "red")
-    count = len(document["alerts"])
-    print_line(
-        f"{count} alerts since {document['since']}" if count else f"No alert since {document['since']}"
-    )
+    print_line(f"{plural(len(document['alerts']), 'alert')} since {document['since']}")

@@ -110,6 +110,8 @@ def _span(
     if begins is None or ends is None:
         return "a span or log record without its time"
     every = [attributes, *(event for _, event in events)]
+    names = [*attributes, *(name for name, _ in events)]
+    retrieves = any(name.startswith(_RETRIEVAL) for name in names)
     queries = [
         attributes.get("gen_ai.retrieval.query.text"),
         *(_last_asked(one.get("gen_ai.input.messages")) for one in every),
@@ -121,17 +123,15 @@ def _span(
         *(_first_said(one.get("gen_ai.output.messages")) for one in every),
         *(_first_said(_numbered(attributes, prefix)) for prefix in _NUMBERED_OUTPUTS),
         *(_first_said(event) for name, event in events if name == "gen_ai.choice"),
-        _plain(attributes.get("output.value")),
+        None if retrieves else _plain(attributes.get("output.value")),
     ]
-    names = [*attributes, *(name for name, _ in events)]
-    retrieves = any(name.startswith(_RETRIEVAL) for name in names)
     model = attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")
     return Span(
         trace=trace,
         begins=begins,
         ends=max(begins, ends),
         query=next((text for text in queries if isinstance(text, str) and text), None),
-        answer=None if retrieves else next(filter(None, answers), None),
+        answer=next(filter(None, answers), None),
         documents=_documents(attributes),
         failed=_failure(record, attributes),
         model=model if isinstance(model, str) else None,

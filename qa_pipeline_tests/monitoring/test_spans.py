@@ -172,6 +172,12 @@ def test_passages_of_openinference_are_read_in_their_order() -> None:
     assert found["answer"] == ANSWER
 
 
+def test_one_span_may_hold_question_answer_and_passages() -> None:
+    passages = {"gen_ai.retrieval.documents": [{"id": "d1", "content": "It is 324 m high."}]}
+    found = request(span({**ATTRIBUTES["as JSON"], **passages}))
+    assert (found["query"], found["answer"], len(found["contexts"])) == (QUERY, ANSWER, 1)
+
+
 def test_the_outermost_span_that_says_anything_is_the_request() -> None:
     outer = {
         "gen_ai.operation.name": "invoke_agent",
