@@ -1,14 +1,15 @@
 """Documents in, question-answer training data out, every sentence proved from its source."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from qa_pipeline.monitoring.observing import observe, start_observing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import polars as pl
 
-    from qa_pipeline.monitoring.observing import Context, Observer
+__all__ = ["load_release", "observe", "start_observing"]
 
 
 def load_release(path: "Path | str", split: str) -> "pl.LazyFrame":
@@ -24,37 +25,3 @@ def load_release(path: "Path | str", split: str) -> "pl.LazyFrame":
     from qa_pipeline.publishing import loading  # heavy, and nothing else of the package needs it
 
     return loading.load_release(path, split)
-
-
-def start_observing(
-    folder: "Path | str | None" = None,
-    share: float | None = None,
-    redact: "Callable[[str], str] | None" = None,
-) -> "Observer":
-    """Have `observe` write a sample of answered requests to a folder; see `monitoring.observing`."""
-    from qa_pipeline.monitoring import observing
-
-    return observing.start_observing(folder, share, redact)
-
-
-def observe(
-    request_id: str,
-    query: str,
-    answer: str | None,
-    contexts: "Sequence[Context]" = (),
-    citations: "Sequence[str]" = (),
-    **more: Any,
-) -> bool:
-    """Log one answered request for evaluation, where it is in the sample; never raises, never waits.
-
-    Args:
-        request_id: decides whether it is in the sample.
-        query: what was asked.
-        answer: what was answered; None where nothing was.
-        contexts: passages in their order, as texts or as mappings of text, document, rank and score.
-        citations: names of documents or passages that the answer cites.
-        more: seconds, error, model and time, as far as they are known.
-    """
-    from qa_pipeline.monitoring import observing
-
-    return observing.observe(request_id, query, answer, contexts, citations, **more)

@@ -18,6 +18,7 @@ from qa_pipeline.errors import (
     RepliesPendingError,
     TableError,
 )
+from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.quality.canaries import swap_counts
 from qa_pipeline.quality.gate import EarlierFigures
 from qa_pipeline.quality.gates import batch_gates, batch_yield, pair_counts
@@ -164,9 +165,10 @@ def _run_stages(
         previous = read_earlier(own, STORED[stage.name]) if stage.keeps else None
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
-        made[stage.name] = output = replaced.get(stage.name, stage.run)(run)
-        if stage.finish is not None:
-            stage.finish(run, output)
+        with stage_span(resources.settings, batch, stage.name, asks_a_model=stage.asks_a_model):
+            made[stage.name] = output = replaced.get(stage.name, stage.run)(run)
+            if stage.finish is not None:
+                stage.finish(run, output)
         if stage.name == "index":
             if output is not None:
                 write_bytes(resources.layout.index(batch), dump_shard(output))

@@ -167,7 +167,6 @@ def validate(
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
     from qa_pipeline.corpus.corpora import split_batch
-    from qa_pipeline.monitoring.tracing import traced
     from qa_pipeline.pipeline import validate_pairs
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
@@ -180,7 +179,7 @@ def validate(
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
-        with watching(quiet=as_json) as seen, traced(settings, seen) as watch:
+        with watching(quiet=as_json) as watch:
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)
@@ -215,12 +214,10 @@ def _code(outcomes: "Sequence[BatchOutcome]") -> int:
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
-    from qa_pipeline.monitoring.tracing import traced
     from qa_pipeline.pipeline import run_batches
     from qa_pipeline.resources import Resources
 
-    with traced(settings, watch) as watched:
-        return run_batches(Resources(settings), batches, watched)
+    return run_batches(Resources(settings), batches, watch)
 
 
 def _run_dagster(

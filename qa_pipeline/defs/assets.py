@@ -40,7 +40,7 @@ from qa_pipeline.defs.metadata import (
 )
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
-from qa_pipeline.monitoring.tracing import stage_span
+from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.quality.gates import GATES
 from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import dump_shard
@@ -74,7 +74,7 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
         stage_run = StageRun(resources, batch, inputs, previous, notify)
 
         def made() -> dg.MaterializeResult[Any]:
-            with stage_span(resources.settings, batch, stage.name):
+            with stage_span(resources.settings, batch, stage.name, asks_a_model=stage.asks_a_model):
                 output = stage.run(stage_run)
                 if stage.finish is not None:
                     stage.finish(stage_run, output)

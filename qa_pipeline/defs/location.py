@@ -8,7 +8,7 @@ from qa_pipeline.defs.automation import automation_sensor
 from qa_pipeline.defs.checks import build_checks
 from qa_pipeline.defs.corpus import corpus, corpus_sensor
 from qa_pipeline.defs.io_managers import ParquetTables, Shards
-from qa_pipeline.defs.monitoring import metrics_score, monitoring_definitions
+from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
 from qa_pipeline.defs.staleness import steps_of
@@ -45,4 +45,4 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
         # and one embedding model in memory. Runs are what goes on in parallel.
         executor=dg.in_process_executor,
     )
-    return dg.Definitions.merge(own, monitoring_definitions(settings, metrics_score))
+    return dg.Definitions.merge(own, monitoring_definitions(settings))

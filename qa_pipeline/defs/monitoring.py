@@ -5,7 +5,6 @@ days of UTC: `build_batch`, the sensors and the staleness of batches know nothin
 """
 
 import warnings
-from collections.abc import Callable
 from datetime import UTC, date, timedelta
 from typing import Any
 
@@ -17,17 +16,10 @@ from qa_pipeline.defs.base import ResourcesParam
 from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.evaluation.datasets import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
-from qa_pipeline.monitoring.days import (
-    Score,
-    ScoredDay,
-    day_file,
-    metric_scores,
-    metrics_of,
-    read_days,
-    score_day,
-    write_day,
-)
+from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
+from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import frame_hash
@@ -35,16 +27,6 @@ from qa_pipeline.storage import frame_hash
 QUALITY = dg.AssetKey("production_quality")
 POOL = "production"
 MOST_SHOWN = 50
-MakeScore = Callable[[Resources], Score]
-"""From settings and models to what scores rows of logs."""
-
-
-def metrics_score(resources: Resources) -> Score:
-    """Score rows by the metrics of the settings."""
-    from qa_pipeline.evaluation.scoring import evaluation_settings  # heavy, and only a run needs it
-
-    alone = Resources(evaluation_settings(resources.settings))
-    return lambda rows: metric_scores(rows, alone)
 
 
 monitor_day = dg.define_asset_job(
@@ -54,22 +36,32 @@ monitor_day = dg.define_asset_job(
 )
 
 
-def monitoring_definitions(settings: Settings, make_score: MakeScore) -> dg.Definitions:
+@dg.schedule(
+    job=monitor_day,
+    cron_schedule="30 0 * * *",
+    execution_timezone="UTC",
+    description="Scores the day of production that has just ended.",
+)
+def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    """Ask for the day before."""
+    day = (context.scheduled_execution_time.astimezone(UTC) - timedelta(days=1)).date().isoformat()
+    return dg.RunRequest(run_key=day, partition_key=day)
+
+
+def monitoring_definitions(settings: Settings) -> dg.Definitions:
     """The asset, its checks, job and schedule; nothing where the settings name no logs."""
     if settings.monitoring.logs is None:
         return dg.Definitions()
     days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
     return dg.Definitions(
-        assets=[build_quality(settings, make_score, days)],
+        assets=[build_quality(settings, days)],
         asset_checks=quality_checks(days),
         jobs=[monitor_day],
         schedules=[daily_monitoring],
     )
 
 
-def build_quality(
-    settings: Settings, make_score: MakeScore, days: dg.DailyPartitionsDefinition
-) -> dg.AssetsDefinition:
+def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.AssetsDefinition:
     """The asset."""
 
     @dg.asset(
@@ -89,34 +81,28 @@ def build_quality(
         day = date.fromisoformat(context.partition_key)
         chosen = resources.settings
         assert chosen.monitoring.logs is not None  # noqa: S101 - or this asset would not be there
+        folder = resources.layout.monitoring
         try:
-            made = score_day(
-                chosen.monitoring.logs, day, make_score(resources), chosen.monitoring, chosen.pairs_file
-            )
-            path = write_day(resources.layout.monitoring, made)
+            logs = Logs(chosen.monitoring.logs, chosen)
+            made = score_day(logs, day, metric_scores(chosen), folder)
         except QAPipelineError as error:
             raise dg.Failure(str(error), allow_retries=False) from error
-        context.log.info(f"{made.rows.height} rows of {day} in {path}")
         return dg.MaterializeResult(
-            data_version=dg.DataVersion(frame_hash(made.rows)),
-            metadata={"file": dg.MetadataValue.path(str(path)), **_shown(made)},
+            data_version=dg.DataVersion(frame_hash(made.items)),
+            metadata={"file": dg.MetadataValue.path(str(day_file(folder, day))), **_shown(made)},
         )
 
     return production_quality
 
 
-def _shown(made: ScoredDay) -> dict[str, Any]:
+def _shown(made: Labelled) -> dict[str, Any]:
     """What the UI shows of a day; means are plain numbers, so that it draws them over the days."""
-    known = {name: made.rows[name].drop_nulls() for name in metrics_of(made.rows)}
-    means = {f"mean {name}": round(float(of.mean()), 4) for name, of in known.items() if len(of)}  # type: ignore[arg-type]
-    left_out = made.faults.filter(~pl.col("kept"))["rows"].sum()
-    faults = made.faults.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
+    means = made.items.select(metrics_of(made.items)).mean().row(0, named=True) if made.items.height else {}
     shown: dict[str, Any] = {
-        "dagster/partition_row_count": made.rows.height,
-        **means,
-        "rows left out": int(left_out),
-        "dropped by services": made.dropped,
+        "dagster/partition_row_count": made.items.height,
+        **{f"mean {name}": round(mean, 4) for name, mean in means.items() if mean is not None},
     }
+    faults = made.left_out.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
     if faults:
         table = markdown_table(("reason", "rows"), faults[:MOST_SHOWN], INLINE_LENGTH)
         shown["what the logs left out"] = dg.MetadataValue.md(table)
@@ -128,19 +114,14 @@ def quality_checks(days: dg.DailyPartitionsDefinition) -> list[dg.AssetChecksDef
 
     def limits_hold(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
         day = date.fromisoformat(context.partition_key)
-        found = _findings(resources, day, day)
-        bad = [one for one in found.levels if one.state == "alert"]
-        looked = [(one.metric, one.message(), one.state) for one in found.levels]
-        return _result([one.message() for one in bad], ("metric", "finding", "state"), looked)
+        levels = _findings(resources, day, day).levels
+        return _result(levels, levels.filter(pl.col("state") == "alert"), dg.AssetCheckSeverity.ERROR)
 
     def no_drift(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
         day = date.fromisoformat(context.partition_key)
         drift = _findings(resources, None, day).drift.filter(pl.col("day") == day)
         moved = drift.filter(pl.col("state").is_in(["drift", "drifted"]))
-        looked = drift.select("metric", "rows", "mean", "reference_mean", "psi", "p", "state").rows()
-        columns = ("metric", "rows", "mean", "reference", "PSI", "p", "state")
-        messages = [f"{name}: {state}" for name, state in moved.select("metric", "state").rows()]
-        return _result(messages, columns, looked, dg.AssetCheckSeverity.WARN)
+        return _result(drift, moved, dg.AssetCheckSeverity.WARN)
 
     described = {
         limits_hold: "No mean of the day is beyond its limit by more than chance.",
@@ -165,32 +146,14 @@ def _findings(resources: Resources, first: date | None, last: date) -> Findings:
         raise dg.Failure(str(error), allow_retries=False) from error
 
 
-def _result(
-    problems: list[str],
-    columns: tuple[str, ...],
-    looked: list[Any],
-    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
-) -> dg.AssetCheckResult:
-    rows = [tuple(round(one, 4) if isinstance(one, float) else one for one in row) for row in looked]
-    shown = {"looked at": dg.MetadataValue.md(markdown_table(columns, rows[:MOST_SHOWN], INLINE_LENGTH))}
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+def _result(looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeverity) -> dg.AssetCheckResult:
+    """A check of findings (`LEVELS` or `DRIFT`), which shows all that was looked at."""
+    columns = ("metric", "state", "message")
+    shown = markdown_table(columns, looked.select(columns).rows()[:MOST_SHOWN], INLINE_LENGTH)
+    more = f" (and {bad.height - 1} more)" if bad.height > 1 else ""
     return dg.AssetCheckResult(
-        passed=not problems,
+        passed=not bad.height,
         severity=severity,
-        description=f"{cell(problems[0], INLINE_LENGTH)}{more}" if problems else "no alert",
-        metadata={**(shown if rows else {}), "alerts": len(problems)},
+        description=f"{cell(bad['message'][0], INLINE_LENGTH)}{more}" if bad.height else "no alert",
+        metadata={"alerts": bad.height, "looked at": dg.MetadataValue.md(shown)},
     )
-
-
-@dg.schedule(
-    job=monitor_day,
-    name="daily_monitoring",
-    cron_schedule="30 0 * * *",
-    execution_timezone="UTC",
-    default_status=dg.DefaultScheduleStatus.STOPPED,
-    description="Scores the day of production that has just ended.",
-)
-def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    """Ask for the day before."""
-    day = (context.scheduled_execution_time.astimezone(UTC) - timedelta(days=1)).date().isoformat()
-    return dg.RunRequest(run_key=day, partition_key=day)

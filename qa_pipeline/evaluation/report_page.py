@@ -59,13 +59,10 @@ def report_page(
     """
     shown = _shown(ranked, statements)
     cards, choices = _cards(shown, statements, data, name, list(document["metrics"]))
-    style, script = _part("css"), _part("js")
-    page = _environment().from_string(_part("html"))
-    return page.render(
-        policy=f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}; "
-        "base-uri 'none'; form-action 'none'",
-        style=_ours(style),
-        script=_ours(script),
+    return rendered(
+        _part("html"),
+        STYLE,
+        _part("js"),
         document=document,
         notes=what_to_know(document),
         headline=None if name is None else sentence_about(document, name),
@@ -82,6 +79,27 @@ def report_page(
 
 def _part(suffix: str) -> str:
     return resources.files("qa_pipeline.evaluation").joinpath(f"report_page.{suffix}").read_text("utf-8")
+
+
+STYLE = _part("css")
+"""Of all pages: colours, light, dark and on paper, tables and pictures."""
+
+
+def rendered(page: str, style: str, script: str = "", **values: Any) -> str:
+    """A page that needs nothing else; its policy lets a browser use this style and script, and fetch nothing.
+
+    Args:
+        page: the template; `policy`, `style` and `script` have their places in it.
+        style: CSS of the package.
+        script: JavaScript of the package.
+        values: what the template shows; texts are escaped wherever they stand.
+    """
+    policy = (
+        f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    template = _environment().from_string(page)
+    return template.render(policy=policy, style=_ours(style), script=_ours(script), **values)
 
 
 def _allowed(content: str) -> str:

@@ -11,7 +11,7 @@ once, until it has been as before for a week.
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.monitoring.days import metrics_of
-from qa_pipeline.settings.monitoring import DriftSettings
+from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -37,12 +37,13 @@ DRIFT = pl.Schema(
         "p": pl.Float64(),
         "differs": pl.Boolean(),
         "state": pl.String(),
+        "message": pl.String(),
     }
 )
 """One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` the chance
 of both tests together, `differs` whether it is a discovery of its day; null where nothing was tested.
 `state` is reference, not enough rows, steady, differs (not yet confirmed), drift (first day) or drifted."""
-_EXCHANGES, _FIRST_EXCHANGES, _PLAINLY = 1999, 199, 10
+_EXCHANGES = 1999
 _YEAR = 365
 _RECOVERED = 7
 """Tested days in a row without a difference that end a drift."""
@@ -85,60 +86,49 @@ def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float,
     tested = ks_2samp(values, reference, method="asymp")
     edges = quantile_edges(reference)
     of_day, of_reference = binned(values, edges), binned(reference, edges)
-    pooled = of_day + of_reference
-    held = pooled > 0
+    held = of_day + of_reference > 0
+    pooled = (of_day + of_reference)[held]
     index = float(stability_index(of_day[held], of_reference[held]))
-    exchanged = _exchanged(index, pooled[held], len(values), np.random.default_rng(seed))
+    generator = np.random.default_rng(seed)
+    days = generator.multivariate_hypergeometric(pooled, len(values), size=_EXCHANGES, method="marginals")
+    as_large = np.count_nonzero(stability_index(days, pooled - days) >= index - 1e-12)
+    exchanged = (1 + as_large) / (1 + _EXCHANGES)
     return float(tested.statistic), index, min(1.0, 2 * min(float(tested.pvalue), exchanged))
 
 
-def _exchanged(index: float, pooled: Counts, rows: int, generator: np.random.Generator) -> float:
-    """The chance of so large an index where rows are exchanged at random between day and reference.
-
-    Few exchanges are enough where it is plainly no discovery (Besag and Clifford 1991).
-    """
-    drawn = as_large = 0
-    for more in (_FIRST_EXCHANGES, _EXCHANGES - _FIRST_EXCHANGES):
-        days = generator.multivariate_hypergeometric(pooled, rows, size=more, method="marginals")
-        as_large += int(np.count_nonzero(stability_index(days, pooled - days) >= index - 1e-12))
-        drawn += more
-        if as_large >= _PLAINLY:
-            break
-    return (1 + as_large) / (1 + drawn)
-
-
 def find_drift(
-    rows: pl.DataFrame, settings: DriftSettings, reference: pl.DataFrame | None = None
+    rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> pl.DataFrame:
     """Hold each day of each metric against the reference; `DRIFT`, by day and then by metric.
 
     Args:
         rows: scored rows of some days.
-        settings: reference, rate and confirmation.
+        settings: of drift.
         reference: scored rows to hold all days against; the first `reference_days` days of `rows` by default,
             which are not tested themselves.
     """
     days: list[date] = rows["day"].unique().sort().to_list()
-    known = set(days[: settings.reference_days]) if reference is None else set()
+    known = set(days[: settings.drift.reference_days]) if reference is None else set()
     before = rows.filter(pl.col("day").is_in(known)) if reference is None else reference
     metrics = [name for name in metrics_of(rows) if name in before.columns]
     references = {name: np.sort(before[name].drop_nulls().to_numpy()) for name in metrics}
     found: list[dict[str, Any]] = []
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
-        found += _discoveries(
-            [
-                _tested(day, of_day[name], references[name], settings, is_reference=day in known)
-                for name in metrics
-            ],
-            settings,
-        )
-    return pl.DataFrame(_with_states(found, settings), schema=DRIFT)
+        tested = [
+            _tested(day, of_day[name], references[name], settings.least_rows, is_reference=day in known)
+            for name in metrics
+        ]
+        _mark_discoveries(tested, settings.drift.rate)
+        found += tested
+    _mark_states(found, settings.drift)
+    return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=DRIFT)
 
 
 def _tested(
-    day: date, scores: pl.Series, reference: Floats, settings: DriftSettings, *, is_reference: bool
+    day: date, scores: pl.Series, reference: Floats, least_rows: int, *, is_reference: bool
 ) -> dict[str, Any]:
+    """A row of `DRIFT`; without a state where it was tested."""
     values = np.sort(scores.drop_nulls().to_numpy())  # sums do not depend on the order then
     row: dict[str, Any] = {
         "day": day,
@@ -146,36 +136,32 @@ def _tested(
         "rows": len(values),
         "mean": float(values.mean()) if len(values) else None,
         "reference_mean": float(reference.mean()) if len(reference) else None,
-        "state": "reference" if is_reference else None,
     }
-    if is_reference:
-        return row
-    if min(len(values), len(reference)) < settings.least_rows:
-        return {**row, "state": "not enough rows"}
+    if is_reference or min(len(values), len(reference)) < least_rows:
+        return {**row, "state": "reference" if is_reference else "not enough rows"}
     seed = int.from_bytes(hashlib.sha256(f"{scores.name}\x1f{day}".encode()).digest()[:8], "big")
     distance, index, chance = compare(values, reference, seed)
     return {**row, "ks": distance, "psi": index, "p": chance}
 
 
-def _discoveries(tested: Sequence[dict[str, Any]], settings: DriftSettings) -> list[dict[str, Any]]:
+def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
     """Mark the metrics of one day that differ, at the rate and at that of a whole year."""
     from scipy.stats import false_discovery_control  # as above
 
-    open_rows = [row for row in tested if row.get("p") is not None]
-    adjusted = false_discovery_control([row["p"] for row in open_rows]) if open_rows else []
-    for row, chance in zip(open_rows, adjusted, strict=True):
-        row["differs"] = bool(chance <= settings.rate)
-        row["at_once"] = bool(chance <= settings.rate / _YEAR)
-    return list(tested)
+    tested = [row for row in of_day if "p" in row]
+    adjusted = false_discovery_control([row["p"] for row in tested]) if tested else []
+    for row, chance in zip(tested, adjusted, strict=True):
+        row["differs"] = bool(chance <= rate)
+        row["at_once"] = bool(chance <= rate / _YEAR)
 
 
-def _with_states(found: list[dict[str, Any]], settings: DriftSettings) -> list[dict[str, Any]]:
-    """The state of each row, from those of its metric before it; days without a test change nothing."""
+def _mark_states(found: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
+    """The state of each tested row, from those of its metric before; days without a test change nothing."""
     differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
     for row in found:
-        name, at_once = row["metric"], row.pop("at_once", False)
-        if row.get("differs") is None:
+        if "p" not in row:
             continue
+        name, at_once = row["metric"], row.pop("at_once")
         differing[name] = differing[name] + 1 if row["differs"] else 0
         steady[name] = 0 if row["differs"] else steady[name] + 1
         if steady[name] >= _RECOVERED:
@@ -187,12 +173,12 @@ def _with_states(found: list[dict[str, Any]], settings: DriftSettings) -> list[d
             row["state"] = "drift"
         else:
             row["state"] = "differs" if row["differs"] else "steady"
-    return found
 
 
-def drift_message(row: Mapping[str, Any]) -> str:
+def _message(row: dict[str, Any]) -> str:
     """A row of `DRIFT` as one sentence."""
-    if row["p"] is None:
-        return f"{row['metric']} on {row['day']}: {row['state']} ({row['rows']} rows)"
+    about = f"{row['metric']} on {row['day']}: {row['state']}"
+    if "p" not in row:
+        return f"{about} ({row['rows']} rows)"
     moved = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, PSI {row['psi']:.3f}, KS {row['ks']:.3f}"
-    return f"{row['metric']} on {row['day']}: {row['state']}: {moved}, p {row['p']:.2g}, {row['rows']} rows"
+    return f"{about}: {moved}, p {row['p']:.2g}, {row['rows']} rows"

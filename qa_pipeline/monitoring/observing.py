@@ -5,28 +5,29 @@ says how many. Only the standard library is imported here: services import this 
 """
 
 import atexit
+import functools
 import hashlib
 import json
 import logging
-import math
 import os
 import threading
 import uuid
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
-FORMAT = 1
 DROPPED = "dropped"
 """Field of the lines that tell how many requests were dropped, by reason."""
 CONTEXT_FIELDS = ("text", "document", "rank", "score")
 Context = str | Mapping[str, Any]
 Redact = Callable[[str], str]
+_Request = tuple[str, dict[str, Any]]
+"""The UTC day of a request and its fields."""
 
-_MOST_WAITING = 2_000
-_MOST_CHARACTERS = 64_000_000
+_MOST_WAITING = 500
 _LONGEST_LINE = 1_000_000
 """Bytes; what reads logs leaves longer lines out."""
 _CLOSING_SECONDS = 5.0
@@ -38,14 +39,15 @@ def is_sampled(request_id: str, share: float) -> bool:
 
     The first eight bytes of the SHA-256 of the id, as a fraction of 2**64, lie below the share.
     """
-    if share >= 1:
-        return True
     digest = hashlib.sha256(request_id.encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") < share * 2**64
 
 
 class Observer:
     """Writes a sample of requests below a folder: a sub-folder for each day, a file for each process.
+
+    `dropped` counts the requests that this process dropped, by reason: `queue_full`, `unusable` (a value of
+    another kind, or a text that could not be redacted), `too_long` and `not_written`.
 
     Args:
         folder: of the logs; `<day>/<process>.jsonl` is made when the first request is written.
@@ -66,26 +68,13 @@ class Observer:
 
     def _begin(self) -> None:
         """Start anew: in a forked child the thread is gone, and a lock may be held by nobody."""
-        self._changed = threading.Condition()
-        self._waiting: deque[tuple[str, dict[str, Any]]] = deque()
-        self._characters = 0
-        self._busy = False
-        self._closed = False
-        self._warned = False
-        self._dropped: Counter[str] = Counter()
-        self._untold: Counter[str] = Counter()
-        self._file = f"{os.getpid()}-{uuid.uuid4().hex[:12]}.jsonl"
-        self._open: tuple[str, int] | None = None
+        self._lock = threading.RLock()
+        self._waiting: Queue[_Request | None] = Queue()
         self._thread: threading.Thread | None = None
-
-    @property
-    def dropped(self) -> dict[str, int]:
-        """Requests that this process dropped, by reason.
-
-        Reasons: `queue_full`, `unusable`, `redaction_failed`, `too_long` and `not_written`.
-        """
-        with self._changed:
-            return dict(self._dropped)
+        self._file = f"{os.getpid()}-{uuid.uuid4().hex[:12]}.jsonl"
+        self._warned = False
+        self.dropped: Counter[str] = Counter()
+        self._told: Counter[str] = Counter()
 
     def observe(
         self,
@@ -119,89 +108,60 @@ class Observer:
             if not is_sampled(request_id, self.share):
                 return False
             moment = (time or datetime.now(UTC)).astimezone(UTC)
-            given = [one if isinstance(one, str) else dict(one) for one in contexts]
             row = {
                 "id": request_id,
                 "time": moment.isoformat(),
                 "query": query,
                 "answer": answer,
-                "contexts": given,
+                "contexts": [{"text": one} if isinstance(one, str) else dict(one) for one in contexts],
                 "citations": list(citations),
                 "seconds": seconds,
                 "error": error,
                 "model": model,
             }
-            size = len(query) + len(answer or "") + sum(map(_length, given))
-            return self._put(moment.date().isoformat(), row, size)
+            return self._put(moment.date().isoformat(), row)
         except Exception:  # noqa: BLE001 - a service must not fail over what watches it
             self._drop("unusable")
             return False
 
-    def _put(self, day: str, row: dict[str, Any], size: int) -> bool:
-        with self._changed:
-            if len(self._waiting) >= _MOST_WAITING or self._characters + size > _MOST_CHARACTERS:
-                self._count("queue_full")
+    def _put(self, day: str, row: dict[str, Any]) -> bool:
+        with self._lock:
+            if self._waiting.qsize() >= _MOST_WAITING:
+                self._drop("queue_full")
                 return False
+            self._waiting.put((day, row))
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=self._write_all, name="qa_pipeline-observe", daemon=True
+                    target=self._write_all, args=(self._waiting,), name="qa_pipeline-observe", daemon=True
                 )
                 self._thread.start()
-            self._waiting.append((day, row))
-            self._characters += size
-            self._changed.notify_all()
         return True
 
     def _drop(self, reason: str) -> None:
-        with self._changed:
-            self._count(reason)
-
-    def _count(self, reason: str) -> None:
-        self._dropped[reason] += 1
-        self._untold[reason] += 1
-
-    def flush(self, timeout: float = _CLOSING_SECONDS) -> bool:
-        """Wait until all that was taken is written or dropped; False where the time was too short."""
-        with self._changed:
-            return self._changed.wait_for(lambda: not self._waiting and not self._busy, timeout)
+        with self._lock:
+            self.dropped[reason] += 1
 
     def close(self) -> None:
         """Write what waits, then end the thread; called when the process ends."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        with self._lock:
+            thread, waiting = self._thread, self._waiting
+            self._thread, self._waiting = None, Queue()
+        waiting.put(None)
+        if thread is None:
+            self._write_all(waiting)
+        else:
             thread.join(_CLOSING_SECONDS)
-        elif self._untold:
-            self._tell_dropped(datetime.now(UTC))
 
-    def _write_all(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._closed)
-                taken = list(self._waiting)
-                self._waiting.clear()
-                self._characters = 0
-                self._busy = bool(taken)
-            for day, row in taken:
-                self._write_row(day, row)
-            if self._untold:
-                self._tell_dropped(datetime.now(UTC))
-            with self._changed:
-                self._busy = False
-                self._changed.notify_all()
-                if self._closed and not self._waiting:
-                    self._thread = None
-                    self._shut()
-                    return
+    def _write_all(self, waiting: "Queue[_Request | None]") -> None:
+        while (taken := waiting.get()) is not None:
+            self._write(*taken)
+            if waiting.empty():
+                self._tell_dropped()
+        self._tell_dropped()
 
-    def _write_row(self, day: str, row: dict[str, Any]) -> None:
+    def _write(self, day: str, row: dict[str, Any]) -> None:
         try:
-            line = _line(_redacted(row, self._redact), self.share)
-        except _RedactionError:
-            self._drop("redaction_failed")
-            return
+            line = self._line(row)
         except Exception:  # noqa: BLE001 - values of any kind may be in a request
             self._drop("unusable")
             return
@@ -210,95 +170,40 @@ class Observer:
         elif not self._append(day, line):
             self._drop("not_written")
 
-    def _tell_dropped(self, now: datetime) -> None:
-        with self._changed:
-            told, self._untold = self._untold, Counter()
-        line = json.dumps({"format": FORMAT, "time": now.isoformat(), DROPPED: dict(told)}).encode() + b"\n"
-        if not self._append(now.date().isoformat(), line):
-            with self._changed:
-                self._untold += told
+    def _line(self, row: dict[str, Any]) -> bytes:
+        """One line of UTF-8, half characters replaced; no context has other fields than a log has."""
+        contexts = [{name: one.get(name) for name in CONTEXT_FIELDS} for one in row["contexts"]]
+        for texts, names in ((row, ("query", "answer", "error")), *((one, ("text",)) for one in contexts)):
+            for name in names:
+                if self._redact is not None and texts[name] is not None:
+                    texts[name] = self._redact(texts[name])
+        # numbers of other libraries, such as a score of numpy, are floats
+        text = json.dumps({**row, "contexts": contexts}, ensure_ascii=False, default=float)
+        return text.encode("utf-8", "replace") + b"\n"
+
+    def _tell_dropped(self) -> None:
+        with self._lock:
+            untold = self.dropped - self._told
+        if untold:
+            now = datetime.now(UTC)
+            line = json.dumps({"time": now.isoformat(), DROPPED: untold}).encode() + b"\n"
+            if self._append(now.date().isoformat(), line):
+                self._told += untold
 
     def _append(self, day: str, line: bytes) -> bool:
         """Add a line to the file of a day; a failure is told once, and each later line is tried again."""
+        path = self.folder / day / self._file
         try:
-            if self._open is None or self._open[0] != day:
-                self._shut()
-                folder = self.folder / day
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-                self._open = (day, os.open(folder / self._file, flags, 0o600))
-            _write(self._open[1], line)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            path.touch(mode=0o600)
+            with path.open("ab") as file:
+                file.write(line)
         except OSError as error:
-            self._shut()
             if not self._warned:
                 self._warned = True
                 _LOG.warning("requests cannot be logged to %s: %s; they are counted", self.folder, error)
             return False
         return True
-
-    def _shut(self) -> None:
-        if self._open is not None:
-            os.close(self._open[1])
-            self._open = None
-
-
-class _RedactionError(Exception):
-    """The service's own function raised; the text it should have changed must not be written."""
-
-
-def _length(context: str | dict[str, Any]) -> int:
-    text = context if isinstance(context, str) else context.get("text", "")
-    return len(text) if isinstance(text, str) else 0
-
-
-def _write(handle: int, line: bytes) -> None:
-    while line:
-        line = line[os.write(handle, line) :]
-
-
-def _redacted(row: dict[str, Any], redact: Redact | None) -> dict[str, Any]:
-    """The row in the fields of the log, its texts as the service's function leaves them."""
-
-    def text(value: object) -> str | None:
-        if value is None:
-            return None
-        try:
-            return str(value) if redact is None else redact(str(value))
-        except Exception as error:
-            raise _RedactionError from error
-
-    contexts = [{"text": one} if isinstance(one, str) else one for one in row["contexts"]]
-    return {
-        **row,
-        "query": text(row["query"]),
-        "answer": text(row["answer"]),
-        "contexts": [
-            {
-                "text": text(one.get("text")),
-                "document": None if one.get("document") is None else str(one["document"]),
-                "rank": one.get("rank") if isinstance(one.get("rank"), int) else place,
-                "score": _finite(one.get("score")),
-            }
-            for place, one in enumerate(contexts, start=1)
-        ],
-        "citations": [str(one) for one in row["citations"]],
-        "seconds": _finite(row["seconds"]),
-        "error": text(row["error"]),
-    }
-
-
-def _finite(value: Any) -> float | None:
-    """A number that JSON can hold; other libraries' floats are converted."""
-    if value is None or isinstance(value, (str, bytes)):
-        return None
-    number = float(value)
-    return number if math.isfinite(number) else None
-
-
-def _line(row: dict[str, Any], share: float) -> bytes:
-    """One line of UTF-8; half a character is replaced."""
-    text = json.dumps({"format": FORMAT, **row, "share": share}, ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "replace") + b"\n"
 
 
 _default: Observer | None = None
@@ -343,25 +248,20 @@ def observe(
     citations: Sequence[str] = (),
     **more: Any,
 ) -> bool:
-    """Hand one answered request to this process's observer; see `Observer.observe`.
+    """Log one answered request for evaluation, where it is in the sample; never raises, never waits.
 
-    Without `start_observing` before, the first call reads the settings, which takes a moment. Where they name
-    no folder nothing is kept; that is said once, and nothing is raised.
+    Arguments are those of `Observer.observe`. Without `start_observing` before, the first call reads the
+    settings, which takes a moment. Where they name no folder nothing is kept; that is said once, and nothing
+    is raised.
     """
     observer = _default or _started()
     return observer is not None and observer.observe(request_id, query, answer, contexts, citations, **more)
 
 
-_gave_up = False
-
-
+@functools.cache
 def _started() -> Observer | None:
-    global _gave_up  # noqa: PLW0603 - said once a process
-    if _gave_up:
-        return None
     try:
         return start_observing()
     except Exception as error:  # noqa: BLE001 - a service must not fail over what watches it
-        _gave_up = True
         _LOG.warning("requests are not observed: %s", error)
         return None

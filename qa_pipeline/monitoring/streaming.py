@@ -5,12 +5,10 @@ what follows. When the answer ends it is judged as a whole: what differs then, a
 last. Nothing here depends on the pieces in which the text arrives.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import polars as pl
-
-from qa_pipeline.evaluation.statements import Statement, StatementTables, statement_tables
+from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.resources import Resources
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
@@ -65,8 +63,7 @@ def whole_verdicts(
         question: what was asked; a statement of a few words says nothing without it.
         language: of all texts.
     """
-    tables = statement_tables([Statement(answer, tuple(contexts), language, question)])
-    return _judged(tables, resources, None, final=True)
+    return _judged(Statement(answer, tuple(contexts), language, question), resources)
 
 
 def stream_verdicts(
@@ -88,6 +85,7 @@ def stream_verdicts(
         question: what was asked.
         language: of all texts.
     """
+    about = Statement("", tuple(contexts), language, question)
     answer, judged = "", 0
     told: dict[tuple[int, int], Verdict] = {}
     for piece in pieces:
@@ -95,10 +93,12 @@ def stream_verdicts(
         for at in _words_ended(answer, known):
             for claim in _ended_claims(answer[:at], judged, language, question):
                 judged = claim.end
-                for found in _judge_one(answer[:at], claim, contexts, resources, question, language):
+                # its wording is resolved already, by what was said before it; the rules would see it alone
+                alone = replace(claim, split_by="model")
+                for found in _judged(replace(about, claim=answer[:at]), resources, alone):
                     told[found.start, found.end] = found
                     yield found
-    at_end = whole_verdicts(answer, contexts, resources, question, language)
+    at_end = _judged(replace(about, claim=answer), resources)
     whole = {(one.start, one.end): one for one in at_end}
     for place in sorted({*told, *whole}):
         early, late = told.get(place), whole.get(place)
@@ -135,53 +135,20 @@ def _ended_claims(text: str, judged: int, language: str, question: str) -> list[
     return [one for one in read if one.start >= judged]
 
 
-def _judge_one(
-    text: str, claim: Claim, contexts: Sequence[str], resources: Resources, question: str, language: str
-) -> Iterator[Verdict]:
-    tables = statement_tables([Statement(text, tuple(contexts), language, question)])
-    # its wording is resolved already, by what was said before it: the rules would look for it alone
-    alone = replace(claim, split_by="model")
-    yield from _judged(tables, resources, {tables.pair_ids[0]: [alone]}, final=False)
-
-
-def _judged(
-    tables: StatementTables,
-    resources: Resources,
-    claims: Mapping[str, list[Claim]] | None,
-    *,
-    final: bool,
-) -> list[Verdict]:
-    scored, decided = _scored(tables, resources, claims)
-    told = scored.select("claim_id", "start", "end", "text", "similarity", "evidence_quote").join(
-        decided.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
-    )
-    return [
-        Verdict(
-            start=row["start"],
-            end=row["end"],
-            text=row["text"],
-            verdict=row["verdict"],
-            score=row["similarity"],
-            decided_by=row["decided_by"],
-            reason=row["reason"],
-            quote=row["evidence_quote"],
-            final=final,
-        )
-        for row in told.iter_rows(named=True)
-    ]
-
-
-def _scored(
-    tables: StatementTables, resources: Resources, claims: Mapping[str, list[Claim]] | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Statements with their scores, and what is decided of them."""
+def _judged(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
+    """The verdicts on an answer; on one claim alone where the answer is not whole."""
+    tables = statement_tables([statement])
     scored = score_claims(
         resources,
         tables.pairs,
         tables.documents,
         tables.chunks,
         EMBEDDINGS.empty(),
-        model_claims=claims,
+        model_claims=None if alone is None else {tables.pair_ids[0]: [alone]},
         one_corpus=False,
     )
-    return scored, decide_claims(scored, tables.pairs, resources.settings.verification)
+    decided = decide_claims(scored, tables.pairs, resources.settings.verification)
+    told = scored.select("claim_id", "start", "end", "text", score="similarity", quote="evidence_quote").join(
+        decided.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
+    )
+    return [Verdict(**row, final=alone is None) for row in told.drop("claim_id").iter_rows(named=True)]

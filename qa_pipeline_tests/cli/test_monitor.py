@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
-from qa_pipeline.cli import monitor
 from qa_pipeline.cli.app import app
+from qa_pipeline.monitoring import days
 from qa_pipeline.monitoring.days import Score
 
 PASSAGE = "The tower is 324 m high."
@@ -21,7 +21,7 @@ def scored_by(_: Any) -> Score:
 
 @pytest.fixture(autouse=True)
 def _without_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitor, "_score", scored_by)
+    monkeypatch.setattr(days, "metric_scores", scored_by)
 
 
 def logged(folder: Path, day: int, *answers: str) -> Path:
@@ -48,7 +48,7 @@ def run(*arguments: object) -> Result:
 def test_days_without_an_alert_exit_with_0_and_are_kept_without_texts(tmp_path: Path) -> None:
     logs = logged(logged(tmp_path / "logs", 1, *["good"] * 30), 2, *["good"] * 30)
     done = run("check", logs, "--out", tmp_path / "out")
-    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "60 rows of 2 days; 2 days scored now")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "60 rows of 2 days; 2 scored now")
     files = sorted((tmp_path / "out" / "monitoring").iterdir())
     assert [file.name for file in files] == ["2026-03-01.parquet", "2026-03-02.parquet"]
     assert not any(PASSAGE.encode() in file.read_bytes() for file in files)
@@ -60,7 +60,7 @@ def test_an_alert_exits_with_1_and_is_written_as_json_lines_and_on_the_page(tmp_
     done = run("check", logs, "--out", tmp_path / "out", "--alerts", alerts, "--page", page)
     assert done.exit_code == 1
     (told,) = [json.loads(line) for line in alerts.read_text().splitlines()]
-    assert (told["kind"], told["metric"], told["value"], told["state"]) == (
+    assert (told["kind"], told["metric"], told["mean"], told["state"]) == (
         "level",
         "faithfulness",
         0.0,
@@ -80,7 +80,8 @@ def test_only_days_whose_logs_changed_are_scored_again_and_old_alerts_do_not_cou
     assert json.loads(run("check", logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-02"]
     since = run("check", logs, "--out", out, "--since", "2026-03-01", "--json")
     assert (since.exit_code, len(json.loads(since.stdout)["alerts"])) == (1, 1)
-    assert len(json.loads(run("check", logs, "--out", out, "--again", "--json").stdout)["scored_now"]) == 2
+    (out / "monitoring" / "2026-03-01.parquet").unlink()
+    assert json.loads(run("check", logs, "--out", out, "--json").stdout)["scored_now"] == ["2026-03-01"]
 
 
 def test_few_rows_never_alarm(tmp_path: Path) -> None:
@@ -105,7 +106,13 @@ def test_broken_lines_are_counted_and_a_limit_may_be_set(tmp_path: Path) -> None
         "--set",
         "monitoring.alerts.hourly=[]",
     )
-    assert (done.exit_code, json.loads(done.stdout)["left_out"]) == (0, {"broken_line": 1})
+    (left_out,) = json.loads(done.stdout)["left_out"]
+    assert (done.exit_code, left_out["reason"], left_out["rows"], left_out["first_row"]) == (
+        0,
+        "broken_line",
+        1,
+        31,
+    )
 
 
 def test_days_are_held_against_scores_of_a_report(tmp_path: Path) -> None:
@@ -116,19 +123,12 @@ def test_days_are_held_against_scores_of_a_report(tmp_path: Path) -> None:
     assert kinds == {"level", "drift"}
 
 
-def test_the_page_is_made_from_kept_scores(tmp_path: Path) -> None:
-    logs = logged(tmp_path / "logs", 1, *["good"] * 30)
-    run("check", logs, "--out", tmp_path / "out")
-    done = run("page", tmp_path / "page.html", "--out", tmp_path / "out")
-    assert (done.exit_code, "<h1>" in (tmp_path / "page.html").read_text()) == (0, True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["check"], "name a folder of logs"),
         (["check", "gone"], "gone is no folder"),
-        (["page", "page.html"], "has no scores of any day"),
+        (["check", "."], "has no logs of any day"),
     ],
 )
 def test_what_is_missing_is_named(

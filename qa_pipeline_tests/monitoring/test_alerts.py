@@ -1,5 +1,5 @@
 import json
-from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -8,17 +8,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.monitoring.alerts import levels, mean_interval
-from qa_pipeline.settings.monitoring import AlertSettings
+from qa_pipeline.monitoring.alerts import LEVELS, find_levels, findings, mean_interval
+from qa_pipeline.settings.monitoring import AlertSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
-ONLY = AlertSettings(below={"faithfulness": 0.85}, above={}, hourly=())
-HOURLY = AlertSettings(below={"faithfulness": 0.85}, above={}, hourly=("faithfulness",))
 
 
-def states(rows: pl.DataFrame, settings: AlertSettings = ONLY) -> list[str]:
-    return [one.state for one in levels(rows, settings)]
+def limits(**changed: Any) -> MonitoringSettings:
+    """Settings of one limit, below 0.85, by the day."""
+    given = {"below": {"faithfulness": 0.85}, "above": {}, "hourly": (), **changed}
+    return MonitoringSettings(alerts=AlertSettings(**given))
+
+
+ONLY, HOURLY = limits(), limits(hourly=("faithfulness",))
+
+
+def levels(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[dict[str, Any]]:
+    found = find_levels(rows, settings)
+    assert found.schema == LEVELS
+    return found.to_dicts()
+
+
+def states(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[str]:
+    return [one["state"] for one in levels(rows, settings)]
 
 
 @given(SCORES, st.floats(0.001, 0.2))
@@ -68,17 +81,16 @@ def test_no_scores_say_nothing() -> None:
 
 def test_a_clear_fall_alerts_and_what_noise_explains_does_not() -> None:
     fallen, unsure, fine = [0.6, 0.7] * 100, [0.5, 1.0, 1.0] * 20, [0.9, 1.0] * 100
-    found = levels(scored_rows([fallen, unsure, fine]), ONLY)
-    assert [one.state for one in found] == ["alert", "uncertain", "fine"]
-    assert found[0].high is not None
-    assert found[0].high < 0.85
-    assert (found[0].begins, found[0].hours) == (datetime(2026, 1, 1, tzinfo=UTC), 24)
+    found = levels(scored_rows([fallen, unsure, fine]))
+    assert [one["state"] for one in found] == ["alert", "uncertain", "fine"]
+    assert found[0]["high"] < 0.85
+    assert (found[0]["day"], found[0]["hour"]) == (FIRST, None)
 
 
 def test_few_rows_never_alarm_and_say_so() -> None:
     rows = scored_rows([[0.0] * 19, [0.0]])
     assert states(rows) == ["not enough rows"] * 2
-    assert "not enough rows (1)" in levels(rows, ONLY)[1].message()
+    assert "not enough rows (1)" in levels(rows)[1]["message"]
 
 
 def test_unknown_scores_are_no_rows() -> None:
@@ -86,19 +98,16 @@ def test_unknown_scores_are_no_rows() -> None:
 
 
 def test_a_metric_that_nobody_scored_has_no_rows() -> None:
-    settings = AlertSettings(below={"grounding": 0.8}, above={}, hourly=())
-    assert [(one.rows, one.state) for one in levels(scored_rows([[0.0] * 50]), settings)] == [
-        (0, "not enough rows")
-    ]
+    (found,) = levels(scored_rows([[0.0] * 50]), limits(below={"grounding": 0.8}))
+    assert (found["rows"], found["state"]) == (0, "not enough rows")
 
 
 def test_one_bad_hour_alerts_though_its_day_is_fine() -> None:
     day = [1.0] * 600 + [0.2] * 60 + [1.0] * 600
     assert states(scored_rows([day])) == ["fine"]
     found = levels(scored_rows([day]), HOURLY)
-    assert [one.begins.hour for one in found if one.state == "alert"] == [10]
-    assert {one.hours for one in found} == {1}
-    assert len(found) == 21
+    assert [one["hour"] for one in found if one["state"] == "alert"] == [10]
+    assert [one["hour"] for one in found] == [*range(21)]
 
 
 def test_rows_without_a_time_count_in_their_day_and_in_no_hour() -> None:
@@ -109,32 +118,41 @@ def test_rows_without_a_time_count_in_their_day_and_in_no_hour() -> None:
 
 def test_the_order_of_rows_in_their_files_changes_nothing() -> None:
     rows = scored_rows([[0.6, 0.9, 1.0] * 40])
-    assert levels(rows, ONLY) == levels(rows.reverse(), ONLY)
+    assert levels(rows) == levels(rows.reverse())
 
 
 def test_errors_alert_above_their_limit() -> None:
     rows = scored_rows([[1.0] * 200, [1.0] * 200])
     failing = (pl.col("day") > FIRST) & (pl.int_range(pl.len()) % 5 == 0)
     rows = rows.with_columns(errors=failing.cast(pl.Float64()))
-    settings = AlertSettings(below={}, above={"errors": 0.05}, hourly=())
-    assert states(rows, settings) == ["fine", "alert"]
+    assert states(rows, limits(below={}, above={"errors": 0.05})) == ["fine", "alert"]
 
 
 def test_a_metric_outside_0_and_1_cannot_have_a_limit() -> None:
-    with pytest.raises(InputError, match="faithfulness is 7"):
-        levels(scored_rows([[7.0] * 30]), ONLY)
+    with pytest.raises(InputError, match="faithfulness has scores from 7 to 7"):
+        levels(scored_rows([[7.0] * 30]))
 
 
-def test_a_finding_is_a_json_object_that_says_it_in_words() -> None:
-    (found,) = levels(scored_rows([[0.5] * 100]), ONLY)
-    told = json.loads(json.dumps(found.document()))
-    assert (told["kind"], told["state"], told["rows"]) == ("level", "alert", 100)
-    assert (told["begins"], told["ends"]) == ("2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00")
+def test_an_alert_is_a_json_object_that_says_it_in_words() -> None:
+    (found,) = findings(scored_rows([[0.5] * 100]), ONLY).alerts()
+    told = json.loads(json.dumps(found))
+    assert (told["kind"], told["state"], told["rows"], told["day"]) == ("level", "alert", 100, "2026-01-01")
     assert told["message"].startswith("faithfulness on 2026-01-01 is 0.500 (")
 
 
-def test_limits_that_contradict_each_other_are_refused() -> None:
+def test_the_promised_limits_alert_without_any_setting() -> None:
+    bad = {"faithfulness": 0.8, "grounding": 0.7, "context_precision": 0.3}
+    rows = scored_rows([[1.0] * 900]).with_columns(pl.lit(value).alias(name) for name, value in bad.items())
+    rows = rows.with_columns(errors=(pl.int_range(pl.len()) % 4 == 0).cast(pl.Float64()))
+    told = findings(rows, MonitoringSettings()).alerts()
+    assert {(one["metric"], one["hour"] is None) for one in told} == {
+        ("faithfulness", True),
+        ("grounding", False),
+        ("context_precision", True),
+        ("errors", True),
+    }
+
+
+def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="no limit below or above"):
         AlertSettings(hourly=("latency",))
-    with pytest.raises(ValueError, match="on both sides"):
-        AlertSettings(below={"errors": 0.1}, hourly=())

@@ -1,77 +1,77 @@
 import json
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from qa_pipeline.errors import InputError, StorageError
-from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.monitoring.days import (
     BASE,
+    Score,
     day_file,
     metric_scores,
     metrics_of,
     read_days,
+    read_reference,
     score_day,
-    write_day,
 )
-from qa_pipeline.monitoring.logs import ROWS
-from qa_pipeline.resources import Resources
+from qa_pipeline.monitoring.logs import Logs
 from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 
 DAY = date(2026, 3, 1)
-SETTINGS = MonitoringSettings()
 
 
-def logged(folder: Path, *rows: dict[str, str], day: date = DAY) -> Path:
+def logged(folder: Path, *rows: dict[str, Any], day: date = DAY) -> Path:
     (folder / day.isoformat()).mkdir(parents=True, exist_ok=True)
     lines = [json.dumps({"query": "q", **row}) for row in rows]
     (folder / day.isoformat() / "a.jsonl").write_text("\n".join(lines))
     return folder
 
 
+def scored(folder: Path, score: Score, out: Path | None = None, day: date = DAY) -> pl.DataFrame:
+    return score_day(Logs(folder, Settings()), day, score, out or folder / "out").items
+
+
 def lengths(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(length=pl.col("answer").str.len_chars(), odd=pl.lit(float("nan")))
 
 
-def test_answered_rows_are_scored_and_failed_ones_count_as_errors_alone(tmp_path: Path) -> None:
-    rows = [{"id": "a", "answer": "four"}, {"id": "b", "error": "timeout"}, {"id": "c", "answer": "one"}]
-    scored = score_day(logged(tmp_path, *rows), DAY, lengths, SETTINGS)
-    assert scored.rows.select("id", "day", "errors", "length").rows() == [
+def never(rows: pl.DataFrame) -> pl.DataFrame:
+    raise AssertionError
+
+
+def test_answered_rows_are_scored_and_the_others_count_as_requests_alone(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "answer": "four"},
+        {"id": "b", "error": "timeout"},
+        {"id": "c", "answer": "one"},
+        {"id": "d", "answer": 7},
+    ]
+    found = scored(logged(tmp_path, *rows), lengths)
+    assert found.select("id", "day", "errors", "length").rows() == [
         ("a", DAY, 0.0, 4.0),
         ("b", DAY, 1.0, None),
         ("c", DAY, 0.0, 3.0),
+        ("d", DAY, 0.0, None),
     ]
-    assert metrics_of(scored.rows) == ["errors", "length", "odd"]
-    assert "four" not in str(scored.rows.to_dicts())
+    assert metrics_of(found) == ["errors", "length", "odd"]
+    assert "four" not in str(found.to_dicts())
 
 
-def test_scores_that_are_no_number_are_unknown_and_counted(tmp_path: Path) -> None:
-    scored = score_day(logged(tmp_path, {"id": "a", "answer": "x"}), DAY, lengths, SETTINGS)
-    assert scored.rows["odd"].to_list() == [None]
-    assert scored.faults.select("reason", "rows", "kept").rows() == [("not_a_number_odd", 1, True)]
+def test_scores_that_are_no_number_are_unknown(tmp_path: Path) -> None:
+    assert scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths)["odd"].to_list() == [None]
 
 
 def test_an_empty_day_and_one_of_errors_alone_have_no_metrics_and_ask_nobody(tmp_path: Path) -> None:
-    def never(rows: pl.DataFrame) -> pl.DataFrame:
-        raise AssertionError
-
-    empty = score_day(logged(tmp_path), DAY, never, SETTINGS)
-    assert (empty.rows.schema, empty.rows.height) == (BASE, 0)
-    failed = score_day(logged(tmp_path, {"id": "a", "error": "e"}), DAY, never, SETTINGS)
-    assert failed.rows["errors"].to_list() == [1.0]
-
-
-@pytest.mark.parametrize(
-    "scores",
-    [pl.DataFrame({"m": [1.0, 2.0]}), pl.DataFrame({"id": [1.0]}), pl.DataFrame({"m": ["high"]})],
-)
-def test_scores_of_other_rows_or_kinds_are_an_error(tmp_path: Path, scores: pl.DataFrame) -> None:
-    with pytest.raises(InputError, match="scores"):
-        score_day(logged(tmp_path, {"id": "a", "answer": "x"}), DAY, lambda _: scores, SETTINGS)
+    empty = scored(logged(tmp_path), never)
+    assert (empty.schema, empty.height) == (BASE, 0)
+    failed = scored(logged(tmp_path, {"id": "a", "error": "e"}), never)
+    assert failed["errors"].to_list() == [1.0]
 
 
 def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_path: Path) -> None:
@@ -79,9 +79,11 @@ def test_days_are_written_and_read_as_a_series_whatever_they_were_scored_by(tmp_
     other = date(2026, 3, 2)
     logged(logs, {"id": "a", "answer": "x"})
     logged(logs, {"id": "b", "answer": "xy"}, day=other)
-    write_day(out, score_day(logs, other, lambda rows: rows.select(m=pl.lit(0.5)), SETTINGS))
-    first = write_day(out, score_day(logs, DAY, lengths, SETTINGS)).read_bytes()
-    assert write_day(out, score_day(logs, DAY, lengths, SETTINGS)).read_bytes() == first
+    scored(logs, lambda rows: rows.select(m=pl.lit(0.5)), out, other)
+    scored(logs, lengths, out)
+    first = day_file(out, DAY).read_bytes()
+    scored(logs, lengths, out)
+    assert day_file(out, DAY).read_bytes() == first
     found = read_days(out)
     assert found.select("id", "length", "m").rows() == [("a", 1.0, None), ("b", None, 0.5)]
     assert read_days(out, first=other)["id"].to_list() == ["b"]
@@ -94,31 +96,30 @@ def test_no_scores_and_broken_ones_are_named(tmp_path: Path) -> None:
     day_file(tmp_path, DAY).write_bytes(b"no parquet")
     with pytest.raises(InputError, match=r"2026-03-01\.parquet"):
         read_days(tmp_path)
+    with pytest.raises(InputError, match="is no Parquet file"):
+        read_reference(day_file(tmp_path, DAY))
+    pl.DataFrame({"id": ["a"]}).write_parquet(tmp_path / "ids.parquet")
+    with pytest.raises(InputError, match="no column of scores"):
+        read_reference(tmp_path / "ids.parquet")
 
 
 def test_scores_that_cannot_be_written_are_an_error(tmp_path: Path) -> None:
-    scored = score_day(logged(tmp_path, {"id": "a", "answer": "x"}), DAY, lengths, SETTINGS)
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError):
-        write_day(tmp_path / "file", scored)
+        scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths, tmp_path / "file")
 
 
 def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_texts(tmp_path: Path) -> None:
-    tower = {"text": "The Eiffel Tower is 330 metres tall.", "document": "a", "rank": 1, "score": None}
-    answer = "The Eiffel Tower is 330 metres tall."
-    rows = pl.DataFrame(
-        [
-            {"id": "a", "query": "How tall is it?", "answer": answer, "contexts": [tower]},
-            {"id": "b", "query": "How tall is it?", "answer": answer, "contexts": [{"text": None}]},
-            {"id": "c", "query": None, "answer": answer, "contexts": [tower]},
-        ],
-        schema=ROWS,
+    tower = {"text": "The Eiffel Tower is 330 metres tall.", "document": "a"}
+    asked = {"query": "How tall is it?", "answer": "The Eiffel Tower is 330 metres tall."}
+    logs = logged(
+        tmp_path,
+        {**asked, "id": "a", "contexts": [tower]},
+        {**asked, "id": "b", "contexts": [{"text": None}]},
     )
     watched = MonitoringSettings(metrics=("faithfulness", "hallucination"))
-    resources = Resources(
-        evaluation_settings(Settings(out=tmp_path, monitoring=watched)), embedder=HashEmbedder()
-    )
-    found = metric_scores(rows, resources)
-    assert found.columns == ["faithfulness", "hallucination"]
-    assert found["faithfulness"].to_list() == [1.0, None, None]
-    assert metric_scores(rows.clear(), resources).height == 0
+    score = metric_scores(Settings(out=tmp_path, monitoring=watched), HashEmbedder())
+    found = scored(logs, score)
+    assert metrics_of(found) == ["errors", "faithfulness", "hallucination"]
+    assert found["faithfulness"].to_list() == [1.0, None]
+    assert score(RAG_ROWS.to_frame()).height == 0

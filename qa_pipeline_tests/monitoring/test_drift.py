@@ -12,15 +12,15 @@ from qa_pipeline.monitoring.drift import (
     quantile_edges,
     stability_index,
 )
-from qa_pipeline.settings.monitoring import DriftSettings
+from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import drawn, scored_rows
 
 COUNTS = st.lists(st.integers(0, 200), min_size=2, max_size=10).filter(any)
-SETTINGS = DriftSettings(reference_days=10)
+SETTINGS = MonitoringSettings(drift=DriftSettings(reference_days=10))
 
 
-def states(days: list[list[float]], settings: DriftSettings = SETTINGS) -> list[str]:
-    found = find_drift(scored_rows(days), settings)
+def states(days: list[list[float]]) -> list[str]:
+    found = find_drift(scored_rows(days), SETTINGS)
     return found.filter(pl.col("metric") == "faithfulness")["state"].to_list()
 
 

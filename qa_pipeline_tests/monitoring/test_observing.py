@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,23 +65,21 @@ def test_a_request_is_written_as_it_was_given_in_the_folder_of_its_utc_day(tmp_p
     assert ask(
         observer, contexts=[passage, "bare"], citations=["tower.md"], seconds=1.5, model="m", time=late
     )
-    assert observer.flush()
+    observer.close()
     (row,) = lines(tmp_path)
     assert row == {
-        "format": 1,
         "id": "r",
         "time": "2026-03-02T04:30:00+00:00",
         "query": "How high is the tower?",
         "answer": "324 m",
         "contexts": [
-            {"text": "The tower is 324 m high.", "document": "tower.md", "rank": 1, "score": 0.9},
-            {"text": "bare", "document": None, "rank": 2, "score": None},
+            {"text": "The tower is 324 m high.", "document": "tower.md", "rank": None, "score": 0.9},
+            {"text": "bare", "document": None, "rank": None, "score": None},
         ],
         "citations": ["tower.md"],
         "seconds": 1.5,
         "error": None,
         "model": "m",
-        "share": 1.0,
     }
     (file,) = (tmp_path / "2026-03-02").iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -91,7 +90,7 @@ def test_a_clock_that_goes_back_over_midnight_puts_each_request_into_its_own_day
     observer = Observer(tmp_path, share=1.0)
     for hours in (0, 12, 0, 36, 12):
         ask(observer, f"r{hours}", time=NOON + timedelta(hours=hours))
-    assert observer.flush()
+    observer.close()
     found = {file.parent.name: len(file.read_text().splitlines()) for file in tmp_path.rglob("*.jsonl")}
     assert found == {"2026-03-01": 2, "2026-03-02": 2, "2026-03-03": 1}
 
@@ -120,14 +119,13 @@ def test_texts_are_redacted_and_a_request_whose_redaction_fails_is_never_written
         "[name] is here.",
         "[name] failed",
     )
-    assert told["dropped"] == {"redaction_failed": 1}
+    assert told["dropped"] == {"unusable": 1}
     assert "secret" not in "".join(file.read_text() for file in tmp_path.rglob("*.jsonl"))
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"query": None},
         {"contexts": None},
         {"contexts": [7]},
         {"time": "yesterday"},
@@ -142,12 +140,12 @@ def test_an_unusable_request_is_counted_and_never_raises(tmp_path: Path, changed
     assert [row["dropped"] for row in lines(tmp_path)] == [{"unusable": 1}]
 
 
-def test_numbers_that_are_none_and_half_characters_leave_a_readable_line(tmp_path: Path) -> None:
+def test_half_characters_and_numbers_of_other_libraries_leave_a_readable_line(tmp_path: Path) -> None:
     observer = Observer(tmp_path, share=1.0)
-    ask(observer, seconds=float("nan"), answer="half \ud83d", contexts=[{"text": "a", "score": float("inf")}])
+    ask(observer, answer="half \ud83d", contexts=[{"text": "a", "score": np.float32(0.5)}])
     observer.close()
     (row,) = lines(tmp_path)
-    assert (row["seconds"], row["answer"], row["contexts"][0]["score"]) == (None, "half ?", None)
+    assert (row["answer"], row["contexts"][0]["score"]) == ("half ?", 0.5)
 
 
 def test_a_request_longer_than_a_line_may_be_is_dropped(tmp_path: Path) -> None:
@@ -177,7 +175,7 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_counted_until_it_can(
     with caplog.at_level(logging.WARNING):
         for place in range(4):
             ask(observer, f"r{place}")
-            assert observer.flush()
+            observer.close()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert observer.dropped == {"not_written": 4}
     folder.unlink()
@@ -202,7 +200,7 @@ def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:
         "import os, sys, qa_pipeline\n"
         "observer = qa_pipeline.start_observing(sys.argv[1], 1.0)\n"
         "qa_pipeline.observe('parent', 'q', 'a')\n"
-        "observer.flush()\n"
+        "observer.close()\n"
         "child = os.fork()\n"
         "qa_pipeline.observe('child' if child == 0 else 'parent again', 'q', 'a')\n"
         "observer.close()\n"
@@ -218,7 +216,7 @@ def test_without_a_folder_nothing_is_kept_and_that_is_said_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(observing, "_default", None)
-    monkeypatch.setattr(observing, "_gave_up", False)
+    observing._started.cache_clear()
     with caplog.at_level(logging.WARNING):
         assert not any(qa_pipeline.observe("r", "q", "a") for _ in range(3))
     assert len(caplog.records) == 1

@@ -21,18 +21,17 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.evaluation.statistics import interval
-from qa_pipeline.monitoring.alerts import levels
+from qa_pipeline.monitoring.alerts import find_levels
 from qa_pipeline.monitoring.days import BASE
 from qa_pipeline.monitoring.drift import find_drift
-from qa_pipeline.settings.monitoring import AlertSettings, DriftSettings
+from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.monitoring.scored import FIRST
 
 REFERENCE, YEAR, WITHIN = 28, 365, 30
 METRICS = ("faithfulness", "grounding", "context_precision", "relevance")
 MEANS = {"faithfulness": 0.92, "grounding": 0.88, "context_precision": 0.7, "relevance": 0.6}
-SETTINGS = DriftSettings()
-ALERTS = AlertSettings()
+SETTINGS = MonitoringSettings()
 SHIFTS = ((50, 0.1), (200, 0.05), (200, 0.1), (500, 0.05))
 """Rows a day, and by how much the metric falls."""
 
@@ -70,7 +69,6 @@ def year(
         "day": [FIRST + timedelta(days=int(one)) for one in day],
         "time": [midnight + timedelta(seconds=float(one)) for one in seconds],
         "model": [None] * count,
-        "seconds": [None] * count,
         "errors": generator.binomial(1, errors, size=count).astype(float),
     }
     return pl.DataFrame({**base, **columns}, schema={**BASE, **dict.fromkeys(means, pl.Float64())})
@@ -106,11 +104,11 @@ def reports(found: pl.DataFrame) -> dict[str, list[int]]:
     later = found.filter(pl.col("state") != "reference")
     place = later.select((pl.col("day") - pl.lit(FIRST)).dt.total_days() - REFERENCE).to_series()
     tested = later.with_columns(place=place).drop_nulls("p")
-    online = lord(tested["p"].to_list(), SETTINGS.rate)
+    online = lord(tested["p"].to_list(), SETTINGS.drift.rate)
     return {
         "ours": tested.filter(pl.col("state") == "drift")["place"].to_list(),
         "lord": tested.filter(pl.Series(online, dtype=pl.Boolean))["place"].to_list(),
-        "each_day": tested.filter(pl.col("p") < SETTINGS.rate)["place"].to_list(),
+        "each_day": tested.filter(pl.col("p") < SETTINGS.drift.rate)["place"].to_list(),
     }
 
 
@@ -159,19 +157,19 @@ def limits(years: int, rows: int, seed: int) -> list[dict[str, Any]]:
     figures = []
     for name, better in (("at", 0.0), ("better", 0.05), ("worse", -0.05)):
         counts = []
-        means = {metric: limit + better for metric, limit in ALERTS.below.items()}
-        errors = ALERTS.above["errors"] - better / 2
+        means = {metric: limit + better for metric, limit in SETTINGS.alerts.below.items()}
+        errors = SETTINGS.alerts.above["errors"] - better / 2
         for place in range(years):
             generator = np.random.default_rng([seed, rows, place, 2])
             scored = year(generator, rows, YEAR, means=means, errors=errors)
-            found = levels(scored, ALERTS)
-            counts.append(sum(one.state == "alert" for one in found))
+            found = find_levels(scored, SETTINGS)
+            counts.append(int((found["state"] == "alert").sum()))
         figures.append(
             {
                 "means": name,
                 "rows_a_day": rows,
                 "years": years,
-                "looks_a_year": len(found),
+                "looks_a_year": found.height,
                 "alerts_a_year": round(float(np.mean(counts)), 2),
                 "most": max(counts),
             }
@@ -194,7 +192,7 @@ def main() -> None:
         partial(undrifted, years, 200, seed, arguments.wobble),
         *(partial(limits, max(2, years // 10), rows, seed) for rows in (200, 1200)),
     ]
-    print_json({"benchmark": "drift", "seed": seed, "settings": SETTINGS.model_dump()})
+    print_json({"benchmark": "drift", "seed": seed, "settings": SETTINGS.drift.model_dump()})
     for run in runs:  # one line each, since all of them together take a while
         print_json({run.func.__name__: run()})  # type: ignore[attr-defined]
         sys.stdout.flush()

@@ -94,7 +94,7 @@ def _figures(taken: list[float]) -> dict[str, float]:
 def _written(observer: Observer, folder: Path) -> dict[str, Any]:
     files = folder.rglob("*.jsonl")
     kept = sum(line.count(b'"id"') for file in files for line in file.read_bytes().splitlines())
-    return {"written": kept, "dropped": observer.dropped}
+    return {"written": kept, "dropped": dict(observer.dropped)}
 
 
 if __name__ == "__main__":
