@@ -149,7 +149,9 @@ def _asked_row(one: Document) -> list[object]:
     asked, repeats = one["asked"], one["repeats"]
     failed = ", ".join(f"{count} {reason}" for reason, count in asked["failed"].items())
     counts = [asked[name] for name in ("key", "items", "groups", "replies")]
-    return [*counts, failed or "0", *(repeats[name] for name in ("repeats", "identical", "deviation"))]
+    equal = repeats["identical"]
+    same = _NOTHING if equal is None else f"{equal:.1%}"
+    return [*counts, failed or "0", repeats["repeats"], same, repeats["deviation"]]
 
 
 def _show_rated(one: Document) -> None:

@@ -146,6 +146,7 @@ def _judged(statement: Statement, resources: Resources, alone: Claim | None = No
         EMBEDDINGS.empty(),
         model_claims=None if alone is None else {tables.pair_ids[0]: [alone]},
         one_corpus=False,
+        to_the_question=False,
     )
     decided = decide_claims(scored, tables.pairs, resources.settings.verification)
     told = scored.select("claim_id", "start", "end", "text", score="similarity", quote="evidence_quote").join(
