@@ -256,7 +256,8 @@ def _with_documents(values: Row) -> Row:
     ids, relevant = values.get("retrieved_context_ids"), values.get("reference_context_ids")
     references = values.get("reference_contexts")
     if isinstance(ids, list) and len(ids) == len(contexts):
-        named, wanted = [str(one) for one in ids], [str(one) for one in relevant or []]
+        named = [str(one) for one in ids]
+        wanted = [str(one) for one in relevant] if isinstance(relevant, list) else []
     elif isinstance(references, list):
         named, wanted = _text_ids(contexts), _text_ids(references)
     else:

@@ -57,7 +57,8 @@ class _Citation:
 def find_cited(rows: pl.DataFrame, means: Means) -> Found:
     """The citations of each answer (`CITED`); None where there are no entries and no marks."""
     del means
-    found = [_cited(row) for row in rows.iter_rows(named=True)]
+    names = ("answer", "contexts", "citations", "language", "relevant_documents", "true_claims")
+    found = [_cited(row) for row in rows.select(names).iter_rows(named=True)]
     return found, [None if one is None else [RULES] for one in found]
 
 

@@ -58,9 +58,13 @@ def find_statements(rows: pl.DataFrame, means: Means) -> Found:
     """
     asked = [
         Statement(row["answer"], tuple(_context_texts(row)), row["language"], row["query"])
-        for row in rows.iter_rows(named=True)
+        for row in rows.select(*_READ, "refused").iter_rows(named=True)
     ]
     return _with_deciders(_verified(asked, means))
+
+
+_READ = ("answer", "contexts", "language", "query")
+"""Columns that are looked at; a row has many more."""
 
 
 def find_reference_statements(rows: pl.DataFrame, means: Means) -> Found:
@@ -79,20 +83,23 @@ def find_reference_statements(rows: pl.DataFrame, means: Means) -> Found:
 
 def find_attributed(rows: pl.DataFrame, means: Means) -> Found:
     """Whether the contexts hold each true claim, or, without any, each statement of the reference."""
-    return _held(rows, lambda row: tuple(one["text"] or "" for one in row["contexts"]), means)
+    given = rows.select(*_READ, "true_claims", "reference")
+    return _held(given, lambda row: tuple(one["text"] or "" for one in row["contexts"]), means)
 
 
 def find_covered(rows: pl.DataFrame, means: Means) -> Found:
     """Whether the answer states each true claim; a refusal states none, and is not looked at."""
-    return _held(rows, lambda row: () if row["refused"] else (without_marks(row["answer"]),), means)
+    given = rows.select(*_READ, "true_claims", "reference", "refused")
+    return _held(given, lambda row: () if row["refused"] else (without_marks(row["answer"]),), means)
 
 
 def _held(rows: pl.DataFrame, passages: Callable[[Row], tuple[str, ...]], means: Means) -> Found:
     """Verify true claims against the passages of their row; None where there are no claims or no texts."""
     asked: list[Statement] = []
     owners: list[int] = []
-    texts = [passages(row) for row in rows.iter_rows(named=True)]
+    texts: list[tuple[str, ...]] = []
     for place, row in enumerate(rows.iter_rows(named=True)):
+        texts.append(passages(row))
         claims = [one["claim"] for one in row["true_claims"] or ()]
         claims = claims if row["true_claims"] is not None else [row["reference"] or ""]
         asked += [Statement(claim, texts[place], row["language"], row["query"]) for claim in claims]

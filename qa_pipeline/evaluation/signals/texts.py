@@ -161,7 +161,8 @@ def find_conflicts(rows: pl.DataFrame, means: Means) -> Found:
     if means.judge is not None:
         found = asked.ask_conflicts(rows, means.judge, means.resources.settings.llm)
         return found, [None if one is None else [MODEL] for one in found]
-    local = [_conflicts(row) for row in rows.iter_rows(named=True)]
+    given = rows.select("answer", "contexts", "language", "refused")
+    local = [_conflicts(row) for row in given.iter_rows(named=True)]
     return local, [[ALIGNMENT]] * rows.height
 
 

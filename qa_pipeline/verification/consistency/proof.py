@@ -82,12 +82,13 @@ def prove(
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
     row = row_cells(evidence.text, evidence.language) if is_row else None
+    cells = None if row is None or row.is_sentence else row
     if evidence.text.rstrip().endswith(":"):
         doubts.append("what the evidence announces is not in it")
-    if same_in_other_voice(claim, evidence):
+    if (claim == evidence and not cells) or same_in_other_voice(claim, evidence):
         return Proof(tuple(doubts))
-    if row is not None and not row.is_sentence:
-        lacking, refuted = row.proof(claim, question, headings)
+    if cells is not None:
+        lacking, refuted = cells.proof(claim, question, headings)
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
     asked, context = frozenset(_keys(question)), frozenset(_keys(headings))

@@ -3,8 +3,8 @@
     python -m qa_pipeline_tests.benchmarks.speed.bench_evaluation WORK [--rows 2000 10000]
         [--workers 2] [--corpora FOLDER] [--metric NAME …]
 
-Rows are made from the documents in data/corpora, or another folder of corpora: five contexts that are
-chunks of three sentences, a question about one of them, an answer of two, changed in every third row, and
+Rows are made from the prose of the documents in data/corpora, or another folder of corpora: five contexts of
+three sentences, a question about one of them, an answer of two, changed in every third row, and
 citations.
 Each size is a process of its own that reads, evaluates and writes the report. A process before it stores a
 vector of hashed words for every text, in the place of the model's: what is measured is an evaluation whose
@@ -42,6 +42,7 @@ from qa_pipeline_tests.fakes import HashEmbedder
 
 CORPORA = Path(__file__).parents[3] / "data" / "corpora"
 LANGUAGE = re.compile(r"(?:^|-)(en|sv|de)(?:-|$)")
+PROSE = re.compile(r"[A-ZÅÄÖÜ][^|#{}<>]*[.!?]")
 QUESTIONS = {"en": "What about {}?", "sv": "Vad gäller för {}?", "de": "Was gilt für {}?"}
 MODULE = "qa_pipeline_tests.benchmarks.speed.bench_evaluation"
 
@@ -144,7 +145,7 @@ def _sentences(corpora: Path) -> dict[str, list[tuple[str, str]]]:
             found.setdefault(language[1], []).extend(
                 (path.name, " ".join(text[start:end].split()))
                 for start, end in split_sentences(text, language[1])
-                if 40 < end - start < 300 and "|" not in text[start:end]
+                if 40 < end - start < 300 and PROSE.fullmatch(text, start, end)
             )
     return found
 
