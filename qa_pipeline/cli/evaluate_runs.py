@@ -15,8 +15,7 @@ BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
 
 Written = Annotated[Path | None, typer.Option(help="Folder to write the result to, as JSON and Markdown.")]
-Resampled = Annotated[int, typer.Option(min=100, max=100_000, help="Resamples of the 95 % intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of resamples and permutations.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of permutations.")]
 State = Annotated[Path, typer.Argument(help="File that holds the trial.", dir_okay=False)]
 
 
@@ -33,7 +32,6 @@ def compare(
         ),
     ] = None,
     out: Written = None,
-    resamples: Resampled = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -50,10 +48,7 @@ def compare(
 
     with errors_as_exit_codes():
         before, now = read_report(baseline), read_report(current)
-        if unpaired:
-            found = compare_unpaired(before, now)
-        else:
-            found = compare_paired(before, now, resamples=resamples, seed=seed)
+        found = compare_unpaired(before, now) if unpaired else compare_paired(before, now, seed=seed)
         if decide is not None:
             found["decision"] = _decision(found, decide)
         _write(out, "comparison", rounded(found), pages.comparison_markdown)
@@ -93,7 +88,6 @@ def gate(
         list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
     ] = None,
     out: Written = None,
-    resamples: Resampled = 1000,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -115,7 +109,7 @@ def gate(
         limits = Limits(drop, critical_drop, tuple(critical or CRITICAL), _thresholds(threshold or []))
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
-        found = held(read_report(current), before, limits, rows, resamples=resamples, seed=seed)
+        found = held(read_report(current), before, limits, rows, seed=seed)
         _write(out, "gate", rounded(found), pages.gate_markdown)
         if as_json:
             print_document(rounded(found))

@@ -67,7 +67,7 @@ def report_document(
     Raises:
         InputError: a value is outside the range of its metric.
     """
-    summaries = summarise(rows, {one.name: one.range for one in metrics}, resamples=about.resamples)
+    summaries = summarise(rows, {one.name: one.range for one in metrics})
     for metric in metrics:
         by = counts.decided_by.get(metric.name, Counter())
         summaries["metrics"][metric.name] |= {

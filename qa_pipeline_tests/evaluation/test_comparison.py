@@ -16,7 +16,7 @@ from qa_pipeline.evaluation.comparison_pages import cautions
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
 
-QUICK: dict[str, Any] = {"resamples": 200, "permutations": 500}
+QUICK: dict[str, Any] = {"permutations": 500}
 ROWS = st.lists(
     st.tuples(
         st.sampled_from("abcdef"), *[st.one_of(st.none(), st.floats(0, 1).map(lambda x: round(x, 2)))] * 2
