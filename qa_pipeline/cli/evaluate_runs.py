@@ -15,7 +15,6 @@ BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
 
 Written = Annotated[Path | None, typer.Option(help="Folder to write the result to, as JSON and Markdown.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of permutations.")]
 State = Annotated[Path, typer.Argument(help="File that holds the trial.", dir_okay=False)]
 
 
@@ -32,7 +31,6 @@ def compare(
         ),
     ] = None,
     out: Written = None,
-    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Compare two evaluations row by row: differences with intervals, tests, and sizes of effect.
@@ -48,7 +46,7 @@ def compare(
 
     with errors_as_exit_codes():
         before, now = read_report(baseline), read_report(current)
-        found = compare_unpaired(before, now) if unpaired else compare_paired(before, now, seed=seed)
+        found = compare_unpaired(before, now) if unpaired else compare_paired(before, now)
         if decide is not None:
             found["decision"] = _decision(found, decide)
         _write(out, "comparison", rounded(found), pages.comparison_markdown)
@@ -88,7 +86,6 @@ def gate(
         list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
     ] = None,
     out: Written = None,
-    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Fail where an evaluation got worse than the one before, misses a threshold or fails a golden row.
@@ -109,7 +106,7 @@ def gate(
         limits = Limits(drop, critical_drop, tuple(critical or CRITICAL), _thresholds(threshold or []))
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
-        found = held(read_report(current), before, limits, rows, seed=seed)
+        found = held(read_report(current), before, limits, rows)
         _write(out, "gate", rounded(found), pages.gate_markdown)
         if as_json:
             print_document(rounded(found))

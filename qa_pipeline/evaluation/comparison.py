@@ -13,22 +13,16 @@ import polars as pl
 from scipy.stats import binomtest, mannwhitneyu, ttest_ind, wilcoxon
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats, Sums, flip_p, holm, t_bounds
+from qa_pipeline.evaluation.statistics import Floats, Sums, holm, t_bounds, t_p
 from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
 from qa_pipeline.evaluation.summaries import group_sums, is_yes_no, number
 
 Document = dict[str, Any]
 SIGNIFICANCE = 0.05
-PERMUTATIONS = 10_000
 
 
 def compare_paired(
-    baseline: StoredReport,
-    current: StoredReport,
-    *,
-    critical: Collection[str] = (),
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
+    baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = ()
 ) -> Document:
     """Two runs over one data set, row by row.
 
@@ -36,8 +30,6 @@ def compare_paired(
         baseline: the run before.
         current: the run to hold against it.
         critical: metrics that are a family of their own where figures are adjusted for their number.
-        permutations: of the tests.
-        seed: of the tests.
 
     Returns:
         baseline, current: place, data set and its hash.
@@ -50,8 +42,8 @@ def compare_paired(
         `joint_low` and `joint_high` (the interval that holds for all metrics of a family together, by
         Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero where current is
         better), `relative` (the gain by the baseline's mean; None where that is zero), `rows` and `groups`
-        compared, `lost` and `found` (rows known in baseline alone, and in current alone), `p` (permutation
-        by document), `p_holm` (Holm over the family), `mcnemar_p` (of yes/no rows), `wilcoxon_p`,
+        compared, `lost` and `found` (rows known in baseline alone, and in current alone), `p` (of the
+        same t), `p_holm` (Holm over the family), `mcnemar_p` (of yes/no rows), `wilcoxon_p`,
         `cohens_d` (gain by the pooled deviation of scores), `cohens_d_paired` (gain by the deviation of
         differences), and `better`: whether current is, None where chance would do (p_holm at least 0.05).
 
@@ -74,15 +66,14 @@ def compare_paired(
     sums = group_sums(differences, names)
     families = _families(names, critical)
     bounds = _difference_bounds(sums, current, names, families)
-    p_values = dict(zip(names, flip_p(sums.totals, permutations, seed).tolist(), strict=True))
+    p_values = t_p(sums)
     metrics = {}
     for place, name in enumerate(names):
         one = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
         one["groups"] = int((sums.counts[:, place] > 0).sum())
         one["family"] = next(len(family) for family in families if name in family)
         one |= {end: number(bound[place]) for end, bound in bounds.items()}
-        one["error"] = number(sums.errors[place])
-        one["p"] = p_values[name] if one["rows"] else None
+        one["error"], one["p"] = number(sums.errors[place]), number(p_values[place])
         metrics[name] = one
     return {
         **_sides(baseline, current),

@@ -47,8 +47,6 @@ def gate(
     baseline: StoredReport | None = None,
     limits: Limits | None = None,
     golden: GoldenSet | None = None,
-    *,
-    seed: int = 0,
 ) -> Document:
     """Hold a run against the one before, thresholds and a golden set.
 
@@ -72,7 +70,7 @@ def gate(
     checks: list[Document] = []
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
-        compared = compare_paired(baseline, current, critical=limits.critical, seed=seed)
+        compared = compare_paired(baseline, current, critical=limits.critical)
         _check_excluded(compared["excluded"], limits)
         for name, one in compared["metrics"].items():
             checks += _metric_checks(name, one, limits)

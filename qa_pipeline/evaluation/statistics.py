@@ -211,6 +211,13 @@ def t_bounds(sums: Sums, confidence: Floats | float = _CONFIDENCE) -> Bounds:
     return sums.means - reach, sums.means + reach
 
 
+def t_p(sums: Sums) -> Floats:
+    """The two-sided p values of means being zero, by the t of `t_bounds`; NaN below two groups."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        far = np.where(sums.means == 0, 0, np.abs(sums.means) / sums.errors)
+    return 2 * t.sf(far, sums.freedom)  # type: ignore[no-any-return]
+
+
 def mean_bounds(sums: Sums, lowest: Floats, highest: Floats) -> Bounds:
     """95 % intervals of means that can lie in a range, NaN below two groups.
 
@@ -244,37 +251,6 @@ def wilson(share: Floats, trials: Floats, quantile: Floats) -> Bounds:
         middle = (share + spread / 2) / (1 + spread)
         reach = np.sqrt(spread * (share * (1 - share) + spread / 4)) / (1 + spread)
     return np.maximum(middle - reach, 0), np.minimum(middle + reach, 1)
-
-
-_MOST_GROUPS_EXACT = 12
-"""Groups up to which all ways to flip their signs are tried; 4,096 of them."""
-
-
-def flip_p(totals: Floats, count: int, seed: int) -> Floats:
-    """The p value of paired differences by permutation: whole groups change sides (Fisher 1935), two-sided.
-
-    Without a difference between two runs, the sum of a group's differences is as likely with the other
-    sign. A row's own sign is not free: rows of one document change together.
-
-    Args:
-        totals: sum of the differences of each group, groups × figures.
-        count: random ways to flip signs; few groups are flipped in all ways.
-        seed: of the random ways.
-
-    Returns:
-        The share of ways that give a mean at least as far from zero, what was seen among them.
-    """
-    groups = len(totals)
-    seen = np.abs(totals.sum(axis=0)) * (1 - 1e-9)
-    if groups <= _MOST_GROUPS_EXACT:
-        ways = np.arange(2**groups)[:, None] >> np.arange(groups) & 1
-        return (np.abs((2.0 * ways - 1) @ totals) >= seen).mean(axis=0)  # type: ignore[no-any-return]
-    drawn, most = np.random.default_rng(seed), max(1, _CELLS // groups)
-    reached = np.zeros(totals.shape[1])
-    for start in range(0, count, most):
-        signs = drawn.integers(0, 2, (min(most, count - start), groups), dtype=np.int8) * 2.0 - 1
-        reached += (np.abs(signs @ totals) >= seen).sum(axis=0)
-    return (reached + 1) / (count + 1)
 
 
 def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:

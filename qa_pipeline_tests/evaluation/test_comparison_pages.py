@@ -31,7 +31,7 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
         stored(tmp_path, {"grounding": continuous(20)}).rows.rename({"grounding": HOSTILE}), HOSTILE
     )
     before = replace(now, dataset=HOSTILE, place=Path(HOSTILE), settings={HOSTILE: HOSTILE})
-    compared = compare_paired(before, now, permutations=100)
+    compared = compare_paired(before, now)
     compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
     compared["excluded"] = {HOSTILE: HOSTILE}
     rows = golden((HOSTILE, HOSTILE, 0.9))
@@ -46,7 +46,7 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
 
 def test_what_is_unknown_is_a_dash_and_what_was_compared_is_counted(tmp_path: Path) -> None:
     nothing = stored(tmp_path, {"grounding": [None, None]})
-    page = comparison_markdown(compare_paired(nothing, nothing, permutations=100))
+    page = comparison_markdown(compare_paired(nothing, nothing))
     assert "| grounding | – | – | – | – | – | – | – |" in page
     assert "2 rows in both, 0 only in the baseline" in page
     apart = comparison_markdown(compare_unpaired(nothing, nothing))
@@ -62,7 +62,7 @@ def test_the_id_of_a_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
 def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_path: Path) -> None:
     before = stored(tmp_path / "a", {"grounding": continuous(20), "token_f1": continuous(20)})
     now = stored(tmp_path / "b", {"grounding": continuous(20)})
-    compared = compare_paired(before, now, permutations=100)
+    compared = compare_paired(before, now)
     compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
     page = comparison_markdown(compared)
     assert "| grounding | keep | it is not better |" in page

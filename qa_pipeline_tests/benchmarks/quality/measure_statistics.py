@@ -112,7 +112,7 @@ def null(trials: int, seed: int) -> Iterator[dict[str, Any]]:
         world, counts = World(rows, rows // 5, 0.85, shift=shift), Counter[str]()
         for trial in range(trials):
             baseline, current = runs(world, np.random.default_rng([seed, trial]))
-            compared = compare_paired(baseline, current, seed=trial)
+            compared = compare_paired(baseline, current)
             metrics = list(compared["metrics"].values())
             for one in metrics:
                 counts["p"] += one["p"] < 0.05
@@ -121,7 +121,7 @@ def null(trials: int, seed: int) -> Iterator[dict[str, Any]]:
                 counts["mcnemar_p"] += (one["mcnemar_p"] or 1) < 0.05
             counts["any p"] += any(one["p"] < 0.05 for one in metrics)
             counts["any p_holm"] += any(one["better"] is not None for one in metrics)
-            counts["gate failed"] += not gate(current, baseline, seed=trial)["passed"]
+            counts["gate failed"] += not gate(current, baseline)["passed"]
         tests = dict.fromkeys(("p", "interval", "wilcoxon_p"), METRICS) | {"mcnemar_p": METRICS // 2}
         rates = {name: shared(counts[name], trials * tests.get(name, 1)) for name in sorted(counts)}
         yield {"null": vars(world), "trials": trials, "seed": seed, **rates}
@@ -134,7 +134,7 @@ def drop(trials: int, seed: int) -> Iterator[dict[str, Any]]:
         name = NAMES[which]
         for trial in range(trials):
             baseline, current = runs(world, np.random.default_rng([seed, trial]), 0.05, which)
-            one = compare_paired(baseline, current, seed=trial)["metrics"][name]
+            one = compare_paired(baseline, current)["metrics"][name]
             before, now = (run.rows[name].to_numpy() for run in (baseline, current))
             alike.append(np.corrcoef(before, now)[0, 1])
             gaps.append(now - before)
@@ -142,7 +142,7 @@ def drop(trials: int, seed: int) -> Iterator[dict[str, Any]]:
             counts["p_holm"] += one["p_holm"] < 0.05
             counts["mcnemar_p"] += (one["mcnemar_p"] or 1) < 0.05
             for said, critical in (("gate, one critical", (name,)), ("gate, two critical", tuple(NAMES[:2]))):
-                checks = gate(current, baseline, Limits(critical=critical), seed=trial)["checks"]
+                checks = gate(current, baseline, Limits(critical=critical))["checks"]
                 counts[said] += any(one["name"] == name and one["outcome"] == "failed" for one in checks)
         rates = {said: shared(counts[said], trials) for said in sorted(counts)}
         far = 0.05 / (float(np.std(gaps)) / rows**0.5)
