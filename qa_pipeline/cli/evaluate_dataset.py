@@ -75,9 +75,6 @@ def run(
     worst_by: Annotated[
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")
-    ] = 1000,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
     data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
     workers: Annotated[
@@ -114,7 +111,7 @@ def run(
                 )
                 rows, unanswered = answered.rows, dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            about = _about(read, rows, means, resamples)
+            about = _about(read, rows, means)
             about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
             document = write_report(folder, rows, metrics, counts, about, worst_by)
         if as_json:
@@ -172,7 +169,7 @@ def _drawn(rows: "pl.DataFrame", limit: int | None) -> "pl.DataFrame":
     return draw(rows.rename({"group": "group_id"}), limit).rename({"group_id": "group"})
 
 
-def _about(read: "Labelled", rows: "pl.DataFrame", means: "Means", resamples: int) -> "About":
+def _about(read: "Labelled", rows: "pl.DataFrame", means: "Means") -> "About":
     from qa_pipeline.evaluation.report import About, dataset_name
     from qa_pipeline.evaluation.report_folder import dataset_sha256
 
@@ -185,7 +182,7 @@ def _about(read: "Labelled", rows: "pl.DataFrame", means: "Means", resamples: in
         "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
     }
-    return About(dataset_name(rows), dataset_sha256(read.items), read.left_out, told, resamples)
+    return About(dataset_name(rows), dataset_sha256(read.items), read.left_out, told)
 
 
 def _without_folder(model: str | None) -> str | None:

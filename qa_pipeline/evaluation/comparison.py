@@ -123,7 +123,7 @@ def _sides(baseline: StoredReport, current: StoredReport) -> Document:
 
 
 _ABOUT_ROWS = {"limit", "resamples"}
-"""Settings that change which rows are looked at, and no score."""
+"""Settings that change no score; reports named `resamples` while their intervals were a bootstrap's."""
 
 
 def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:

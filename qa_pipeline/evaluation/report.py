@@ -35,14 +35,12 @@ class About:
         dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
         left_out: rows that could not be read (`LEFT_OUT`).
         settings: those that decide, as JSON values.
-        resamples: of the intervals.
     """
 
     dataset: str
     dataset_sha256: str
     left_out: pl.DataFrame
     settings: dict[str, Any]
-    resamples: int = 1000
 
 
 def dataset_name(rows: pl.DataFrame) -> str:
@@ -87,7 +85,7 @@ def report_document(
             "total_queries": rows.height,
             "groups": rows["group"].n_unique(),
             "left_out": about.left_out.to_dicts(),
-            "settings": {**about.settings, "resamples": about.resamples},
+            "settings": about.settings,
             "statements": dict(verdicts.iter_rows()),
             **summaries,
         }
