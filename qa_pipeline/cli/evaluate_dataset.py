@@ -74,9 +74,6 @@ def run(
     worst_by: Annotated[
         str | None, typer.Option(help="Metric whose worst rows are shown. Default: faithfulness.")
     ] = None,
-    resamples: Annotated[
-        int, typer.Option(min=0, max=100_000, help="Resamples of the 95 % intervals.")
-    ] = 1000,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the report that is there.")] = False,
     data: Annotated[Path, typer.Option(help="Folder for caches: vectors and paid replies.")] = Path("data"),
     workers: Annotated[
@@ -122,7 +119,7 @@ def run(
                 rows = answered.rows.lazy()
                 unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            told = About(dataset_name(rows), dataset_sha256(whole), left_out(faults), _told(means), resamples)
+            told = About(dataset_name(rows), dataset_sha256(whole), left_out(faults), _told(means))
             told.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
             document = write_report(folder, rows, metrics, counts, told, worst_by)
         if as_json:

@@ -15,8 +15,6 @@ BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
 
 Written = Annotated[Path | None, typer.Option(help="Folder to write the result to, as JSON and Markdown.")]
-Resampled = Annotated[int, typer.Option(min=100, max=100_000, help="Resamples of the 95 % intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of resamples and permutations.")]
 State = Annotated[Path, typer.Argument(help="File that holds the trial.", dir_okay=False)]
 
 
@@ -33,8 +31,6 @@ def compare(
         ),
     ] = None,
     out: Written = None,
-    resamples: Resampled = 1000,
-    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Compare two evaluations row by row: differences with intervals, tests, and sizes of effect.
@@ -48,10 +44,7 @@ def compare(
 
     with errors_as_exit_codes():
         before, now = read_report(baseline), read_report(current)
-        if unpaired:
-            found = compare_unpaired(before, now)
-        else:
-            found = compare_paired(before, now, resamples=resamples, seed=seed)
+        found = compare_unpaired(before, now) if unpaired else compare_paired(before, now)
         if decide is not None:
             found["decision"] = _decision(found, decide)
         _tell("comparison", "Two evaluations compared", found, comparison_page(found), out, as_json=as_json)
@@ -82,8 +75,6 @@ def gate(
         list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
     ] = None,
     out: Written = None,
-    resamples: Resampled = 1000,
-    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Fail where an evaluation got worse than the one before, misses a threshold or fails a golden row.
@@ -102,7 +93,7 @@ def gate(
         limits = Limits(drop, critical_drop, tuple(critical or CRITICAL), _thresholds(threshold or []))
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
-        found = held(read_report(current), before, limits, rows, resamples=resamples, seed=seed)
+        found = held(read_report(current), before, limits, rows)
         title = f"Evaluation gate {'passed' if found['passed'] else 'failed'}"
         _tell("gate", title, found, gate_page(found), out, as_json=as_json)
         raise typer.Exit(OK if found["passed"] else FAILED)

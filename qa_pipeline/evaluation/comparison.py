@@ -13,23 +13,16 @@ import polars as pl
 from scipy.stats import binomtest, mannwhitneyu, ttest_ind, wilcoxon
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats, Resamples, Sums, flip_p, holm, mean_bounds
+from qa_pipeline.evaluation.statistics import Floats, Sums, holm, permutation_p, t_bounds, t_p
 from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
 from qa_pipeline.evaluation.summaries import group_sums, is_yes_no, number
 
 Document = dict[str, Any]
 SIGNIFICANCE = 0.05
-PERMUTATIONS = 10_000
 
 
 def compare_paired(
-    baseline: StoredReport,
-    current: StoredReport,
-    *,
-    critical: Collection[str] = (),
-    resamples: int = 1000,
-    permutations: int = PERMUTATIONS,
-    seed: int = 0,
+    baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = ()
 ) -> Document:
     """Two runs over one data set, row by row.
 
@@ -37,9 +30,6 @@ def compare_paired(
         baseline: the run before.
         current: the run to hold against it.
         critical: metrics that are a family of their own where figures are adjusted for their number.
-        resamples: of the intervals.
-        permutations: of the tests.
-        seed: of both.
 
     Returns:
         baseline, current: place, data set and its hash.
@@ -48,15 +38,15 @@ def compare_paired(
         measured_otherwise: settings by which the runs were measured that differ, and how: a model that reads
         more strictly lowers scores as worse answers do.
         metrics: of each metric direction, `baseline` and `current` (means over the rows known in both),
-        `difference` with `low` and `high` (95 %, bootstrap by document) and `error` (standard error by
-        document), `joint_low` and `joint_high` (the interval that holds for all metrics of a family
-        together, by Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero
-        where current is better), `relative` (the gain by the baseline's mean; None where that is zero),
-        `rows` and `groups` compared, `lost` and `found` (rows known in baseline alone, and in current
-        alone), `p` (permutation by document), `p_holm` (Holm over the family), `mcnemar_p` (of yes/no
-        rows), `wilcoxon_p`, `cohens_d` (gain by the pooled deviation of scores), `cohens_d_paired` (gain by
-        the deviation of differences), and `better`: whether current is, None where chance would do (p_holm
-        at least 0.05).
+        `difference` with `low` and `high` (95 %, t by document) and `error` (standard error by document),
+        `joint_low` and `joint_high` (the interval that holds for all metrics of a family together, by
+        Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero where current is
+        better), `relative` (the gain by the baseline's mean; None where that is zero), `rows` and `groups`
+        compared, `lost` and `found` (rows known in baseline alone, and in current alone), `p` (of the
+        same t), `p_holm` (Holm over the family), `permutation_p` (by document), `mcnemar_p` (of yes/no
+        rows), `wilcoxon_p`,
+        `cohens_d` (gain by the pooled deviation of scores), `cohens_d_paired` (gain by the deviation of
+        differences), and `better`: whether current is, None where chance would do (p_holm at least 0.05).
 
     Raises:
         InputError: the data sets differ, no row is in both, or no metric can be compared.
@@ -71,21 +61,21 @@ def compare_paired(
     both = baseline.rows.join(current.rows.drop("group"), on="id", suffix=_NOW, maintain_order="left")
     if not both.height:
         raise InputError(f"{baseline.place} and {current.place} share no row id; evaluate the same rows")
-    differences = both.select("group", *(pl.col(name + _NOW).sub(pl.col(name)).alias(name) for name in names))
+    # rounded, so that 0.3 less 0.1 + 0.2 is no difference
+    gaps = (pl.col(name + _NOW).sub(pl.col(name)).round(12).alias(name) for name in names)
+    differences = both.select("group", *gaps)
     sums = group_sums(differences, names)
     families = _families(names, critical)
-    bounds = _difference_bounds(
-        sums, current, names, families, Resamples(sums.groups, "comparison", resamples, seed)
-    )
-    p_values = dict(zip(names, flip_p(sums.totals, permutations, seed).tolist(), strict=True))
+    bounds = _difference_bounds(sums, current, names, families)
+    p_values, by_permutation = t_p(sums), permutation_p(sums.totals)
     metrics = {}
     for place, name in enumerate(names):
         one = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
         one["groups"] = int((sums.counts[:, place] > 0).sum())
         one["family"] = next(len(family) for family in families if name in family)
         one |= {end: number(bound[place]) for end, bound in bounds.items()}
-        one["error"] = number(sums.errors[place])
-        one["p"] = p_values[name] if one["rows"] else None
+        one["error"], one["p"] = number(sums.errors[place]), number(p_values[place])
+        one["permutation_p"] = number(by_permutation[place]) if one["rows"] else None
         metrics[name] = one
     return {
         **_sides(baseline, current),
@@ -135,7 +125,7 @@ def _sides(baseline: StoredReport, current: StoredReport) -> Document:
 
 
 _ABOUT_ROWS = {"limit", "resamples"}
-"""Settings that change which rows are looked at, and no score."""
+"""Settings that change no score; reports named `resamples` while their intervals were a bootstrap's."""
 
 
 def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, str]:
@@ -170,20 +160,16 @@ def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]
 
 
 def _difference_bounds(
-    sums: Sums,
-    current: StoredReport,
-    names: Sequence[str],
-    families: Sequence[Sequence[str]],
-    draws: Resamples,
+    sums: Sums, current: StoredReport, names: Sequence[str], families: Sequence[Sequence[str]]
 ) -> dict[str, Floats]:
-    """Each alone at 95 %, and all of a family together."""
+    """Each alone at 95 %, and all of a family together; none beyond what a metric's range allows."""
     ranges = [current.metrics[name].range for name in names]
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
     sizes = {name: len(family) for family in families for name in family}
     together = 1 - SIGNIFICANCE / np.array([sizes[name] for name in names])
-    low, high = mean_bounds(sums, draws, -widest, widest, 1 - SIGNIFICANCE)
-    joint_low, joint_high = mean_bounds(sums, draws, -widest, widest, together)
-    return {"low": low, "high": high, "joint_low": joint_low, "joint_high": joint_high}
+    ends = (*t_bounds(sums, 1 - SIGNIFICANCE), *t_bounds(sums, together))
+    cut = (np.clip(end, -widest, widest) for end in ends)
+    return dict(zip(("low", "high", "joint_low", "joint_high"), cut, strict=True))
 
 
 def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:

@@ -47,9 +47,6 @@ def gate(
     baseline: StoredReport | None = None,
     limits: Limits | None = None,
     golden: GoldenSet | None = None,
-    *,
-    resamples: int = 1000,
-    seed: int = 0,
 ) -> Document:
     """Hold a run against the one before, thresholds and a golden set.
 
@@ -73,11 +70,11 @@ def gate(
     checks: list[Document] = []
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
-        compared = compare_paired(baseline, current, critical=limits.critical, resamples=resamples, seed=seed)
+        compared = compare_paired(baseline, current, critical=limits.critical)
         _check_excluded(compared["excluded"], limits)
         for name, one in compared["metrics"].items():
             checks += _metric_checks(name, one, limits)
-    checks += _thresholds(current, limits.thresholds, resamples, seed)
+    checks += _thresholds(current, limits.thresholds)
     if golden is not None:
         checks += _golden(current, baseline, golden)
     if not checks:
@@ -174,16 +171,14 @@ def _change(one: Document) -> str:
     return f"{one['baseline']:.3f} → {one['current']:.3f}{relative}, {between}"
 
 
-def _thresholds(
-    current: StoredReport, thresholds: Mapping[str, float], resamples: int, seed: int
-) -> Iterator[Document]:
+def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
     for name in thresholds:
         if name not in current.metrics:
             raise InputError(
                 f"--threshold {name}: {current.place} has no such metric; it has {', '.join(current.metrics)}"
             )
     ranges = {name: current.metrics[name].range for name in thresholds}
-    found = summarise(current.rows.select("group", *thresholds), ranges, resamples=resamples, seed=seed)
+    found = summarise(current.rows.select("group", *thresholds), ranges)
     for name, bound in thresholds.items():
         one, higher = found["metrics"][name], current.metrics[name].direction == "higher"
         mean = one["mean"]

@@ -35,14 +35,12 @@ class About:
         dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
         left_out: rows that could not be read (`LEFT_OUT`).
         settings: those that decide, as JSON values.
-        resamples: of the intervals.
     """
 
     dataset: str
     dataset_sha256: str
     left_out: pl.DataFrame
     settings: dict[str, Any]
-    resamples: int = 1000
 
 
 def dataset_name(rows: pl.LazyFrame) -> str:
@@ -68,7 +66,7 @@ def report_document(
     Raises:
         InputError: a value is outside the range of its metric.
     """
-    summaries = summarise(rows, {one.name: one.range for one in metrics}, resamples=about.resamples)
+    summaries = summarise(rows, {one.name: one.range for one in metrics})
     for metric in metrics:
         by = counts.decided_by.get(metric.name, Counter())
         summaries["metrics"][metric.name] |= {
@@ -88,7 +86,7 @@ def report_document(
             "total_queries": rows.height,
             "groups": rows["group"].n_unique(),
             "left_out": about.left_out.to_dicts(),
-            "settings": {**about.settings, "resamples": about.resamples},
+            "settings": about.settings,
             "statements": dict(verdicts.iter_rows()),
             **summaries,
         }

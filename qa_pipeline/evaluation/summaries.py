@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats, Resamples, Sums, mean_bounds, share_bounds
+from qa_pipeline.evaluation.statistics import Floats, Sums, mean_bounds
 
 Range = tuple[float, float | None]
 """Least and greatest value of a metric; None where nothing bounds it from above."""
@@ -24,23 +24,18 @@ _TOLERANCE = 1e-6
 _FIGURES = ("mean", "median", "std", "min", "max", "percentile_95", "low", "high")
 
 
-def summarise(
-    rows: pl.DataFrame, ranges: Mapping[str, Range], *, resamples: int = 1000, seed: int = 0
-) -> Document:
+def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
     """Summaries of metrics over all rows and over each category, difficulty and language.
 
     `low` and `high` bound the mean with 95 % confidence, rows of one group counting as rising and falling
-    together: of a metric that says yes or no (0 or 1 in every row) by Wilson, of others by a bootstrap
-    (`statistics.share_bounds`, `statistics.mean_bounds`); `interval` names which. They are None where all
-    known rows are of one group. `std` is that of a sample, None of one row. The bins of a metric span its
-    range, or up to the greatest score where nothing bounds it; they are those of all rows in every part.
-    A score that is NaN or infinite is unknown.
+    together (`statistics.mean_bounds`); `interval` names how: `wilson`, or `t` where nothing bounds the
+    metric from above. They are None where all known rows are of one group. `std` is that of a sample, None
+    of one row. The bins of a metric span its range, or up to the greatest score where nothing bounds it;
+    they are those of all rows in every part. A score that is NaN or infinite is unknown.
 
     Args:
         rows: group, a numeric column of each metric, and of category, difficulty and language what is there.
         ranges: the range of each metric.
-        resamples: of the bootstrap; 0 for none.
-        seed: of the resamples; equal rows, in any order, give equal intervals.
 
     Returns:
         metrics, per_category, per_difficulty and per_language; of a metric mean, median, std, min, max,
@@ -54,16 +49,14 @@ def summarise(
     scored = rows.with_columns(known_scores(rows, names))
     check_ranges(scored, ranges)
     edges = {name: _edges(scored[name], *ranges[name]) for name in names}
-    yes_no = {name for name in names if ranges[name] == (0, 1) and is_yes_no(scored[name])}
 
-    def of(part: pl.DataFrame, key: str) -> Document:
-        bounds = _bounds(part, ranges, yes_no, Resamples(_group_names(part), key, resamples, seed))
+    def of(part: pl.DataFrame) -> Document:
+        bounds = _bounds(part, ranges)
         return {name: _summary(part[name], edges[name]) | bounds[name] for name in names}
 
-    found = {"metrics": of(scored, "metrics")}
+    found = {"metrics": of(scored)}
     for column in PARTS:
-        parts = _parts(scored, column)
-        found[f"per_{column}"] = {name: of(part, f"{column}/{name}") for name, part in parts}
+        found[f"per_{column}"] = {name: of(part) for name, part in _parts(scored, column)}
     return found
 
 
@@ -109,31 +102,17 @@ def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
     found = rows.group_by("group").agg(*totals, *counts).sort("group")
     of = {kind: [f"{kind} {name}" for name in names] for kind in ("total", "count")}
-    matrices = {kind: found.select(columns).to_numpy().astype(np.float64) for kind, columns in of.items()}
-    shape = (found.height, len(names))
-    return Sums(found["group"].to_list(), matrices["total"].reshape(shape), matrices["count"].reshape(shape))
+    matrices = (found.select(columns).to_numpy().astype(np.float64) for columns in of.values())
+    return Sums(*(one.reshape(found.height, len(names)) for one in matrices))
 
 
-def _group_names(rows: pl.DataFrame) -> list[str]:
-    return rows["group"].unique().sort().to_list()
-
-
-def _bounds(
-    rows: pl.DataFrame, ranges: Mapping[str, Range], yes_no: set[str], draws: Resamples
-) -> dict[str, Document]:
-    names = list(ranges)
-    sums = group_sums(rows, names)
-    ends = [(low, np.inf if high is None else high) for low, high in ranges.values()]
-    low, high = np.array(ends, dtype=np.float64).reshape(-1, 2).T
-    by = {"bootstrap": mean_bounds(sums, draws, low, high), "wilson": share_bounds(sums)}
-    found = {}
-    for place, name in enumerate(names):
-        how = "wilson" if name in yes_no else "bootstrap"
-        found[name] = {
-            **{end: number(bounds[place]) for end, bounds in zip(("low", "high"), by[how], strict=True)},
-            "interval": how,
-        }
-    return found
+def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:
+    lowest, highest = (np.array([one[end] for one in ranges.values()], dtype=np.float64) for end in (0, 1))
+    bounds = mean_bounds(group_sums(rows, ranges), lowest, np.nan_to_num(highest, nan=np.inf))
+    return {
+        name: {"low": number(low), "high": number(high), "interval": "t" if end is None else "wilson"}
+        for (name, (_, end)), low, high in zip(ranges.items(), *bounds, strict=True)
+    }
 
 
 def number(value: float | np.floating[Any] | None) -> float | None:

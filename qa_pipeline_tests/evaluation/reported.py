@@ -53,6 +53,6 @@ def stored(folder: Path, rows: Sequence[Row], statements: Sequence[Row] = (), **
     by = Counter(one["decided_by"] for one in statements)
     missing = Counter({"statements": sum(row.get("faithfulness") is None for row in rows)})
     counts = Counts(len(rows), {"faithfulness": by}, {"faithfulness": +missing})
-    beside: Row = {"left_out": LEFT_OUT.to_frame(), "settings": {"embedding": "hash"}, "resamples": 50} | told
+    beside: Row = {"left_out": LEFT_OUT.to_frame(), "settings": {"embedding": "hash"}} | told
     about = About(dataset_name(data.lazy()), dataset_sha256(data.lazy()), **beside)
     return write_report(folder, data.lazy(), [FAITHFULNESS], counts, about)

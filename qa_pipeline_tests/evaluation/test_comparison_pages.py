@@ -20,7 +20,7 @@ def html(text: str) -> str:
 def test_a_gate_shows_failures_first_and_folds_away_what_passed(tmp_path: Path) -> None:
     now = stored(tmp_path / "a", {"grounding": continuous(30), "token_f1": continuous(30, 0.5)})
     before = stored(tmp_path / "b", {"grounding": continuous(30), "token_f1": continuous(30, 0.8, seed=1)})
-    found = gate(now, before, Limits(thresholds={"grounding": 0.1}), resamples=200)
+    found = gate(now, before, Limits(thresholds={"grounding": 0.1}))
     page = markdown("Gate", gate_page(found))
     assert page.startswith("## Gate")
     assert page.endswith("The gate failed.\n")
@@ -33,11 +33,11 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
         stored(tmp_path, {"grounding": continuous(20)}).rows.rename({"grounding": HOSTILE}), HOSTILE
     )
     before = replace(now, dataset=HOSTILE, place=Path(HOSTILE), settings={HOSTILE: HOSTILE})
-    compared = compare_paired(before, now, resamples=100, permutations=100)
+    compared = compare_paired(before, now)
     compared["decision"] = {"metric": HOSTILE, **ab_decision(compared["metrics"][HOSTILE])}
     compared["excluded"] = {HOSTILE: HOSTILE}
     rows = golden((HOSTILE, HOSTILE, 0.9))
-    for page in (comparison_page(compared), gate_page(gate(now, before, golden=rows, resamples=100))):
+    for page in (comparison_page(compared), gate_page(gate(now, before, golden=rows))):
         text = markdown("Page", page)
         for ours in ("<details><summary>", "</summary>", "</details>"):
             text = text.replace(ours, "")
@@ -49,7 +49,7 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
 
 def test_what_is_unknown_is_a_dash_and_what_was_compared_is_counted(tmp_path: Path) -> None:
     nothing = stored(tmp_path, {"grounding": [None, None]})
-    compared = compare_paired(nothing, nothing, resamples=100, permutations=100)
+    compared = compare_paired(nothing, nothing)
     page = markdown("Page", comparison_page(compared))
     assert "| grounding | – | – | – | – | – | – | – |" in page
     assert "2 rows in both, 0 only in the baseline" in page
@@ -67,7 +67,7 @@ def test_the_id_of_a_row_cannot_steer_a_terminal(tmp_path: Path) -> None:
 def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_path: Path) -> None:
     before = stored(tmp_path / "a", {"grounding": continuous(20), "token_f1": continuous(20)})
     now = stored(tmp_path / "b", {"grounding": continuous(20)})
-    compared = compare_paired(before, now, resamples=100, permutations=100)
+    compared = compare_paired(before, now)
     compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
     assert comparison_page(compared)[-2:] == [
         "keep: it is not better (grounding)",

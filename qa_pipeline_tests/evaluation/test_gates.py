@@ -17,7 +17,8 @@ def held(
     tmp_path: Path, now: Scores, before: Scores | None = None, limits: Limits | None = None, **how: Any
 ) -> dict[str, Any]:
     current = stored(tmp_path / "current", now, **how)
-    return gate(current, stored(tmp_path / "baseline", before or BEFORE), limits, resamples=300)
+    baseline = stored(tmp_path / "baseline", before or BEFORE, documents=how.get("documents", 10))
+    return gate(current, baseline, limits)
 
 
 def outcomes(found: Mapping[str, Any]) -> dict[str, str]:
@@ -73,6 +74,20 @@ def test_from_none_at_all_any_rise_that_is_not_chance_fails(tmp_path: Path) -> N
     assert outcomes(held(tmp_path / "2", many, none)) == {"fabricated_citations": "failed"}
 
 
+def test_five_points_of_two_hundred_yes_no_rows_fail_where_none_is_won_and_pass_where_as_many_are(
+    tmp_path: Path,
+) -> None:
+    """Rows of ten of forty documents are lost."""
+    before = [0.0 if row % 20 == 19 else 1.0 for row in range(200)]
+    lost = [0.0 if row < 10 else score for row, score in enumerate(before)]
+    swapped = [1.0 if row % 20 == 19 else score for row, score in enumerate(lost)]
+    for now, outcome in ((lost, "failed"), (swapped, "passed")):
+        scores = {"faithfulness": now, "citation_accuracy": before}
+        baseline = {"faithfulness": before, "citation_accuracy": before}
+        found = held(tmp_path / outcome, scores, baseline, documents=40)
+        assert outcomes(found) == {"faithfulness": outcome, "citation_accuracy": "passed"}
+
+
 def test_a_loss_that_chance_alone_would_make_passes_and_says_how_many_rows_would_tell(tmp_path: Path) -> None:
     shaken = [
         min(1.0, score + (0.1 if row % 2 else -0.15)) for row, score in enumerate(BEFORE["faithfulness"])
@@ -87,7 +102,7 @@ def test_a_loss_that_chance_alone_would_make_passes_and_says_how_many_rows_would
 def test_rows_of_one_document_show_nothing(tmp_path: Path) -> None:
     current = stored(tmp_path / "a", {"faithfulness": less(BEFORE["faithfulness"], 0.2)}, documents=1)
     before = stored(tmp_path / "b", {"faithfulness": BEFORE["faithfulness"]}, documents=1)
-    (check,) = gate(current, before, resamples=300)["checks"]
+    (check,) = gate(current, before)["checks"]
     assert (check["outcome"], check["needed"]) == ("within_noise", None)
     assert "one document" in check["detail"]
 
@@ -166,10 +181,10 @@ def test_only_golden_rows_that_newly_fail_fail_the_gate(tmp_path: Path) -> None:
     same = stored(tmp_path / "b", {"faithfulness": [1.0, 0.4, 1.0, 1.0]})
     worse = stored(tmp_path / "c", {"faithfulness": [0.8, 0.5, 1.0, 1.0]})
     limits = Limits(drop=1, critical_drop=1)
-    found = gate(same, before, limits, rows, resamples=100)
+    found = gate(same, before, limits, rows)
     assert found["passed"]
     assert found["checks"][-1]["detail"] == "2 of 3 rows pass, 0 newly fail, 1 fail as before"
-    found = gate(worse, before, limits, rows, resamples=100)
+    found = gate(worse, before, limits, rows)
     assert not found["passed"]
     assert outcomes(found)["r0"] == "failed"
     assert "r1" not in outcomes(found)
@@ -187,7 +202,7 @@ def test_without_a_baseline_every_failing_golden_row_is_new(tmp_path: Path) -> N
 def test_a_golden_row_that_the_baseline_did_not_measure_fails_anew(tmp_path: Path) -> None:
     before = stored(tmp_path / "a", {"faithfulness": [None, 1.0]})
     now = stored(tmp_path / "b", {"faithfulness": [0.5, 1.0]})
-    found = gate(now, before, None, golden(("r0", "faithfulness", 0.9)), resamples=100)
+    found = gate(now, before, None, golden(("r0", "faithfulness", 0.9)))
     assert not found["passed"]
     assert found["checks"][-1]["detail"] == "faithfulness is 0.5, should be at least 0.9"
 
