@@ -14,7 +14,6 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
-    Resampled,
     named_settings,
 )
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
@@ -107,7 +106,6 @@ def run(
     change: Change = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
-    resamples: Resampled = 1000,
     out: Out = Path("data"),
     as_json: Json = False,
 ) -> None:
@@ -133,7 +131,7 @@ def run(
         check_model(settings, model)
         resources = Resources(evaluation_settings(settings))
         read = read_suite(suite, settings.pairs_file)
-        document = _measured(suite, read.items, resources, answer, resamples, verify=verify)
+        document = _measured(suite, read.items, resources, answer, verify=verify)
         document = rounded({**document, "left_out": read.left_out.to_dicts()})
         write_bytes(to, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
         if as_json:
@@ -145,7 +143,7 @@ def run(
 
 
 def _measured(
-    suite: Path, rows: "pl.DataFrame", resources: "Resources", how: str, resamples: int, *, verify: bool
+    suite: Path, rows: "pl.DataFrame", resources: "Resources", how: str, *, verify: bool
 ) -> dict[str, Any]:
     import hashlib
 
@@ -178,7 +176,7 @@ def _measured(
         "answered": int(outcomes["answered"].sum()),
         "errors": dict(answered.failures["reason"].value_counts(sort=True).iter_rows()),
         "decided_by": by.group_by("ability", "decided_by").len("count").sort(pl.all()).to_dicts(),
-        "figures": ability_figures(outcomes, resamples),
+        "figures": ability_figures(outcomes),
         "rows": told.to_dicts(),
     }
 

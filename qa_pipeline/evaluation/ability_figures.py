@@ -13,7 +13,6 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from pydantic import BaseModel, ConfigDict
 
@@ -21,7 +20,8 @@ from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRAT
 from qa_pipeline.evaluation.datasets import LIMITS, Fault, Labelled, Row, read_file
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.evaluation.statistics import Resamples, estimate, interval
+from qa_pipeline.evaluation.statistics import mean_bounds
+from qa_pipeline.evaluation.summaries import group_sums, number
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.generation import PairsFileSettings
@@ -286,12 +286,10 @@ def _negated(text: str, language: str) -> bool:
     return any(token.negative for token in tokenize(text, language))
 
 
-def ability_figures(outcomes: pl.DataFrame, resamples: int = 1000) -> list[Row]:
+def ability_figures(outcomes: pl.DataFrame) -> list[Row]:
     """The figures of each ability by language and difficulty, with 95 % intervals.
 
-    Rows of one document rise and fall together (percentile bootstrap by group). Where all of them are alike,
-    which the bootstrap takes for certain, the interval is the exact one of as many trials as there are
-    documents (Clopper and Pearson 1934).
+    Rows of one document rise and fall together (`statistics.mean_bounds`); one document has no interval.
 
     Returns:
         language (all, and each), ability, difficulty (all but of noise: also all together), figure, rows it
@@ -307,26 +305,17 @@ def ability_figures(outcomes: pl.DataFrame, resamples: int = 1000) -> list[Row]:
                 part = rows.filter(pl.col("difficulty") == difficulty)
                 place = {"language": language, "ability": ability, "difficulty": difficulty}
                 found += [
-                    {**place, "figure": figure, **_mean(part, figure, column, resamples)}
+                    {**place, "figure": figure, **_mean(part, figure, column)}
                     for figure, column in FIGURES[ability]
                 ]
     return found
 
 
-def _mean(rows: pl.DataFrame, figure: str, column: str, resamples: int) -> Row:
+def _mean(rows: pl.DataFrame, figure: str, column: str) -> Row:
     answered = rows.filter("answered")
     counted = answered.filter("noticed") if figure == "correction" else answered
-    values = counted[column].cast(pl.Float64).to_numpy()
-    groups = counted["group"].to_list()
-    number = len(set(groups))
-    base = {"rows": len(values), "groups": number, "errors": rows.height - answered.height}
-    if not len(values):
-        return {**base, "value": None, "low": None, "high": None}
-    if len(set(values)) == 1 and values[0] in (0.0, 1.0):
-        exact = interval(number if values[0] else 0, number)
-        return {**base, "value": exact.value, "low": exact.low, "high": exact.high}
-
-    def measured(weights: npt.NDArray[np.float64]) -> dict[str, npt.NDArray[np.float64]]:
-        return {"mean": (weights @ values) / weights.sum(axis=1)}
-
-    return {**base, **estimate(Resamples(groups, column, resamples).over(measured)["mean"])}
+    sums = group_sums(counted.select("group", pl.col(column).cast(pl.Float64)), [column])
+    bounds = mean_bounds(sums, np.zeros(1), np.ones(1))
+    value, low, high = (number(one[0]) for one in (sums.means, *bounds))
+    about = {"rows": counted.height, "groups": len(sums.totals), "errors": rows.height - answered.height}
+    return {**about, "value": value, "low": low, "high": high}

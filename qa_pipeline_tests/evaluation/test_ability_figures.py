@@ -161,7 +161,7 @@ def test_figures_do_not_depend_on_the_order_of_rows_and_lie_within_their_interva
 ) -> None:
     outcomes = judge_answers(answered(suite, copies_the_first), resources)
     shuffled = outcomes.sample(fraction=1.0, shuffle=True, seed=random.randrange(1000))
-    figures, again = ability_figures(outcomes, 200), ability_figures(shuffled, 200)
+    figures, again = ability_figures(outcomes), ability_figures(shuffled)
     assert [one["value"] for one in figures] == [pytest.approx(one["value"]) for one in again]
     for one in figures:
         if one["value"] is not None:
