@@ -123,7 +123,7 @@ def what_to_know(document: Document) -> list[str]:
         *_left_out(document),
         *_unanswered(document),
         *_half_unknown(document),
-        *_by_cosine(document),
+        *_by_likeness(document),
         *_no_better_than_length(document, known_agreement()),
     ]
 
@@ -156,13 +156,14 @@ def _half_unknown(document: Document) -> Iterator[str]:
         yield f"Known of less than half of the {plural(total, 'row')}: {_listed(few)}."
 
 
-def _by_cosine(document: Document) -> Iterator[str]:
+def _by_likeness(document: Document) -> Iterator[str]:
     by = {name: _deciders(one) for name, one in document["metrics"].items()}
     shares = {name: one.get(SIMILARITY, 0) / max(1, sum(one.values())) for name, one in by.items()}
     if mostly := [f"{name} ({share:.0%})" for name, share in shares.items() if share > MOSTLY]:
         yield (
-            f"A cosine alone decided most of what stands behind {_listed(mostly)}. It overlooks a swapped "
-            "number, name or negation, and rejects right answers in other words or in a few."
+            f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
+            "with the share of their words that a text has. It overlooks a swapped number, name or negation, "
+            "and rejects right answers in other words or in a few."
         )
 
 

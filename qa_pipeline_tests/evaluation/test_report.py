@@ -71,10 +71,10 @@ def test_few_rows_are_said_to_be_few(tmp_path: Path) -> None:
     assert many == []
 
 
-def test_a_figure_that_rests_on_a_cosine_says_so(tmp_path: Path) -> None:
+def test_a_figure_that_rests_on_likeness_says_so(tmp_path: Path) -> None:
     mostly = [said(1), said(2), said(3, decided_by="alignment")]
     found = what_to_know(stored(tmp_path / "a", MANY, mostly))
-    assert found[0].startswith("A cosine alone decided most of what stands behind faithfulness (67%)")
+    assert found[0].startswith("Likeness alone decided most of what stands behind faithfulness (67%)")
     assert what_to_know(stored(tmp_path / "b", MANY, mostly[1:])) == []
 
 

@@ -1,8 +1,8 @@
 """Signals: what the texts of an answered question were found to say, each found out once for all metrics.
 
 A signal is a column beside those of the data set, and a second one, NAME_by, that tells who found it out: the
-local verifier's steps, a cosine, a cross-encoder, a rule, or a language model. A row without the texts it
-takes has neither, and neither has one whose reply failed.
+local verifier's steps, likeness (a cosine, for statements with a share of words), a cross-encoder, a rule, or
+a language model. A row without the texts it takes has neither, and neither has one whose reply failed.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Means:
         verifier: decides statements that no local step does; None without a model.
         judge: reads answers and contexts where a signal asks for judgement; None without a model.
         undecided: what becomes of a statement that nothing decides and no verifier is asked about: held to
-            the cosine (or the cross-encoder, where there is one), or unknown.
+            its likeness to contexts (or the cross-encoder, where there is one), or unknown.
     """
 
     resources: Resources
@@ -41,7 +41,7 @@ class Means:
 
     @property
     def alike(self) -> float:
-        """Cosine from which a text says what another says, where nothing better decides."""
+        """Cosine from which a text says what a fragment and its question say, if nothing better decides."""
         return self.resources.settings.verification.similarity_pass
 
     @property

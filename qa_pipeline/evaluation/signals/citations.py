@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, RULES, SIMILARITY, Found, Means, Row
-from qa_pipeline.evaluation.signals.statements import ENTAILED
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     SOURCE_MARK,
@@ -152,15 +151,14 @@ def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
 
     A mark stands for the statement it is in or behind, as in verification; a citation without marks for all
     of them. A statement that is denied, or that a verifier found in no context, is supported by none; the
-    evidence of one that is proved supports it fully; any other context by the cosine, or the cross-encoder.
+    evidence of one that is proved supports it fully; any other context by its score.
     """
-    limit = means.alike if means.resources.entailment is None else ENTAILED
     found = []
     for cited, statements in rows.select("cited", "statements").iter_rows():
         owners = _owners([one["start"] for one in statements], cited)
         found.append(
             [
-                _support(one, [statements[at] for at in owned], limit)
+                _support(one, [statements[at] for at in owned])
                 for one, owned in zip(cited, owners, strict=True)
             ]
         )
@@ -176,19 +174,19 @@ def _owners(starts: Sequence[int], cited: Sequence[Row]) -> list[list[int]]:
     return owners
 
 
-def _support(cited: Row, statements: Sequence[Row], limit: float) -> Row:
+def _support(cited: Row, statements: Sequence[Row]) -> Row:
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     scored = [
-        (score, one)
+        (score, one, at)
         for one in statements
         for at in cited["contexts"]
         if (score := _score(one, at)) is not None
     ]
     if not scored:
         return {"score": None, "proves": [], "decided_by": None}
-    proves = {one["position"] for score, one in scored if one["verdict"] == "supported" and score >= limit}
-    score, best = max(scored, key=lambda pair: pair[0])
+    proves = {one["position"] for _, one, at in scored if one["verdict"] == "supported" and _holds(one, at)}
+    score, best, _ = max(scored, key=lambda found: found[0])
     return {"score": score, "proves": sorted(proves), "decided_by": _decider(best)}
 
 
@@ -196,16 +194,30 @@ def _score(statement: Row, context: int) -> float | None:
     """How far one context supports a statement; None where that is unknown."""
     if statement["verdict"] == "contradicted":
         return 0.0
-    local = statement["decided_by"] in (SIMILARITY, ENTAILMENT)
-    if statement["verdict"] == "unsupported" and not local:
+    if statement["verdict"] == "unsupported" and not _scored(statement):
         return 0.0
-    if statement["verdict"] == "supported" and not local and statement["context"] == context:
+    if statement["verdict"] == "supported" and _is_evidence(statement, context):
         return 1.0
     score: float | None = statement["scores"][context]
     return None if statement["verdict"] == "undecided" else score
 
 
+def _scored(statement: Row) -> bool:
+    """Whether a score decided a statement."""
+    return statement["decided_by"] in (SIMILARITY, ENTAILMENT)
+
+
+def _is_evidence(statement: Row, context: int) -> bool:
+    """Whether a context is the evidence by which a statement was decided."""
+    return not _scored(statement) and statement["context"] == context
+
+
+def _holds(statement: Row, context: int) -> bool:
+    """Whether one context is enough to support a statement."""
+    return _is_evidence(statement, context) or bool(statement["holds"][context])
+
+
 def _decider(statement: Row) -> str:
     """Who found how far a statement is supported: whoever decided it, unless a score did."""
-    local = statement["decided_by"] in (SIMILARITY, ENTAILMENT) and statement["verdict"] != "contradicted"
+    local = _scored(statement) and statement["verdict"] != "contradicted"
     return str(statement["scored_by"] if local else statement["decided_by"])

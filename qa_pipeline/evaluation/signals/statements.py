@@ -1,7 +1,7 @@
 """Signals of statements: those of answers, references and true claims, verified against other texts."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from itertools import combinations
 from typing import Any
 
@@ -11,12 +11,12 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.models.base import Vectors
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import borderline, decide_claims
-from qa_pipeline.verification.evidence import TextVectors
+from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.splitting import without_marks
 
@@ -24,6 +24,11 @@ Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
 """Score of the best single passage from which no pairs of passages are looked at."""
 ENTAILED = 0.5
+STATED = 0.64
+"""Mean of cosine and share of terms from which a context supports a statement that is no fragment.
+
+The best of 0.40, 0.42 … 0.84 for the verdicts of five sets that people labelled (docs/metrics.md).
+"""
 
 STATEMENT = pl.Struct(
     {
@@ -40,12 +45,14 @@ STATEMENT = pl.Struct(
         "score": pl.Float64(),
         "pair_score": pl.Float64(),
         "scores": pl.List(pl.Float64()),
+        "holds": pl.List(pl.Boolean()),
         "scored_by": pl.String(),
     }
 )
 """One statement of an answer: its place there, the verdict (supported, unsupported, contradicted or
 undecided), the context of its evidence (from 0), its cosine to the question, its scores against the best
-single context, the best pair of contexts and each context (null for a blank one), and what these are."""
+single context, the best pair of contexts and each context (null for a blank one), which contexts score enough
+to support it, and what the scores are."""
 HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
 """Whether a text holds one true claim, or statement of the reference; null where that is undecided."""
 
@@ -198,10 +205,15 @@ def _decided(
 
 
 class _Scorer:
-    """Scores of statements against each context: entailment where there is a model, else cosines.
+    """Scores of statements against each context: entailment where there is a model, else words and meaning.
 
+    Without a model the score is the mean of two figures from 0 to 1; a statement without terms has the first.
     The cosine to a context is the best of its sentences and of the whole. That to a pair of contexts is the
     cosine to the sum of the best sentence of each, two unit vectors: (a + b) / sqrt(2 + 2 cos(a, b)).
+    The share of terms is that of the statement's own (`Reading.terms`) which stand in `LONGEST_WINDOW`
+    neighbouring sentences of a context; of a pair, in those of either.
+
+    The words of a fragment stand in many places: it is supported by its cosine, the question included, alone.
     """
 
     def __init__(self, own: dict[int, list[Row]], asked: Sequence[Statement], means: Means) -> None:
@@ -231,59 +243,69 @@ class _Scorer:
         asked = self._asked[place]
         question = self._vectors.of(asked.question or "")
         contexts = [at for at, text in enumerate(asked.passages) if text.strip()]
-        vectors = [self._stacked[asked.language, asked.passages[at]] for at in contexts]
         found = []
         for position, one in enumerate(statements):
-            stated = _compared(one, asked)
-            vector = self._vectors.of(stated)
-            single, pair = self._scores([asked.passages[at] for at in contexts], vectors, vector, stated)
+            vector = self._vectors.of(_compared(one, asked))
+            single, pair, enough = self._scores(one, asked, contexts)
             best = float(single.max())
             scores: list[float | None] = [None] * len(asked.passages)
-            for at, score in zip(contexts, single, strict=True):
-                scores[at] = float(score)
+            holds: list[bool | None] = [None] * len(asked.passages)
+            for at, score, held in zip(contexts, single, enough, strict=True):
+                scores[at], holds[at] = float(score), bool(held)
             found.append(
                 {
                     "position": position,
                     **{name: one[name] for name in ("start", "end", "text")},
-                    **self._verdict(one, best),
+                    **self._verdict(one, supported=bool(enough.any())),
                     "context": _context_of(one, contexts),
                     "quote": one["evidence_quote"],
                     "relevance": float(vector @ question),
                     "score": best,
                     "pair_score": pair,
                     "scores": scores,
+                    "holds": holds,
                     "scored_by": SIMILARITY if self._means.resources.entailment is None else ENTAILMENT,
                 }
             )
         return found
 
     def _scores(
-        self, texts: Sequence[str], pieces: Sequence[Vectors], vector: Vectors, stated: str
-    ) -> tuple[Floats, float]:
-        """Of each single context, and of the best pair where the best single one is not enough."""
+        self, one: Row, asked: Statement, contexts: Sequence[int]
+    ) -> tuple[Floats, float, npt.NDArray[np.bool_]]:
+        """Of each context, of the best pair where no single one is enough, and which contexts support it."""
+        texts, stated = [asked.passages[at] for at in contexts], _compared(one, asked)
         model = self._means.resources.entailment
         if model is not None:
             single = _entailed(model.probabilities([(text, stated) for text in texts]))
             best = float(single.max())
             if best >= ENOUGH_ALONE or len(texts) < 2:
-                return single, best
+                return single, best, single >= ENTAILED
             first, second = np.sort(np.argsort(-single, kind="stable")[:2])
             joined = _entailed(model.probabilities([(f"{texts[first]}\n\n{texts[second]}", stated)]))
-            return single, max(best, float(joined.max()))
-        cosines = [one @ vector for one in pieces]
-        single = np.clip([float(one.max()) for one in cosines], 0.0, 1.0)
+            return single, max(best, float(joined.max())), single >= ENTAILED
+        vector, pieces = self._vectors.of(stated), [self._stacked[asked.language, text] for text in texts]
+        cosines = [each @ vector for each in pieces]
+        alike = np.clip([float(each.max()) for each in cosines], 0.0, 1.0)
+        terms = read(one["self_contained"] or one["text"], asked.language).term_set
+        held = [_held_terms(terms, text, asked.language) for text in texts]
+        single = np.array([_mean(cosine, terms, own) for cosine, own in zip(alike, held, strict=True)])
+        enough = alike >= self._means.alike if one["fragment"] else single >= STATED
         best = float(single.max())
-        if best >= ENOUGH_ALONE or len(pieces) < 2:
-            return single, best
-        tops = np.stack([one[int(of.argmax())] for one, of in zip(pieces, cosines, strict=True)])
+        if best >= ENOUGH_ALONE or len(texts) < 2:
+            return single, best, enough
+        tops = np.stack([each[int(of.argmax())] for each, of in zip(pieces, cosines, strict=True)])
         along, between = tops @ vector, tops @ tops.T
         pairs = [
-            float((along[a] + along[b]) / np.sqrt(max(2 + 2 * between[a, b], 1e-9)))
-            for a, b in combinations(range(len(tops)), 2)
+            _mean(
+                min(1.0, float((along[a] + along[b]) / np.sqrt(max(2 + 2 * between[a, b], 1e-9)))),
+                terms,
+                held[a] | held[b],
+            )
+            for a, b in combinations(range(len(texts)), 2)
         ]
-        return single, min(1.0, max(best, *pairs))
+        return single, max(best, *pairs), enough
 
-    def _verdict(self, one: Row, score: float) -> Row:
+    def _verdict(self, one: Row, *, supported: bool) -> Row:
         verdict, by, reason = one["verdict"], one["decided_by"], one["reason"]
         if verdict not in ("undecided", "failed"):
             return {"verdict": verdict, "decided_by": by, "reason": reason}
@@ -291,7 +313,7 @@ class _Scorer:
             return {"verdict": "undecided", "decided_by": by, "reason": reason}
         local = self._means.resources.entailment is not None
         return {
-            "verdict": "supported" if score >= (ENTAILED if local else self._means.alike) else "unsupported",
+            "verdict": "supported" if supported else "unsupported",
             "decided_by": ENTAILMENT if local else SIMILARITY,
             "reason": None,
         }
@@ -301,6 +323,23 @@ class _Scorer:
 def sentences(text: str, language: str) -> tuple[str, ...]:
     """The sentences of a text, remembered: several signals look at the contexts of a row."""
     return tuple(text[start:end] for start, end in split_sentences(text, language))
+
+
+@functools.lru_cache(maxsize=1024)
+def _windows(text: str, language: str) -> tuple[Set[str], ...]:
+    """The terms of each `LONGEST_WINDOW` neighbouring sentences of a text, or of all where they are fewer."""
+    terms = [read(one, language).term_set for one in sentences(text, language)]
+    last = max(1, len(terms) - LONGEST_WINDOW + 1)
+    return tuple(frozenset().union(*terms[first : first + LONGEST_WINDOW]) for first in range(last))
+
+
+def _held_terms(terms: Set[str], text: str, language: str) -> Set[str]:
+    """The terms that one window of a text holds, the one with most of them."""
+    return max((terms & window for window in _windows(text, language)), key=len)
+
+
+def _mean(cosine: float, terms: Set[str], held: Set[str]) -> float:
+    return (cosine + len(held) / len(terms)) / 2 if terms else cosine
 
 
 def _compared(claim: Row, asked: Statement) -> str:

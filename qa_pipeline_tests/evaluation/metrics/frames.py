@@ -42,6 +42,7 @@ def statement(verdict: str = "supported", context: int | None = 0, position: int
         "score": 1.0 if verdict == "supported" else 0.0,
         "pair_score": 1.0 if verdict == "supported" else 0.0,
         "scores": [],
+        "holds": [],
         "scored_by": "similarity",
     }
     return {**own, **given}

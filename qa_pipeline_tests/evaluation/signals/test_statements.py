@@ -2,9 +2,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.running import evaluate
+from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.evaluation.signals.statements import STATED
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, signal
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.verdict_replies import deciding
@@ -41,7 +45,7 @@ def test_statements_keep_their_place_and_the_context_that_proves_them(tmp_path: 
         ({"verifier": ScriptedModel(deciding("reject"))}, "unsupported", "llm"),
     ],
 )
-def test_what_no_step_decides_is_held_to_the_cosine_left_open_or_asked(
+def test_what_no_step_decides_is_held_to_its_scores_left_open_or_asked(
     tmp_path: Path, means: Any, verdict: str, by: str
 ) -> None:
     last = statements(tmp_path, {}, **means)[1]
@@ -66,6 +70,58 @@ def test_two_contexts_together_may_say_what_neither_does(tmp_path: Path) -> None
     shown = [context("alpha beta gamma"), context("delta epsilon zeta")]
     (one,) = statements(tmp_path, {"answer": "Alpha beta delta epsilon.", "contexts": shown})
     assert one["pair_score"] > one["score"]
+
+
+@pytest.fixture(scope="module")
+def means(tmp_path_factory: pytest.TempPathFactory) -> Means:
+    return means_at(tmp_path_factory.mktemp("out"))
+
+
+words = st.sampled_from(["mills", "boats", "bakers", "rivers", "12", "Ann", "carry", "the", "not", "old"])
+said = st.lists(words, min_size=1, max_size=6).map(lambda found: " ".join(found) + ".")
+passages = st.lists(said, min_size=1, max_size=5).map(" ".join)
+
+
+def scored(means: Means, answer: str, *texts: str) -> list[Row]:
+    row = {"answer": answer, "contexts": [context(text) for text in texts], "refused": False}
+    return list(signal("statements", means, {**ROW, **row})[0] or ())
+
+
+@given(said, st.lists(passages, min_size=1, max_size=3), passages)
+def test_a_further_context_lowers_no_score(means: Means, answer: str, texts: list[str], further: str) -> None:
+    for one, more in zip(scored(means, answer, *texts), scored(means, answer, *texts, further), strict=True):
+        assert more["score"] >= one["score"]
+
+
+@given(said, st.lists(passages, min_size=1, max_size=3))
+def test_scores_are_shares_and_the_verdict_is_that_of_the_contexts_that_hold_the_statement(
+    means: Means, answer: str, texts: list[str]
+) -> None:
+    for one in scored(means, answer, *texts):
+        assert 0 <= one["score"] == max(one["scores"]) <= one["pair_score"] <= 1
+        if one["decided_by"] == "similarity":
+            assert (one["verdict"] == "supported") is any(one["holds"])
+
+
+STATES = "Ann paints a red mill near Lund every summer."
+NEAR = "Ann likes a red mill. She paints there. Near Lund there is summer."
+FAR = "Ann likes a red mill. It is old. It is tall. It is wide. She paints there. Near Lund there is summer."
+
+
+def test_the_words_of_a_statement_count_where_they_stand_in_three_neighbouring_sentences(
+    means: Means,
+) -> None:
+    (near,), (far,) = scored(means, STATES, NEAR), scored(means, STATES, FAR)
+    assert near["verdict"] == "supported"
+    assert far["score"] < near["score"]
+
+
+def test_the_words_of_a_fragment_do_not_support_it_where_its_cosine_does_not(means: Means) -> None:
+    asked = {"query": "In which year did the great fire of the harbour end?", "answer": "In 1889"}
+    told = "The mill has 1889 boats."
+    (one,) = signal("statements", means, {**ROW, **asked, "contexts": [context(told)]})[0]
+    assert one["score"] > STATED
+    assert (one["verdict"], one["holds"]) == ("unsupported", [False])
 
 
 def test_equal_rows_have_equal_statements(tmp_path: Path) -> None:
