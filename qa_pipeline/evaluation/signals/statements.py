@@ -113,7 +113,7 @@ def _held(rows: pl.DataFrame, passages: Callable[[Row], tuple[str, ...]], means:
         owners += [place] * len(claims)
     whole = rows["true_claims"].is_not_null()
     found: list[list[Row] | None] = [[] if whole[at] and any(texts[at]) else None for at in range(len(texts))]
-    for owner, statements in zip(owners, _verified(asked, means), strict=True):
+    for owner, statements in zip(owners, _verified(asked, means, scored=False), strict=True):
         if whole[owner] and any(texts[owner]):
             found[owner] = [*(found[owner] or ()), _as_one(statements or ())]
         elif statements is not None:
@@ -149,8 +149,12 @@ def _context_texts(row: Row) -> list[str]:
     return [] if row["refused"] or any(one is None for one in texts) else texts
 
 
-def _verified(asked: Sequence[Statement], means: Means) -> list[list[Row] | None]:
-    """The statements (`STATEMENT`) of each text, verified; None for one that is blank or has no passages."""
+def _verified(asked: Sequence[Statement], means: Means, *, scored: bool = True) -> list[list[Row] | None]:
+    """The statements of each text, verified; None for one that is blank or has no passages.
+
+    They are rows of `STATEMENT`. Without `scored` those of a text of which every statement is decided have
+    verdict, decided_by and context alone.
+    """
     places = [
         place
         for place, one in enumerate(asked)
@@ -169,11 +173,34 @@ def _verified(asked: Sequence[Statement], means: Means) -> list[list[Row] | None
         for place, pair_id in zip(places, tables.pair_ids, strict=True)
         if pair_id in by_pair
     }
-    scorer = _Scorer(own, asked, means)
+    wanted = {place: rows for place, rows in own.items() if scored or not all(map(_is_decided, rows))}
+    scorer = _Scorer(wanted, asked, means)
     found: list[list[Row] | None] = [None] * len(asked)
     for place, statements in own.items():
-        found[place] = scorer.rows(place, statements)
+        contexts = _not_blank(asked[place])
+        found[place] = (
+            scorer.rows(place, statements)
+            if place in wanted
+            else [
+                {
+                    "verdict": one["verdict"],
+                    "decided_by": one["decided_by"],
+                    "context": _context_of(one, contexts),
+                }
+                for one in statements
+            ]
+        )
     return found
+
+
+def _is_decided(one: Row) -> bool:
+    """Whether a step, or a model, decided a statement."""
+    return one["verdict"] not in ("undecided", "failed")
+
+
+def _not_blank(asked: Statement) -> list[int]:
+    """Places of the passages that have text."""
+    return [at for at, text in enumerate(asked.passages) if text.strip()]
 
 
 _TAKEN = (
@@ -242,7 +269,7 @@ class _Scorer:
         """The statements (`STATEMENT`) of the text at a place."""
         asked = self._asked[place]
         question = self._vectors.of(asked.question or "")
-        contexts = [at for at, text in enumerate(asked.passages) if text.strip()]
+        contexts = _not_blank(asked)
         found = []
         for position, one in enumerate(statements):
             vector = self._vectors.of(_compared(one, asked))
@@ -307,7 +334,7 @@ class _Scorer:
 
     def _verdict(self, one: Row, *, supported: bool) -> Row:
         verdict, by, reason = one["verdict"], one["decided_by"], one["reason"]
-        if verdict not in ("undecided", "failed"):
+        if _is_decided(one):
             return {"verdict": verdict, "decided_by": by, "reason": reason}
         if self._means.verifier is not None or self._means.undecided == "unknown" or verdict == "failed":
             return {"verdict": "undecided", "decided_by": by, "reason": reason}
