@@ -119,9 +119,9 @@ def run(
                 rows = answered.rows.lazy()
                 unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            told = About(dataset_name(rows), dataset_sha256(whole), left_out(faults), _told(means))
-            told.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
-            document = write_report(folder, rows, metrics, counts, told, worst_by)
+            about = About(dataset_name(rows), dataset_sha256(whole), left_out(faults), _settings_shown(means))
+            about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
+            document = write_report(folder, rows, metrics, counts, about, worst_by)
         if as_json:
             print_document({"report": str(out), **document})
         else:
@@ -183,8 +183,8 @@ def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
     return rows.filter(pl.col("id").is_in(drawn["id"].implode())).collect(engine="streaming").lazy()
 
 
-def _told(means: "Means") -> dict[str, Any]:
-    """What a report tells of the settings."""
+def _settings_shown(means: "Means") -> dict[str, Any]:
+    """The settings that a report shows."""
     settings = means.resources.settings
     return {
         "thresholds_id": settings.verification.thresholds_id,

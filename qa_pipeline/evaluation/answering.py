@@ -394,7 +394,7 @@ class _Calls:
             return Unanswered("not_asked", f"{hanging} calls hang; nothing more is asked")
         ended: queue.SimpleQueue[Made | Unanswered] = queue.SimpleQueue()
         # the interpreter does not wait for a daemon, as it would for a thread of a pool
-        thread = threading.Thread(target=lambda: ended.put(self._said(row)), daemon=True)
+        thread = threading.Thread(target=lambda: ended.put(self._call(row)), daemon=True)
         thread.start()
         try:
             return ended.get(timeout=self._seconds)
@@ -402,7 +402,7 @@ class _Calls:
             self._left.append(thread)
             return Unanswered("timed_out", f"no answer in {self._seconds:g} seconds")
 
-    def _said(self, row: Row) -> Made | Unanswered:
+    def _call(self, row: Row) -> Made | Unanswered:
         contexts = None if row["contexts"] is None else [dict(one) for one in row["contexts"]]
         began = time.perf_counter()
         try:

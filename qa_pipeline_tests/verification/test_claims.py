@@ -24,6 +24,14 @@ SENTENCES = [
     "Die Leihfrist beträgt 28 Tage.",
 ]
 
+HELD_AND_SAID = given(
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
+    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
+    st.sampled_from(["en", "sv", "de"]),
+    st.sampled_from([" ", "\n\n", "\n\n## Section\n\n", "\n- "]),
+)
+"""Sentences of a document and of an answer, their language, and what stands between those of the document."""
+
 
 def claims_of(texts: dict[str, str], *rows: dict[str, object], language: str = "en") -> pl.DataFrame:
     frame = documents(texts, language)
@@ -39,12 +47,7 @@ def assert_proved(claims: pl.DataFrame, frame: pl.DataFrame) -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
-    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
-    st.sampled_from(["en", "sv", "de"]),
-    st.sampled_from([" ", "\n\n", "\n\n## Section\n\n", "\n- "]),
-)
+@HELD_AND_SAID
 def test_a_claim_that_stands_there_to_the_letter_gets_what_a_search_of_all_pieces_gives_it(
     held: list[str], said: list[str], language: str, joint: str
 ) -> None:
@@ -61,12 +64,7 @@ def test_a_claim_that_stands_there_to_the_letter_gets_what_a_search_of_all_piece
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
-    st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3, unique=True),
-    st.sampled_from(["en", "sv", "de"]),
-    st.sampled_from([" ", "\n\n", "\n\n## Section\n\n", "\n- "]),
-)
+@HELD_AND_SAID
 def test_evidence_is_a_slice_of_its_document(
     held: list[str], said: list[str], language: str, joint: str
 ) -> None:
