@@ -203,14 +203,14 @@ def _without_folder(model: str | None) -> str | None:
 
 def _show(document: dict[str, Any], out: Path) -> None:
     from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.report import plural, reasons, what_to_know, with_bounds
 
     metrics = document["metrics"]
     lines = [
         [name, with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]]
         for name, one in metrics.items()
     ]
-    title = f"{document['dataset']}: {document['total_queries']:,} rows (95 % intervals)"
+    title = f"{document['dataset']}: {plural(document['total_queries'], 'row')} (95 % intervals)"
     show_table(title, ["metric", "mean", "median", "known", "unknown", "better"], lines)
     for name, value in document["of_all_rows"].items():
         print_line(f"{name} of all rows together: {value:.3f}")

@@ -123,7 +123,8 @@ def _show(document: dict[str, Any]) -> None:
     from qa_pipeline.evaluation.report import plural
 
     print_line(
-        f"{document['rows']} rows of {document['days']} days; {len(document['scored_now'])} scored now"
+        f"{plural(document['rows'], 'row')} of {plural(document['days'], 'day')}; "
+        f"{len(document['scored_now'])} scored now"
     )
     for one in document["left_out"]:
         place = f"first in {one['file']} line {one['first_row']}"
