@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from qa_pipeline.errors import TableError
 
@@ -49,7 +50,9 @@ class Table:
 
     def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
         """Build a conforming frame from row dictionaries, whose absent keys become null."""
-        return self.conform(pl.DataFrame(rows, schema=self.schema))
+        # Arrow builds nested columns at once, polars value by value
+        arrow = self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
+        return self.conform(pl.DataFrame(pa.Table.from_pylist(rows, schema=arrow), schema=self.schema))
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order, or say exactly how it breaks the schema.

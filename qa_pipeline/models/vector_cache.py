@@ -72,8 +72,8 @@ class VectorCache:
             for start in range(0, len(distinct), _LOOKUP):
                 part = distinct[start : start + _LOOKUP]
                 marks = ", ".join("?" * len(part))
-                rows = connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part))
-                found |= {name: self._vector(blob) for name, blob in rows}
+                stored = dict(connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)))
+                found |= zip(stored, self._vectors(list(stored.values())), strict=True)
         return found
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
@@ -118,10 +118,13 @@ class VectorCache:
             raise
         return connection
 
-    def _vector(self, blob: bytes) -> Vector:
-        if len(blob) % _LITTLE_ENDIAN.itemsize:
+    def _vectors(self, blobs: Sequence[bytes]) -> list[Vector]:
+        sizes = [len(blob) for blob in blobs]
+        if any(size % _LITTLE_ENDIAN.itemsize for size in sizes):
             raise StorageError(f"vector cache {self.path} is damaged; delete it (vectors are computed again)")
-        return np.frombuffer(blob, dtype=_LITTLE_ENDIAN).astype(np.float32)
+        numbers = np.frombuffer(b"".join(blobs), dtype=_LITTLE_ENDIAN).astype(np.float32)
+        ends = np.cumsum(sizes, dtype=np.int64) // _LITTLE_ENDIAN.itemsize
+        return np.split(numbers, ends)[: len(blobs)]
 
 
 T = TypeVar("T")

@@ -4,6 +4,7 @@ A
 reference is only ever compared with known paths; it never reaches the file system.
 """
 
+import functools
 import re
 import unicodedata
 from collections import defaultdict
@@ -92,6 +93,7 @@ def split_reference(reference: str) -> tuple[str, str | None]:
     return unquote(path).strip(), (unquote(section).strip() or None) if hash_sign else None
 
 
+@functools.lru_cache(maxsize=4096)
 def normalise_path(path: str) -> str:
     """Fold what people write differently: case, Unicode form, backslashes, `./` and leading slashes."""
     folded = unicodedata.normalize("NFC", path).casefold().replace("\\", "/")

@@ -5,6 +5,7 @@ libraries tried (blingfire, sentencex, pysbd, nupunkt, sentence-splitter, Punkt)
 to 5, and the best known of them has no Swedish rules.
 """
 
+import functools
 import re
 
 from qa_pipeline.text.blocks import units
@@ -41,6 +42,12 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
         for left, right in zip([start, *cuts], [*cuts, end], strict=True):
             spans.extend(_trimmed(text, left, right))
     return spans
+
+
+@functools.lru_cache(maxsize=2048)
+def sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
+    """As `split_sentences`, remembered: for claims, contexts and chunks, which several readers look at."""
+    return tuple(split_sentences(text, language))
 
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:

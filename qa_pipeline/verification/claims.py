@@ -4,9 +4,10 @@ Every local step always runs and is stored, also for a claim whose citation fail
 here: what the scores mean is `deciding.py`.
 """
 
+import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -39,7 +40,7 @@ GAIN = 0.20
 """Share of the claim's words that a second passage must add, or it is there by chance."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Task:
     """One claim, read once, with everything it will be compared with.
 
@@ -120,7 +121,7 @@ def _tasks(
     pair: Row, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
 ) -> Iterator[_Task]:
     language = pair["language"]
-    claims = model_claims.get(pair["pair_id"]) or split_claims(pair["answer"], language)
+    claims = model_claims.get(pair["pair_id"]) or _claims_of(pair["answer"], language)
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question, answer = read(pair["question"] or "", language), read(pair["answer"], language)
@@ -147,9 +148,16 @@ def _tasks(
         )
         proof = _proof(task, task.pool[0], batch) if task.pool else None
         if proof is not None and not proof.unproved:
-            yield replace(task, proof=proof)
+            task.proof = proof
         else:
-            yield replace(task, pool=batch.pool(reading, citations, wanted, fragment=fragment))
+            task.pool = batch.pool(reading, citations, wanted, fragment=fragment)
+        yield task
+
+
+@functools.lru_cache(maxsize=1024)
+def _claims_of(answer: str, language: str) -> tuple[Claim, ...]:
+    """The claims of an answer, remembered: an evaluation holds each against several texts."""
+    return tuple(split_claims(answer, language))
 
 
 def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
@@ -158,7 +166,9 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
     content = f"{pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{own}"
     cosines = texts.cosines(task.compared_text, [one.text for one in task.pool])
     vector = texts.of(task.compared_text)
-    in_chunks = vectors.best(vector, citations.chunk_ids)
+    in_chunks = in_documents = vectors.best(vector, citations.chunk_ids)
+    if task.cited_documents != citations.chunk_ids:
+        in_documents = vectors.best(vector, task.cited_documents)
     candidate_chunks = dict.fromkeys([*(one.chunk_id for one in task.pool), *citations.chunk_ids])
     return {
         "claim_id": hashlib.sha256(content.encode()).hexdigest()[:32],
@@ -175,7 +185,7 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
         "citation_status": citations.status,
         "citation_reason": citations.reason,
         "similarity": max([*cosines, in_chunks]) if cosines and in_chunks is not None else in_chunks,
-        "chunk_similarity": vectors.best(vector, task.cited_documents),
+        "chunk_similarity": in_documents,
         "quotes": [_quote_row(check, batch) for check in citations.checks],
         "candidate_chunk_ids": list(candidate_chunks)[:_MOST_CANDIDATE_CHUNKS],
     }

@@ -30,6 +30,7 @@ from qa_pipeline.verification.evidence import TextVectors, candidates
 _SHORTEST, _LONGEST = 30, 300
 _FEWEST_STEMS = 4
 _PROSE = re.compile(r"[^\W\d_][^{}<>=|\\]*[.!]$", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z ]+")
 _LETTERS = 0.6
 _OPENING = 3
 Row = Mapping[str, Any]
@@ -86,7 +87,9 @@ def _is_prose(text: str) -> bool:
     """Whether a piece of text is a sentence in words, no code, table or heading."""
     if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
         return False
-    return sum(letter.isalpha() or letter.isspace() for letter in text) >= _LETTERS * len(text)
+    others = _PLAIN.sub("", text)
+    letters = len(text) - sum(not (one.isalpha() or one.isspace()) for one in others)
+    return letters >= _LETTERS * len(text)
 
 
 _COMMON = 32

@@ -24,7 +24,7 @@ from qa_pipeline.models.base import Encoder, Vectors
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
-from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.reading import Reading, read
 
@@ -151,7 +151,7 @@ def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]
             if headed and _HEADING.search(text, start, group[-1][1]):
                 break
             found.append(group)
-    return found or [[span] for span in split_sentences(text, language)[:1]]
+    return found or [[span] for span in sentence_spans(text, language)[:1]]
 
 
 @functools.lru_cache(maxsize=512)
@@ -171,7 +171,7 @@ def _candidate(chunk_id: str, chunk: Reading, sentences: Sequence[tuple[int, int
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
     """The sentences of a chunk, without the number that an item of an ordered list begins with."""
     spans = []
-    for start, end in split_sentences(text, language):
+    for start, end in sentence_spans(text, language):
         number = NUMBERED_ITEM.match(text, start, end)
         spans.append((number.end(), end) if number and number.end() < end else (start, end))
     return tuple(spans)
@@ -191,7 +191,11 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
 def best_by_words(wanted: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
     """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
     distinct = frozenset(wanted)
-    return sorted(pool, key=lambda one: (-len(distinct & one.terms), one.sentences))[:most]
+
+    def shared(one: Candidate) -> int:
+        return len(frozenset().union(*(distinct & part.term_set for part in one.parts)))
+
+    return sorted(pool, key=lambda one: (-shared(one), one.sentences))[:most]
 
 
 class ChunkWords:

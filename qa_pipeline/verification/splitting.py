@@ -7,7 +7,7 @@ from typing import Literal
 
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references
-from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Token
 from qa_pipeline.verification.consistency.reading import read
 
@@ -51,7 +51,7 @@ def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Cl
     `too_many_claims`.
     """
     words = without_marks(answer)
-    sentences = _statements(words, split_sentences(words, language))
+    sentences = _statements(words, sentence_spans(words, language))
     spans = [_trimmed(words, start, end) for start, end in sentences]
     claims = [
         Claim(text, start, end)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from qa_pipeline.evaluation.statements import Statement
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.resources import Resources
 
@@ -18,6 +19,8 @@ Row = dict[str, Any]
 Undecided = Literal["similarity", "unknown"]
 Found = tuple[Sequence[Any], Sequence[list[str] | None]]
 """Values, one a row, null where unknown, and who found each out."""
+Verified = Sequence[Sequence[list[Row] | None]]
+"""What was found of each statement of each row."""
 SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
 """Who finds things out beside the steps of verification."""
 
@@ -60,3 +63,18 @@ class Signal:
     type: pl.DataType
     needs: tuple[str, ...]
     of: Callable[[pl.DataFrame, Means], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSignal:
+    """A signal made of statements that texts are held against: those of all are verified together.
+
+    `states` gets the rows that have all columns of `needs`, none of them such a signal, and has a list for
+    each; `of` gets what was found of these. Without `scored` it reads verdicts alone.
+    """
+
+    type: pl.DataType
+    needs: tuple[str, ...]
+    states: Callable[[pl.DataFrame], list[list[Statement]]]
+    of: Callable[[pl.DataFrame, Verified], Found]
+    scored: bool = False

@@ -1,12 +1,13 @@
 """All signals by name, and how rows get those that they lack."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 
-from qa_pipeline.evaluation.signals.base import Means, Signal
+from qa_pipeline.evaluation.signals.base import Found, Means, Signal, StatementSignal
 from qa_pipeline.evaluation.signals.citations import (
     CITATION_SUPPORT,
     CITED,
@@ -16,10 +17,14 @@ from qa_pipeline.evaluation.signals.citations import (
 from qa_pipeline.evaluation.signals.statements import (
     HELD,
     STATEMENT,
-    find_attributed,
-    find_covered,
-    find_reference_statements,
-    find_statements,
+    VERDICT,
+    read_held,
+    read_statements,
+    state_answers,
+    state_answers_for_reference,
+    state_claims,
+    state_claims_for_answer,
+    verify,
 )
 from qa_pipeline.evaluation.signals.texts import (
     CONFLICT,
@@ -33,26 +38,31 @@ from qa_pipeline.evaluation.signals.texts import (
     find_relevances,
     find_relevant_sentences,
 )
+from qa_pipeline.evaluation.statements import Statement
 
 _FLAGS = pl.List(pl.Boolean())
-SIGNALS: Mapping[str, Signal] = {
+SIGNALS: Mapping[str, Signal | StatementSignal] = {
     "refused": Signal(pl.Boolean(), ("answer",), find_refusals),
-    "statements": Signal(pl.List(STATEMENT), ("answer", "contexts", "refused"), find_statements),
+    "statements": StatementSignal(
+        pl.List(STATEMENT), ("answer", "contexts", "refused"), state_answers, read_statements, scored=True
+    ),
+    "reference_statements": StatementSignal(
+        pl.List(VERDICT), ("answer", "reference", "refused"), state_answers_for_reference, read_statements
+    ),
+    "attributed": StatementSignal(pl.List(HELD), ("contexts",), state_claims, read_held),
+    "covered": StatementSignal(
+        pl.List(HELD), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
+    ),
     "contradictions": Signal(pl.List(CONTRADICTION), ("contexts", "statements"), find_contradictions),
     "cited": Signal(pl.List(CITED), ("answer", "contexts"), find_cited),
     "citation_support": Signal(pl.List(CITATION_SUPPORT), ("cited", "statements"), find_citation_support),
     "relevant_sentences": Signal(pl.List(_FLAGS), ("contexts",), find_relevant_sentences),
-    "attributed": Signal(pl.List(HELD), ("contexts",), find_attributed),
-    "covered": Signal(pl.List(HELD), ("answer", "true_claims", "refused"), find_covered),
     "relevance": Signal(RELEVANCE, ("answer", "refused"), find_relevances),
-    "reference_statements": Signal(
-        pl.List(STATEMENT), ("answer", "reference", "refused"), find_reference_statements
-    ),
     "reference_similarity": Signal(pl.Float64(), ("answer", "reference"), find_reference_similarity),
     "meanings": Signal(pl.List(pl.Int64()), ("samples",), find_meanings),
     "conflicts": Signal(pl.List(CONFLICT), ("answer", "contexts", "refused"), find_conflicts),
 }
-"""By name; each has its column, and NAME_by with who found it out."""
+"""By name, each behind those that it is made of; each has its column, and NAME_by with who found it out."""
 
 
 _BY = pl.List(pl.String())
@@ -71,16 +81,52 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
         PermanentModelError: a model can answer no further request.
         SettingsError: a model cannot be used.
     """
-    for name in names:
-        if name not in SIGNALS or name in rows.columns:
-            continue
+    wanted = _with_needs(names)
+    lacking = [name for name in SIGNALS if name in wanted and name not in rows.columns]
+    together = {name: one for name in lacking if isinstance(one := SIGNALS[name], StatementSignal)}
+    for name in lacking:
         signal = SIGNALS[name]
-        rows = add_signals(rows, signal.needs, means)
-        usable = pl.all_horizontal(pl.col(one).is_not_null() for one in signal.needs)
-        taken = rows.with_row_index("row").filter(usable)
-        values, by = signal.of(taken, means)
-        found = pl.DataFrame(
-            {"row": taken["row"], name: _series(values, signal.type), f"{name}_by": _series(by, _BY)}
-        )
-        rows = rows.with_row_index("row").join(found, on="row", how="left", maintain_order="left").drop("row")
+        if isinstance(signal, Signal):
+            taken = _having(rows, signal.needs)
+            rows = _beside(rows, name, taken, signal.of(taken, means))
+        elif name not in rows.columns:
+            rows = _with_statements(rows, together, means)
     return rows
+
+
+def _with_needs(names: Iterable[str]) -> set[str]:
+    """The signals named, and those they are made of."""
+    found = {name for name in names if name in SIGNALS}
+    return found.union(*(_with_needs(SIGNALS[name].needs) for name in found))
+
+
+def _with_statements(
+    rows: pl.DataFrame, signals: Mapping[str, StatementSignal], means: Means
+) -> pl.DataFrame:
+    """The rows with signals of statements, which are verified together: many share texts and passages."""
+    taken = {name: _having(rows, one.needs) for name, one in signals.items()}
+    stated = {name: one.states(taken[name]) for name, one in signals.items()}
+    asked: dict[Statement, bool] = {}
+    for name, one in signals.items():
+        for statement in chain.from_iterable(stated[name]):
+            asked[statement] = one.scored or asked.get(statement, False)
+    verified = verify(asked, means)
+    for name, one in signals.items():
+        of_rows = [[verified[statement] for statement in of_row] for of_row in stated[name]]
+        rows = _beside(rows, name, taken[name], one.of(taken[name], of_rows))
+    return rows
+
+
+def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
+    """The rows that have all of the columns, each with its place, `row`."""
+    return rows.with_row_index("row").filter(pl.all_horizontal(pl.col(one).is_not_null() for one in needs))
+
+
+def _beside(rows: pl.DataFrame, name: str, taken: pl.DataFrame, found: Found) -> pl.DataFrame:
+    """The rows with what was found of some of them, null for the others."""
+    values, by = found
+    columns = {"row": taken["row"], name: _series(values, SIGNALS[name].type), f"{name}_by": _series(by, _BY)}
+    joined = rows.with_row_index("row").join(
+        pl.DataFrame(columns), on="row", how="left", maintain_order="left"
+    )
+    return joined.drop("row")

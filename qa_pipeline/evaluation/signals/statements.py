@@ -1,7 +1,7 @@
 """Signals of statements: those of answers, references and true claims, verified against other texts."""
 
 import functools
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from itertools import combinations
 from typing import Any
 
@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row, Verified
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
-from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
@@ -53,71 +53,72 @@ STATEMENT = pl.Struct(
 undecided), the context of its evidence (from 0), its cosine to the question, its scores against the best
 single context, the best pair of contexts and each context (null for a blank one), which contexts score enough
 to support it, and what the scores are."""
+VERDICT = pl.Struct({"verdict": pl.String(), "decided_by": pl.String()})
+"""A statement of an answer, held against its reference."""
 HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
 """Whether a text holds one true claim, or statement of the reference; null where that is undecided."""
 
 
-def find_statements(rows: pl.DataFrame, means: Means) -> Found:
-    """The statements of each answer, verified against its contexts; None for refusals and rows without text.
-
-    The local steps of verification decide first, then the verifier, where there is one. Equal rows share
-    their statements.
-    """
-    asked = [
-        Statement(row["answer"], tuple(_context_texts(row)), row["language"], row["query"])
-        for row in rows.select(*_READ, "refused").iter_rows(named=True)
+def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:
+    """Each answer, to be held against its contexts; none for a refusal, or where a text is unknown."""
+    wanted = rows.select("answer", _TEXTS, "language", "query", "refused").iter_rows()
+    return [
+        [Statement(answer, () if refused or None in texts else tuple(texts), language, query)]
+        for answer, texts, language, query, refused in wanted
     ]
-    return _with_deciders(_verified(asked, means))
 
 
-_READ = ("answer", "contexts", "language", "query")
-"""Columns that are looked at; a row has many more."""
-
-
-def find_reference_statements(rows: pl.DataFrame, means: Means) -> Found:
-    """The statements of each answer, verified against the reference answer alone."""
+def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
+    """Each answer, to be held against the reference alone; against nothing for a refusal."""
     wanted = rows.select("answer", "reference", "language", "query", "refused").iter_rows()
-    return _with_deciders(
-        _verified(
-            [
-                Statement(answer, () if refused else (without_marks(reference),), language, query)
-                for answer, reference, language, query, refused in wanted
-            ],
-            means,
-        )
-    )
+    return [
+        [Statement(answer, () if refused else (without_marks(reference),), language, query)]
+        for answer, reference, language, query, refused in wanted
+    ]
 
 
-def find_attributed(rows: pl.DataFrame, means: Means) -> Found:
-    """Whether the contexts hold each true claim, or, without any, each statement of the reference."""
-    given = rows.select(*_READ, "true_claims", "reference")
-    return _held(given, lambda row: tuple(one["text"] or "" for one in row["contexts"]), means)
+def state_claims(rows: pl.DataFrame) -> list[list[Statement]]:
+    """Each true claim, or where none are given the reference, to be held against the contexts."""
+    texts = rows.select(_TEXTS).to_series().to_list()
+    return _claims(rows, [tuple(one or "" for one in of_row) for of_row in texts])
 
 
-def find_covered(rows: pl.DataFrame, means: Means) -> Found:
-    """Whether the answer states each true claim; a refusal states none, and is not looked at."""
-    given = rows.select(*_READ, "true_claims", "reference", "refused")
-    return _held(given, lambda row: () if row["refused"] else (without_marks(row["answer"]),), means)
+def state_claims_for_answer(rows: pl.DataFrame) -> list[list[Statement]]:
+    """Each true claim, to be held against the answer; against nothing for a refusal, which states none."""
+    answers = rows.select("answer", "refused").iter_rows()
+    return _claims(rows, [() if refused else (without_marks(answer),) for answer, refused in answers])
 
 
-def _held(rows: pl.DataFrame, passages: Callable[[Row], tuple[str, ...]], means: Means) -> Found:
-    """Verify true claims against the passages of their row; None where there are no claims or no texts."""
-    asked: list[Statement] = []
-    owners: list[int] = []
-    texts: list[tuple[str, ...]] = []
-    for place, row in enumerate(rows.iter_rows(named=True)):
-        texts.append(passages(row))
-        claims = [one["claim"] for one in row["true_claims"] or ()]
-        claims = claims if row["true_claims"] is not None else [row["reference"] or ""]
-        asked += [Statement(claim, texts[place], row["language"], row["query"]) for claim in claims]
-        owners += [place] * len(claims)
-    whole = rows["true_claims"].is_not_null()
-    found: list[list[Row] | None] = [[] if whole[at] and any(texts[at]) else None for at in range(len(texts))]
-    for owner, statements in zip(owners, _verified(asked, means, scored=False), strict=True):
-        if whole[owner] and any(texts[owner]):
-            found[owner] = [*(found[owner] or ()), _as_one(statements or ())]
-        elif statements is not None:
-            found[owner] = [_as_one([one]) for one in statements]
+_TEXTS = pl.col("contexts").list.eval(pl.element().struct.field("text")).alias("texts")
+
+
+def _claims(rows: pl.DataFrame, passages: Sequence[tuple[str, ...]]) -> list[list[Statement]]:
+    wanted = rows.select("true_claims", "reference", "language", "query").iter_rows()
+    return [
+        [
+            Statement(claim, own, language, query)
+            for claim in ([reference or ""] if claims is None else [one["claim"] for one in claims])
+        ]
+        for (claims, reference, language, query), own in zip(wanted, passages, strict=True)
+    ]
+
+
+def read_statements(rows: pl.DataFrame, verified: Verified) -> Found:
+    """The statements of each answer; None for refusals and rows without text."""
+    del rows
+    return _with_deciders([one for (one,) in verified])
+
+
+def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
+    """Whether each true claim, or else each statement of the reference, is held; None without texts."""
+    found: list[list[Row] | None] = []
+    for claims, of_row in zip(rows["true_claims"].to_list(), verified, strict=True):
+        if of_row and all(one is None for one in of_row):
+            found.append(None)
+        elif claims is None:
+            found.append([_as_one([one]) for one in of_row[0] or ()])
+        else:
+            found.append([_as_one(one or ()) for one in of_row])
     return _with_deciders(found)
 
 
@@ -143,24 +144,19 @@ def _with_deciders(found: list[list[Row] | None]) -> Found:
     ]
 
 
-def _context_texts(row: Row) -> list[str]:
-    """The texts of a row's contexts, blank ones too; none for a refusal, or where a text is unknown."""
-    texts = [one["text"] for one in row["contexts"]]
-    return [] if row["refused"] or any(one is None for one in texts) else texts
-
-
-def _verified(asked: Sequence[Statement], means: Means, *, scored: bool = True) -> list[list[Row] | None]:
+def verify(asked: Mapping[Statement, bool], means: Means) -> dict[Statement, list[Row] | None]:
     """The statements of each text, verified; None for one that is blank or has no passages.
 
-    They are rows of `STATEMENT`. Without `scored` those of a text of which every statement is decided have
-    verdict, decided_by and context alone.
+    The local steps of verification decide first, then the verifier, where there is one. What is found of a
+    statement is a row of `STATEMENT`, or, for a text of which every statement is decided and none is wanted
+    with its scores, verdict, decided_by and context alone.
+
+    Args:
+        asked: texts, equal ones once, and whether scores are wanted.
+        means: what statements are verified with.
     """
-    places = [
-        place
-        for place, one in enumerate(asked)
-        if one.claim.strip() and any(passage.strip() for passage in one.passages)
-    ]
-    tables = statement_tables([asked[place] for place in places])
+    texts = [one for one in asked if one.claim.strip() and any(passage.strip() for passage in one.passages)]
+    tables = statement_tables(texts)
     claims, verdicts = _decided(tables.pairs, tables.documents, tables.chunks, means)
     by_pair: dict[str, list[Row]] = {}
     decided = claims.join(
@@ -169,28 +165,28 @@ def _verified(asked: Sequence[Statement], means: Means, *, scored: bool = True) 
     for row in decided.select(_TAKEN).iter_rows(named=True):
         by_pair.setdefault(row["pair_id"], []).append(row)
     own = {
-        place: by_pair[pair_id]
-        for place, pair_id in zip(places, tables.pair_ids, strict=True)
+        one: by_pair[pair_id]
+        for one, pair_id in zip(texts, tables.pair_ids, strict=True)
         if pair_id in by_pair
     }
-    wanted = {place: rows for place, rows in own.items() if scored or not all(map(_is_decided, rows))}
-    scorer = _Scorer(wanted, asked, means)
-    found: list[list[Row] | None] = [None] * len(asked)
-    for place, statements in own.items():
-        contexts = _not_blank(asked[place])
-        found[place] = (
-            scorer.rows(place, statements)
-            if place in wanted
-            else [
-                {
-                    "verdict": one["verdict"],
-                    "decided_by": one["decided_by"],
-                    "context": _context_of(one, contexts),
-                }
-                for one in statements
-            ]
-        )
+    scored = {one: rows for one, rows in own.items() if asked[one] or not all(map(_is_decided, rows))}
+    scorer = _Scorer(scored, means)
+    found: dict[Statement, list[Row] | None] = dict.fromkeys(asked)
+    for one, rows in own.items():
+        found[one] = scorer.rows(one, rows) if one in scored else _unscored(one, rows)
     return found
+
+
+def _unscored(asked: Statement, rows: Sequence[Row]) -> list[Row]:
+    contexts = _not_blank(asked)
+    return [
+        {
+            "verdict": one["verdict"],
+            "decided_by": one["decided_by"],
+            "context": _context_of(one, contexts),
+        }
+        for one in rows
+    ]
 
 
 def _is_decided(one: Row) -> bool:
@@ -243,21 +239,16 @@ class _Scorer:
     The words of a fragment stand in many places: it is supported by its cosine, the question included, alone.
     """
 
-    def __init__(self, own: dict[int, list[Row]], asked: Sequence[Statement], means: Means) -> None:
-        self._asked, self._means = asked, means
-        pieces = {
-            (asked[place].language, text): ()
-            for place in own
-            for text in asked[place].passages
-            if text.strip()
-        }
+    def __init__(self, own: Mapping[Statement, Sequence[Row]], means: Means) -> None:
+        self._means = means
+        pieces = {(one.language, text): () for one in own for text in one.passages if text.strip()}
         self._pieces = {
             (language, text): tuple(dict.fromkeys([*sentences(text, language), text]))
             for language, text in pieces
         }
         wanted = [
-            *(_compared(one, asked[place]) for place, statements in own.items() for one in statements),
-            *(asked[place].question or "" for place in own),
+            *(_compared(row, one) for one, rows in own.items() for row in rows),
+            *(one.question or "" for one in own),
             *(piece for of_text in self._pieces.values() for piece in of_text),
         ]
         self._vectors = TextVectors(wanted, means.resources.embedder)
@@ -265,9 +256,8 @@ class _Scorer:
             key: np.stack([self._vectors.of(one) for one in of_text]) for key, of_text in self._pieces.items()
         }
 
-    def rows(self, place: int, statements: Sequence[Row]) -> list[Row]:
-        """The statements (`STATEMENT`) of the text at a place."""
-        asked = self._asked[place]
+    def rows(self, asked: Statement, statements: Sequence[Row]) -> list[Row]:
+        """The statements (`STATEMENT`) of a text."""
         question = self._vectors.of(asked.question or "")
         contexts = _not_blank(asked)
         found = []
@@ -346,10 +336,9 @@ class _Scorer:
         }
 
 
-@functools.lru_cache(maxsize=1024)
-def sentences(text: str, language: str) -> tuple[str, ...]:
-    """The sentences of a text, remembered: several signals look at the contexts of a row."""
-    return tuple(text[start:end] for start, end in split_sentences(text, language))
+def sentences(text: str, language: str) -> list[str]:
+    """The sentences of a text."""
+    return [text[start:end] for start, end in sentence_spans(text, language)]
 
 
 @functools.lru_cache(maxsize=1024)

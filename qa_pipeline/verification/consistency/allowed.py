@@ -18,7 +18,7 @@ from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, lexicon, stemmer
-from qa_pipeline.text.sentences import split_sentences
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Occupied, Token
 from qa_pipeline.verification.consistency.reading import Reading
 
@@ -190,20 +190,23 @@ def _reason(change: Change) -> bool:
 def _ends(change: Change) -> bool:
     """Whether what is left out reaches to the end of a sentence."""
     end = change.left[-1].end
-    ends = (stop for start, stop in _sentences(change.evidence) if start < end <= stop)
+    ends = (
+        stop
+        for start, stop in sentence_spans(change.evidence.text, change.evidence.language)
+        if start < end <= stop
+    )
     return not _LETTER.search(change.evidence.text[end : next(ends, end)])
 
 
 def _begins(change: Change) -> bool:
     """Whether what is left out begins where a sentence does."""
     start = change.left[0].start
-    begins = (first for first, stop in _sentences(change.evidence) if first <= start < stop)
+    begins = (
+        first
+        for first, stop in sentence_spans(change.evidence.text, change.evidence.language)
+        if first <= start < stop
+    )
     return not _LETTER.search(change.evidence.text[next(begins, start) : start])
-
-
-@functools.lru_cache(maxsize=4096)
-def _sentences(evidence: Reading) -> Sequence[tuple[int, int]]:
-    return split_sentences(evidence.text, evidence.language)
 
 
 def _other_sentence(change: Change) -> bool:
@@ -258,7 +261,8 @@ def _of_question(change: Change) -> bool:
 def _pronoun(change: Change) -> bool:
     """A pronoun that opens the evidence gave way to what title or heading name."""
     return (
-        change.left_words in {(word,) for word in change.known.subject_pronouns}
+        len(change.left) == 1
+        and change.left_words[0] in change.known.subject_pronouns
         and change.left[0] == units(change.evidence)[0]
         and any(unit.content for unit in change.added)
         and all(unit.key in change.context for unit in change.added if unit.content)
@@ -293,7 +297,7 @@ def _relative(change: Change) -> bool:
 
 def _sentence_joint(change: Change) -> bool:
     """An "and" in the claim where the evidence begins another sentence."""
-    if change.added_words not in {(word,) for word in change.known.conjunctions}:
+    if len(change.added) != 1 or change.added_words[0] not in change.known.conjunctions:
         return False
     theirs = units(change.evidence)
     mine = units(change.claim)
@@ -560,12 +564,13 @@ def units(reading: Reading) -> Sequence[Unit]:
 
 def _spelled(word: Token, known: Lexicon) -> str:
     """The stem of a word, however it is spelled: colour and color are one."""
-    usual = _usual(word.folded, known)
+    usual = _usual(word.folded, known.code)
     return word.stem if usual == word.folded else stemmer(known.code)(usual)
 
 
-def _usual(word: str, known: Lexicon) -> str:
-    for pattern, usual in known.spellings:
+@functools.lru_cache(maxsize=50_000)
+def _usual(word: str, language: str) -> str:
+    for pattern, usual in lexicon(language).spellings:
         word = re.sub(pattern, usual, word)
     return word
 
@@ -619,7 +624,7 @@ def _same_form(one: Unit, other: Unit, known: Lexicon) -> bool:
     if one.folded == other.folded or not one.content or one.key[:1] in "@#":
         return True
     if known.spellings:
-        one, other = (replace(each, folded=_usual(each.folded, known)) for each in (one, other))
+        one, other = (replace(each, folded=_usual(each.folded, known.code)) for each in (one, other))
     shared = len(_common(one.folded, other.folded))
     ends = {one.folded[shared:], other.folded[shared:]}
     pairs = (f"{one.folded}/{other.folded}", f"{other.folded}/{one.folded}")

@@ -116,7 +116,7 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
     A name may be in the title or the headings of the quote. A quote that shares no word with the claim lacks
     all of it.
     """
-    held, scope = _spoken(quote), _scope(lexicon(claim.language))
+    held, scope = _spoken(quote), _scope(claim.language)
     named = held | _spoken(headings)
     mine = units(claim)
     found = [
@@ -128,15 +128,17 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
     return tuple(found) if any(unit.content and unit.key in named for unit in mine) else (claim.text,)
 
 
-def _scope(known: Lexicon) -> frozenset[str]:
+@functools.cache
+def _scope(language: str) -> frozenset[str]:
     """Negations, quantifiers, modals and conditions: words that change what all others say."""
+    known = lexicon(language)
     scope = known.negations | known.soft_negations | known.exclusive | known.universal | known.partial
     return frozenset(scope | known.strong | known.weak | known.conditional_words)
 
 
 def _in_scope(change: Change) -> bool:
     """Whether a difference touches a number, date, name, negation, quantifier, modal or condition."""
-    scope, both = _scope(change.known), (*change.added, *change.left)
+    scope, both = _scope(change.known.code), (*change.added, *change.left)
     figures = any(unit.key[0] in "#@" for unit in both)
     return figures or any(unit.folded in scope for unit in both) or _names(change.added, change.claim)
 
@@ -238,11 +240,12 @@ def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[D
     found = []
     for change in changes:
         reason = _denied(change) or ("role_mismatch" if exchanged else None)
-        if reason is None or (not exchanged and any(_held(change, one) for one in elsewhere)):
+        if reason is None:
             return ()
         keys = frozenset(unit.key for unit in (*change.added, *change.left))
         found.append(Denial(reason, change.described(), keys))
-    return tuple(found)
+    held = not exchanged and any(_held(change, one) for change in changes for one in elsewhere)
+    return () if held else tuple(found)
 
 
 def _exchanged(changes: Sequence[Change]) -> bool:

@@ -132,7 +132,7 @@ _BOUND = re.compile(rf"(?<!\w){any_of_all('hyphened_prefixes')}[-\u2010\u2011](?
 """Prefixes that change a word when they stand before its hyphen."""
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=16_384)
 def read(text: str, language: str) -> Reading:
     """The reading of a text, remembered: claims of one batch cite the same passages."""
     return Reading(text, language)

@@ -9,7 +9,7 @@ from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.evaluation.scoring import evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.evaluation.signals.registry import SIGNALS
+from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -78,5 +78,4 @@ def means_at(
 
 def signal(name: str, means: Means, *rows: Row) -> list[Any]:
     """A signal of rows that have all it is made of."""
-    values, _ = SIGNALS[name].of(rows_of(*rows), means)
-    return list(values)
+    return add_signals(rows_of(*rows), [name], means)[name].to_list()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, read_rag_rows
 from qa_pipeline.evaluation.running import evaluate
-from qa_pipeline.evaluation.signals.base import Means
+from qa_pipeline.evaluation.signals.base import Means, StatementSignal
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, means_at, rows_of, statement, value
 
@@ -258,3 +258,11 @@ def test_a_data_set_without_rows_has_values_of_no_rows(means: Means) -> None:
     frame, values = evaluate(pl.DataFrame(schema=RAG_ROWS), ALL, means)
     assert frame.height == values.height == 0
     assert values.columns == list(METRICS)
+
+
+def test_every_signal_stands_behind_those_that_it_is_made_of() -> None:
+    order = list(SIGNALS)
+    for name, signal in SIGNALS.items():
+        assert all(order.index(need) < order.index(name) for need in signal.needs if need in SIGNALS)
+        if isinstance(signal, StatementSignal):
+            assert not any(isinstance(SIGNALS.get(need), StatementSignal) for need in signal.needs)
