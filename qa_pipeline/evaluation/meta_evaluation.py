@@ -162,13 +162,17 @@ def _rho(metric: Floats, rating: Floats, weights: Floats) -> dict[str, Floats]:
 
 
 def write_packaged(path: Path, of_labels: Document, about: Document) -> None:
-    """Write what reports say of each metric: `meta_evaluation.json`.
+    """Write what reports say of each metric, a line each: `meta_evaluation.json`.
 
     Raises:
         StorageError: it cannot be written.
     """
-    document = {**about, "metrics": of_labels}
-    write_bytes(path, (json.dumps(document, indent=1, sort_keys=True) + "\n").encode())
+    lines = [
+        f"  {json.dumps(name)}: {json.dumps(one, sort_keys=True)}" for name, one in sorted(of_labels.items())
+    ]
+    head = "".join(f" {json.dumps(name)}: {json.dumps(one)},\n" for name, one in sorted(about.items()))
+    metrics = ",\n".join(lines)
+    write_bytes(path, f'{{\n{head} "metrics": {{\n{metrics}\n }}\n}}\n'.encode())
 
 
 @cache
