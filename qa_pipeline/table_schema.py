@@ -1,6 +1,7 @@
 """What a stored table is, and holding a frame to it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -19,7 +20,7 @@ class Column:
     nullable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A stored table.
 
@@ -39,10 +40,14 @@ class Table:
     preview: tuple[str, ...] = ()
     counted: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def schema(self) -> pl.Schema:
         """Column names and types in stored order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
+
+    @cached_property
+    def _arrow(self) -> pa.Schema:
+        return self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
     def empty(self) -> pl.DataFrame:
         """A frame with the schema and no rows."""
@@ -51,8 +56,7 @@ class Table:
     def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
         """Build a conforming frame from row dictionaries, whose absent keys become null."""
         # Arrow builds nested columns at once, polars value by value
-        arrow = self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
-        return self.conform(pl.DataFrame(pa.Table.from_pylist(rows, schema=arrow), schema=self.schema))
+        return self.conform(pl.DataFrame(pa.Table.from_pylist(rows, schema=self._arrow), schema=self.schema))
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order, or say exactly how it breaks the schema.

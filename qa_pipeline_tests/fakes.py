@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,14 +32,14 @@ class HashEmbedder:
 
     @property
     def window(self) -> int:
-        return self._counter.window
+        return _counter().window
 
     @property
     def tokenizer(self) -> Tokenizer:
-        return self._counter.tokenizer
+        return _counter().tokenizer
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        return self._counter.count(texts)
+        return _counter().count(texts)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         self.encoded.extend(texts)
@@ -51,9 +51,11 @@ class HashEmbedder:
         norms: Vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / norms
 
-    @cached_property
-    def _counter(self) -> FileTokenCounter:
-        return load_token_counter(EmbeddingSettings())
+
+@cache
+def _counter() -> FileTokenCounter:
+    """Read once: a tokenizer takes 25 ms, and most tests make an embedder."""
+    return load_token_counter(EmbeddingSettings())
 
 
 def memory_cache() -> VectorCache:
