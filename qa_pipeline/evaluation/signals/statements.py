@@ -78,9 +78,9 @@ def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
 
 
 def state_claims(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Each true claim, or where none are given the reference, to be held against the contexts."""
+    """Each true claim, or else the reference, to be held against the contexts, if all texts are known."""
     texts = rows.select(_TEXTS).to_series().to_list()
-    return _claims(rows, [tuple(one or "" for one in of_row) for of_row in texts])
+    return _claims(rows, [() if None in of_row else tuple(of_row) for of_row in texts])
 
 
 def state_claims_for_answer(rows: pl.DataFrame) -> list[list[Statement]]:

@@ -96,7 +96,7 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
     ]
     if means.judge is not None:
         found = asked.ask_relevance(rows, texts, means.judge, means.resources.settings.llm)
-        return found, [[MODEL]] * rows.height
+        return _where_known(rows, found), [[MODEL]] * rows.height
     wanted = [
         [text for text in pair if text and text.strip()]
         for pair in rows.select("query", "reference").iter_rows()
@@ -109,7 +109,19 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
         [_near(own, aims, vectors, means.related) for own in of_row]
         for of_row, aims in zip(texts, wanted, strict=True)
     ]
-    return local, [[SIMILARITY]] * rows.height
+    return _where_known(rows, local), [[SIMILARITY]] * rows.height
+
+
+def _where_known(
+    rows: pl.DataFrame, found: Sequence[Sequence[Sequence[bool | None]] | None]
+) -> list[list[Sequence[bool | None]] | None]:
+    """What was found, one unknown in the place of each context whose text is not known."""
+    return [
+        None
+        if of_row is None
+        else [[None] if one["text"] is None else flags for one, flags in zip(contexts, of_row, strict=True)]
+        for contexts, of_row in zip(rows["contexts"].to_list(), found, strict=True)
+    ]
 
 
 def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit: float) -> list[bool]:

@@ -51,6 +51,19 @@ def test_sentences_near_the_question_or_the_reference_are_relevant(tmp_path: Pat
     assert signal("relevant_sentences", means_at(tmp_path), row) == [[[True, False], [True], []]]
 
 
+def test_what_a_context_without_known_text_holds_is_unknown(tmp_path: Path) -> None:
+    row = {
+        "query": "How tall is the tower?",
+        "reference": "It is 90 m tall.",
+        "contexts": [context("It is 90 m tall."), context(None)],
+    }
+    means = means_at(tmp_path)
+    assert signal("relevant_sentences", means, row) == [[[True], [None]]]
+    assert signal("attributed", means, row) == [None]
+    metrics = chosen_metrics(["context_precision", "context_precision_ranked", "context_recall"])
+    assert evaluate(rows_of(row), metrics, means)[1].row(0) == (None, None, None)
+
+
 def test_samples_mean_the_same_where_they_read_the_same_or_nearly_and_deny_nothing(tmp_path: Path) -> None:
     samples = [TALL, TALL.upper(), f"{TALL} Indeed.", TALLER, "Nobody knows."]
     assert signal("meanings", means_at(tmp_path), {"samples": samples}) == [[0, 0, 0, 1, 2]]
