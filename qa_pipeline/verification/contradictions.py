@@ -87,7 +87,7 @@ def _is_prose(text: str) -> bool:
     """Whether a piece of text is a sentence in words, no code, table or heading."""
     if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
         return False
-    others = _PLAIN.sub("", text)
+    others = _PLAIN.sub("", text)  # few are left to be looked at one by one
     letters = len(text) - sum(not (one.isalpha() or one.isspace()) for one in others)
     return letters >= _LETTERS * len(text)
 

@@ -18,7 +18,6 @@ from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, lexicon, stemmer
-from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Occupied, Token
 from qa_pipeline.verification.consistency.reading import Reading
 
@@ -190,22 +189,14 @@ def _reason(change: Change) -> bool:
 def _ends(change: Change) -> bool:
     """Whether what is left out reaches to the end of a sentence."""
     end = change.left[-1].end
-    ends = (
-        stop
-        for start, stop in sentence_spans(change.evidence.text, change.evidence.language)
-        if start < end <= stop
-    )
+    ends = (stop for start, stop in change.evidence.sentences if start < end <= stop)
     return not _LETTER.search(change.evidence.text[end : next(ends, end)])
 
 
 def _begins(change: Change) -> bool:
     """Whether what is left out begins where a sentence does."""
     start = change.left[0].start
-    begins = (
-        first
-        for first, stop in sentence_spans(change.evidence.text, change.evidence.language)
-        if first <= start < stop
-    )
+    begins = (first for first, stop in change.evidence.sentences if first <= start < stop)
     return not _LETTER.search(change.evidence.text[next(begins, start) : start])
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.lexicon.languages import any_of_all
+from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Occupied, Token, content_places, folded_words, tokenize
 from qa_pipeline.verification.consistency.dates import Date, find_dates
 from qa_pipeline.verification.consistency.names import Name, find_names
@@ -31,6 +32,11 @@ class Reading:
     def text(self) -> str:
         """The text without the numbers of list items, which state nothing: blanks stand in their place."""
         return NUMBERED_ITEM.sub(lambda mark: "•".ljust(len(mark[0])), self.written)
+
+    @property
+    def sentences(self) -> tuple[tuple[int, int], ...]:
+        """Spans of its sentences."""
+        return sentence_spans(self.text, self.language)
 
     @cached_property
     def words(self) -> tuple[Token, ...]:
