@@ -97,7 +97,7 @@ def tail_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
     """End the sentence before the condition that limits it."""
     known, text = lexicon(sentence.language), sentence.text
     conditions = "|".join(phrase for phrase in known.conditions if phrase not in known.exclusive)
-    for condition in re.finditer(rf"(?<=\w),? (?:{conditions})\b", text.casefold()):
+    for condition in re.finditer(rf"(?<=\w),? (?:{conditions})\b", text, re.IGNORECASE):
         if len(_words(text[: condition.start()])) >= _FEWEST_LEFT:
             yield text[: condition.start()] + "."
 

@@ -94,6 +94,8 @@ def test_another_inflection_of_the_same_opening_is_no_other_subject(
 def test_a_sentence_ends_early_only_before_its_condition() -> None:
     text = "The pump of the first building is stopped by them if the pressure falls below a limit."
     assert claims("tail_deleted", text) == ["The pump of the first building is stopped by them."]
+    text = "Die Größe des Gefäßes muss jeder melden, wenn das Maß im Frühjahr geändert wird."
+    assert claims("tail_deleted", text, language="de") == ["Die Größe des Gefäßes muss jeder melden."]
     assert claims("tail_deleted", "The pump of the first building was checked by them in early spring.") == []
 
 
