@@ -377,7 +377,7 @@ GATES: tuple[GateSpec, ...] = (
         "canaries",
         "canary_accepts",
         canary_accepts_gate,
-        asks_for="Falsehoods that no rule was made for are not accepted: upper bound of the share.",
+        asks_for="Falsehoods that no rule was made for are not accepted: lower bound of the share.",
     ),
     GateSpec(
         "canaries",

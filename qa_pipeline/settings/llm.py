@@ -127,8 +127,26 @@ class LLMSettings(ModelSettings):
         "within a day, and the same run, started again, goes on.",
     )
     workers: int = Field(5, gt=0, description="Most calls in flight.")
-    timeout_seconds: float = Field(120.0, gt=0, description="Of one try.")
-    max_tries: int = Field(5, gt=0, description="Tries of one call at transient errors.")
+    timeout_seconds: float = Field(
+        120.0, gt=0, description="Of one try, from sending to the last byte; a model on a CPU may need more."
+    )
+    max_tries: int = Field(
+        5,
+        gt=0,
+        description="Tries of one call at transient errors, of a server that answers other calls.",
+    )
+    wait_minutes: float = Field(
+        10.0,
+        ge=0,
+        description="How long a server that loads, restarts or refuses connections is waited for; then the "
+        "run stops with exit code 3, and what is not done stays to be done.",
+    )
+    max_failed_calls: int = Field(
+        10,
+        gt=0,
+        description="Calls that fail one after the other, none succeeding between them, at which the run "
+        "stops with exit code 3.",
+    )
     requests_per_minute: int | None = Field(
         None, gt=0, description="Per model and process; else the pace is learned from what is refused."
     )

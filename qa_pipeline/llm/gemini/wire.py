@@ -160,12 +160,14 @@ VERTEX_ADVICE = (
 _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
 _LIMITED = 429
+_AWAY = frozenset({502, 503})
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
 
 
 def translate(error: BaseException, key: str, model: str) -> ModelError:
     """Say in this package's errors what went wrong, with the server's message and without the key."""
+    from aiohttp import ClientError
     from google.genai.errors import APIError
 
     if isinstance(error, APIError):
@@ -176,7 +178,11 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
         summary = "the Gemini server replied with something that is not JSON"
     else:
         summary = f"no connection to the Gemini server: {one_line(str(error), key)}"
-    return TransientModelError(summary, maybe_charged=not _never_arrived(error))
+    return TransientModelError(
+        summary,
+        maybe_charged=not _never_arrived(error),
+        is_away=isinstance(error, ClientError) and not isinstance(error, TimeoutError),
+    )
 
 
 def _never_arrived(error: BaseException) -> bool:
@@ -209,6 +215,7 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
         return TransientModelError(
             f"Gemini is not available ({error.code}: {message})",
             limited=error.code == _LIMITED,
+            is_away=error.code in _AWAY,
             wait_seconds=asked_wait(error),
         )
     if is_too_long(message):

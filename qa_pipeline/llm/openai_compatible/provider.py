@@ -114,7 +114,8 @@ class OpenAIProvider:
                 content = await response.read()
                 return response.status, response.headers, _parsed(response.status, content)
         except (ClientError, TimeoutError, ValueError, RecursionError) as error:
-            failure: ModelError = translate_line(error, self._key.get_secret_value())
+            key = self._key.get_secret_value()
+            failure: ModelError = translate_line(error, key, is_local=_is_local(self._url))
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
 

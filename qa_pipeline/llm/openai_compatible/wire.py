@@ -124,6 +124,12 @@ _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
 _WORKED_ON = frozenset({408, 502, 504})
 """Statuses of a server, or one in front of it, that gave up on a request which may have been worked on."""
+_AWAY = frozenset({502, 503})
+"""Statuses of a server that loads its model, and of one in front of a server that is not there."""
+_CROWDED = re.compile(
+    r"concurren|simultaneous|parallel|in[- ]flight|pending requests|queue|\bslots?\b|\bbusy\b", re.IGNORECASE
+)
+"""Refusals because of the number of requests at a time, as llama.cpp, Ollama, vLLM and proxies word them."""
 _UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|context window", re.IGNORECASE)
 
@@ -137,14 +143,22 @@ def translate_status(
         return KeyRejectedError(f"the server rejects the key ({summary}); {KEY_ADVICE}")
     if complaint.code in _UNPAID:
         return PermanentModelError(f"the account has no credit left ({summary}); see to its billing")
+    wait = asked_wait(headers)
+    if status in (429, 503) and _CROWDED.search(complaint.message):
+        return TransientModelError(
+            f"the server takes fewer calls at a time ({summary})",
+            limited=True,
+            is_crowded=True,
+            wait_seconds=wait,
+        )
     if status == 429:
-        wait = asked_wait(headers)
         return TransientModelError(f"the server limits the rate ({summary})", limited=True, wait_seconds=wait)
     if status in _PASSING_STATUSES:
-        charged = status in _WORKED_ON
-        wait = asked_wait(headers)
         return TransientModelError(
-            f"the server is not available ({summary})", wait_seconds=wait, maybe_charged=charged
+            f"the server is not available ({summary})",
+            wait_seconds=wait,
+            maybe_charged=status in _WORKED_ON,
+            is_away=status in _AWAY,
         )
     return _translate_refusal(status, complaint, summary, model)
 
@@ -154,7 +168,8 @@ def read_complaint(body: object) -> Complaint:
     whole = _object(body)
     inner = _object(whole.get("error")) or whole
     code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
-    said = inner.get("message") or inner.get("detail") or (body if isinstance(body, str) else "")
+    plain = next((text for text in (body, whole.get("error")) if isinstance(text, str)), "")
+    said = inner.get("message") or inner.get("detail") or plain
     return Complaint(str(inner.get("param") or ""), str(code or ""), str(said))
 
 
@@ -179,19 +194,26 @@ def _translate_refusal(status: int, complaint: Complaint, summary: str, model: s
     return PermanentModelError(f"the server refuses the request ({summary})")
 
 
-def translate_line(error: Exception, key: str) -> TransientModelError:
-    """A line that failed. What has been sent may have been worked on, unless no connection came about."""
+def translate_line(error: Exception, key: str, *, is_local: bool) -> TransientModelError:
+    """A line that failed. What has been sent may have been worked on, unless no connection came about.
+
+    A reply that a server of this machine does not end in time is asked for once: it would take as long again.
+    """
     from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
     if isinstance(error, (ClientConnectorError, ConnectionTimeoutError)):
-        return TransientModelError(f"no connection to the server: {one_line(str(error), key)}")
+        return TransientModelError(f"no connection to the server: {one_line(str(error), key)}", is_away=True)
     if isinstance(error, TimeoutError):
-        summary = "the server did not reply in time (llm.timeout_seconds)"
-    elif isinstance(error, ClientError):
-        summary = f"the connection to the server was lost: {one_line(str(error), key)}"
-    else:
-        summary = "the server replied with something that is not JSON"
-    return TransientModelError(summary, maybe_charged=True)
+        return TransientModelError(
+            "the server did not reply in time (llm.timeout_seconds): allow more, or lower llm.workers or "
+            "llm.max_output_tokens",
+            maybe_charged=True,
+            is_final=is_local,
+        )
+    if isinstance(error, ClientError):
+        lost = f"the connection to the server was lost: {one_line(str(error), key)}"
+        return TransientModelError(lost, maybe_charged=True, is_away=True)
+    return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
 
 
 def _number(text: str) -> float:

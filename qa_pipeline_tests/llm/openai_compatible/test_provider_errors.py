@@ -48,6 +48,49 @@ def test_a_passing_fault_says_what_it_was_and_whether_it_may_be_charged(
     assert (caught.value.limited, caught.value.maybe_charged) == (False, charged)
 
 
+@pytest.mark.parametrize(
+    ("fault", "is_away"),
+    [
+        (
+            ServerResponse(
+                503, b'{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}'
+            ),
+            True,
+        ),
+        (fails(502), True),
+        (html_page(502), True),
+        (resets(), True),
+        (ServerResponse(200, b"x" * 5000, cut=True), True),
+        (fails(500), False),
+        (html_page(200), False),
+    ],
+)
+def test_a_server_that_loads_or_restarts_is_told_from_one_that_fails(
+    fault: ServerResponse, is_away: bool
+) -> None:
+    error = error_of(fault)
+    assert isinstance(error, TransientModelError)
+    assert error.is_away == is_away
+
+
+@pytest.mark.parametrize(
+    ("fault", "is_crowded"),
+    [
+        (fails(503, "server busy, please try again. maximum pending requests exceeded"), True),
+        (fails(429, "Maximum number of concurrent requests reached"), True),
+        (ServerResponse(503, b'{"error": "no slot available"}'), True),
+        (fails(429, "Rate limit reached for requests per minute"), False),
+        (fails(503, "Loading model"), False),
+    ],
+)
+def test_a_refusal_of_so_many_calls_at_a_time_is_told_from_one_of_the_rate(
+    fault: ServerResponse, is_crowded: bool
+) -> None:
+    error = error_of(fault)
+    assert isinstance(error, TransientModelError)
+    assert error.is_crowded == is_crowded
+
+
 def test_nothing_is_tried_again() -> None:
     with ChatServer([fails(503), says(ACCEPT)]) as server, pytest.raises(TransientModelError):
         send(provider_for(server))
@@ -63,6 +106,7 @@ def test_a_server_that_does_not_reply_in_time_may_have_charged_it(play: ServerRe
     error = error_of(play, timeout=0.4)
     assert isinstance(error, TransientModelError)
     assert error.maybe_charged
+    assert error.is_final  # on this machine it would take as long again
     assert "llm.timeout_seconds" in str(error)
 
 
@@ -71,6 +115,7 @@ def test_a_server_that_is_not_there_charges_nothing() -> None:
         provider = provider_for(server)
     with pytest.raises(TransientModelError, match="no connection") as caught:
         send(provider)
+    assert caught.value.is_away
     assert not caught.value.maybe_charged
 
 
