@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
 """Score of the best single passage from which no pairs of passages are looked at."""
 ENTAILED = 0.5
+SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
+"""Deciders that hold a score against a threshold."""
 STATED = 0.64
 """Mean of cosine and share of terms from which a context supports a statement that is no fragment.
 
@@ -61,10 +63,10 @@ HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by"
 
 def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each answer, to be held against its contexts; none for a refusal, or where a text is unknown."""
-    wanted = rows.select("answer", _TEXTS, "language", "query", "refused").iter_rows()
+    wanted = rows.select("answer", _TEXTS, _HEADINGS, "language", "query", "refused").iter_rows()
     return [
-        [Statement(answer, () if refused or None in texts else tuple(texts), language, query)]
-        for answer, texts, language, query, refused in wanted
+        [Statement(answer, *_shown(() if refused else texts, headings, language, query))]
+        for answer, texts, headings, language, query, refused in wanted
     ]
 
 
@@ -79,27 +81,42 @@ def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
 
 def state_claims(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each true claim, or else the reference, to be held against the contexts, if all texts are known."""
-    texts = rows.select(_TEXTS).to_series().to_list()
-    return _claims(rows, [() if None in of_row else tuple(of_row) for of_row in texts])
+    return _claims(rows, rows.select(_TEXTS, _HEADINGS).rows())
 
 
 def state_claims_for_answer(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each true claim, to be held against the answer; against nothing for a refusal, which states none."""
     answers = rows.select("answer", "refused").iter_rows()
-    return _claims(rows, [() if refused else (without_marks(answer),) for answer, refused in answers])
+    shown = [([] if refused else [without_marks(answer)], [None]) for answer, refused in answers]
+    return _claims(rows, shown)
 
 
 _TEXTS = pl.col("contexts").list.eval(pl.element().struct.field("text")).alias("texts")
+_HEADINGS = pl.col("contexts").list.eval(pl.element().struct.field("headings")).alias("headings")
 
 
-def _claims(rows: pl.DataFrame, passages: Sequence[tuple[str, ...]]) -> list[list[Statement]]:
+def _shown(
+    texts: Sequence[str | None], headings: Sequence[Sequence[str] | None], language: str, query: str
+) -> tuple[tuple[str, ...], str, str, tuple[tuple[str, ...], ...]]:
+    """The last fields of a `Statement`; no passages where the text of one is unknown."""
+    known = tuple(text for text in texts if text is not None)
+    if len(known) < len(texts) or not known:
+        return (), language, query, ()
+    above = tuple(tuple(own or ()) for own in headings) if any(headings) else ()
+    return known, language, query, above
+
+
+def _claims(
+    rows: pl.DataFrame, shown: Sequence[tuple[Sequence[str | None], Sequence[Sequence[str] | None]]]
+) -> list[list[Statement]]:
+    """Each true claim of each row, or else its reference, to be held against texts under their headings."""
     wanted = rows.select("true_claims", "reference", "language", "query").iter_rows()
     return [
         [
-            Statement(claim, own, language, query)
+            Statement(claim, *_shown(texts, headings, language, query))
             for claim in ([reference or ""] if claims is None else [one["claim"] for one in claims])
         ]
-        for (claims, reference, language, query), own in zip(wanted, passages, strict=True)
+        for (claims, reference, language, query), (texts, headings) in zip(wanted, shown, strict=True)
     ]
 
 
@@ -194,6 +211,24 @@ def _is_decided(one: Row) -> bool:
     return one["verdict"] not in ("undecided", "failed")
 
 
+def _is_proof(one: Row) -> bool:
+    """Whether a step that reads, and no score, decided a statement."""
+    return _is_decided(one) and one["decided_by"] not in SCORES_DECIDE
+
+
+def _proved_scores(
+    one: Row, contexts: Sequence[int], single: Floats, enough: npt.NDArray[np.bool_]
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Scores of a statement a step decided: 1 for the context that proves it; 0 for all where none does."""
+    if one["verdict"] != "supported":
+        return np.zeros_like(single), np.zeros_like(enough)
+    proves = _context_of(one, contexts)
+    at = contexts.index(proves) if proves is not None else int(single.argmax())
+    single, enough = single.copy(), enough.copy()
+    single[at], enough[at] = 1.0, True
+    return single, enough
+
+
 def _not_blank(asked: Statement) -> list[int]:
     """Places of the passages that have text."""
     return [at for at, text in enumerate(asked.passages) if text.strip()]
@@ -241,6 +276,7 @@ class _Scorer:
 
     def __init__(self, own: Mapping[Statement, Sequence[Row]], means: Means) -> None:
         self._means = means
+        self._scored_by = SIMILARITY if means.resources.entailment is None else ENTAILMENT
         pieces = {(one.language, text): () for one in own for text in one.passages if text.strip()}
         self._pieces = {
             (language, text): tuple(dict.fromkeys([*sentences(text, language), text]))
@@ -264,6 +300,10 @@ class _Scorer:
         for position, one in enumerate(statements):
             vector = self._vectors.of(_compared(one, asked))
             single, pair, enough = self._scores(one, asked, contexts)
+            if _is_proof(one):
+                # what a step proved or denied is no question of scores any more
+                single, enough = _proved_scores(one, contexts, single, enough)
+                pair = float(single.max())
             best = float(single.max())
             scores: list[float | None] = [None] * len(asked.passages)
             holds: list[bool | None] = [None] * len(asked.passages)
@@ -281,7 +321,7 @@ class _Scorer:
                     "pair_score": pair,
                     "scores": scores,
                     "holds": holds,
-                    "scored_by": SIMILARITY if self._means.resources.entailment is None else ENTAILMENT,
+                    "scored_by": one["decided_by"] if _is_proof(one) else self._scored_by,
                 }
             )
         return found
