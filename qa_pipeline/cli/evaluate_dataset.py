@@ -203,15 +203,20 @@ def _without_folder(model: str | None) -> str | None:
 
 def _show(document: dict[str, Any], out: Path) -> None:
     from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.evaluation.deciders import describe_deciders
     from qa_pipeline.evaluation.report import plural, reasons, what_to_know, with_bounds
 
     metrics = document["metrics"]
     lines = [
-        [name, with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]]
+        [
+            name,
+            *(with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]),
+            describe_deciders(one["decided_by"]) if one["known"] else "–",
+        ]
         for name, one in metrics.items()
     ]
     title = f"{document['dataset']}: {plural(document['total_queries'], 'row')} (95 % intervals)"
-    show_table(title, ["metric", "mean", "median", "known", "unknown", "better"], lines)
+    show_table(title, ["metric", "mean", "median", "known", "unknown", "better", "decided by"], lines)
     for name, value in document["of_all_rows"].items():
         print_line(f"{name} of all rows together: {value:.3f}")
     if unknown := reasons(metrics):
