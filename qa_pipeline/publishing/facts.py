@@ -287,7 +287,17 @@ def _thresholds(settings: Settings) -> dict[str, Any]:
 _HOW = (
     *(
         f"llm.{one}"
-        for one in ("budget.", "store.", "workers", "timeout_", "max_tries", "requests_", "delivery")
+        for one in (
+            "budget.",
+            "store.",
+            "workers",
+            "timeout_",
+            "max_tries",
+            "max_failed_calls",
+            "wait_minutes",
+            "requests_",
+            "delivery",
+        )
     ),
     "release.audits",
 )

@@ -274,7 +274,7 @@ class QualitySettings(Group):
         "negations among the canaries that verification rejects.",
     )
     max_canary_accepts: float = Field(
-        0.05, description="Blocking: Wilson upper bound of the share of foreign canaries it accepts."
+        0.02, description="Blocking: Wilson lower bound of the share of foreign canaries it accepts."
     )
     max_canary_alarms: float = Field(
         0.05, description="Warning: Wilson lower bound of the share of true canaries it rejects."

@@ -44,25 +44,26 @@ def test_a_verifier_that_rejects_no_swaps_is_stopped() -> None:
 
 
 def test_a_verifier_that_accepts_what_is_false_is_stopped() -> None:
-    gate = canary_accepts_gate(canaries=canaries(word_deleted=FOOLED), settings=SETTINGS)
+    gate = canary_accepts_gate(canaries=canaries(phrase_deleted=FOOLED), settings=SETTINGS)
     assert (gate.passed, gate.blocking) == (False, True)
 
 
-@pytest.mark.parametrize(("accepted", "passed"), [(0, True), (1, True), (5, True), (6, False), (12, False)])
-def test_the_upper_bound_of_foreign_falsehoods_accepted_lies_within_the_limit(
-    accepted: int, passed: bool
+@pytest.mark.parametrize(
+    ("accepted", "total", "passed"),
+    [(0, 240, True), (8, 240, True), (10, 240, False), (2, 100, True), (5, 100, False), (2, 5, False)],
+)
+def test_falsehoods_accepted_block_where_the_lower_bound_of_their_share_is_over_the_limit(
+    accepted: int, total: int, passed: bool
 ) -> None:
-    frame = canaries(item_added=["supported"] * accepted + ["undecided"] * (240 - accepted), number=FOOLED)
+    frame = canaries(item_added=["supported"] * accepted + ["undecided"] * (total - accepted), number=FOOLED)
     gate = canary_accepts_gate(canaries=frame, settings=SETTINGS)
-    assert (gate.passed, gate.n, gate.threshold) == (passed, 240, 0.05)
+    assert (gate.passed, gate.n, gate.threshold) == (passed, total, 0.02)
 
 
-def test_too_few_canaries_to_prove_the_limit_pass_unless_they_deny_it() -> None:
-    few = canaries(item_added=BLIND)
-    gate = canary_accepts_gate(canaries=few, settings=SETTINGS)
-    assert gate.passed
-    assert "too few to prove the limit" in gate.detail
-    assert not canary_accepts_gate(canaries=canaries(item_added=FOOLED), settings=SETTINGS).passed
+@given(st.integers(1, 300))
+def test_one_falsehood_accepted_never_blocks_a_batch_by_itself(total: int) -> None:
+    frame = canaries(item_added=["supported"] + ["undecided"] * (total - 1))
+    assert canary_accepts_gate(canaries=frame, settings=SETTINGS).passed
 
 
 def test_true_claims_rejected_are_a_warning() -> None:

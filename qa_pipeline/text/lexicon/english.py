@@ -170,9 +170,9 @@ ENGLISH = Lexicon(
         aren't=are+not wasn't=was+not weren't=were+not hasn't=has+not haven't=have+not hadn't=had+not
         mustn't=must+not shouldn't=should+not couldn't=could+not wouldn't=would+not it's=it+is"""),
     function_classes=classes("""
-        and or, must may should can could might, all some most no many few, before after during until since,
-        if unless because although, in on under over between from to with without by for of, more less, always
-        never often sometimes, only also, is was, each any every, this that, least most, up down"""),
+        must may, must can, all no, some no, many few, most few, before after during, until since,
+        if unless because although, with without, over under, more less, always never, often never, sometimes
+        always, only also, least most, up down"""),
     question_words=words("""
         cost costs pay make made need needed needs know known hold holds get gets what which who whom whose
         how many much long often when where why state states stated say says give gives given list lists

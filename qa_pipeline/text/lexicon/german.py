@@ -156,9 +156,9 @@ GERMAN = Lexicon(
     contractions={"im": ("in", "dem"), "zum": ("zu", "dem"), "zur": ("zu", "der"), "vom": ("von", "dem"),
         "beim": ("bei", "dem"), "am": ("an", "dem"), "ins": ("in", "das"), "ans": ("an", "das")},
     function_classes=classes("""
-        und oder, muss darf soll kann sollte, alle einige manche keine viele wenige, vor nach während bis
-        seit, wenn weil obwohl, in auf unter über zwischen von zu mit ohne durch für, mehr weniger, immer nie
-        oft manchmal, nur auch, ist war, jede keine, mindestens höchstens, sind waren"""),
+        muss darf, muss kann, alle keine, einige keine, viele wenige, vor nach während, bis seit,
+        wenn weil obwohl, mit ohne, über unter, mehr weniger, immer nie, oft nie, manchmal immer, nur auch,
+        jede keine, mindestens höchstens"""),
     question_words=words("""
         zahlen zahlt kosten kostet darf brauchen braucht benötigt gilt gelten woher was welche welcher welches
         welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht sagt gibt nennt angegeben

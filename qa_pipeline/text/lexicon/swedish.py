@@ -150,9 +150,9 @@ SWEDISH = Lexicon(
         är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör gjorde"""),
     contractions={},
     function_classes=classes("""
-        och eller, måste får bör kan ska, alla några vissa inga många få, före efter under innan sedan, om
-        eftersom fast, i på under över mellan från till med utan av för, mer mindre, alltid aldrig ofta
-        ibland, endast även, är var, varje någon, minst högst, upp ner"""),
+        måste får, måste kan, ska får, alla inga, några inga, många få, före efter, innan sedan, om
+        eftersom fast, med utan, över under, mer mindre, alltid aldrig, ofta aldrig, ibland alltid, endast
+        även, minst högst, upp ner"""),
     question_words=words("""
         kostar betala varifrån behövs gäller krävs tillåten tillåtet vad vilken vilket vilka vem hur många
         mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen kolumn kolumnen

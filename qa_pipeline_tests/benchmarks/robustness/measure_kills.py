@@ -1,10 +1,13 @@
 """What a run pays that is killed again and again: kill -9 at random moments, resumed each time.
 
-    python -m qa_pipeline_tests.benchmarks.robustness.measure_kills FOLDER … --kills 20
+    python -m qa_pipeline_tests.benchmarks.robustness.measure_kills FOLDER … --kills 20 [--edit]
 
 One run is left alone, the other is killed when the server has been asked so many times, drawn at random over
 the whole run. Afterwards every table but the account of calls must be the same, no request whose reply was
 stored may have been asked again, and no more requests repeated than were in flight at the kills.
+
+With `--edit` a document of the killed run changes at each kill; its tables are then compared with those of a
+run from cold caches over what the corpus has become.
 """
 
 import os
@@ -54,10 +57,17 @@ def tables(out: Path) -> dict[str, str]:
     }
 
 
+def edit_document(corpus: Path, number: int) -> None:
+    """Add a paragraph to one of the text documents of a corpus, another one for each number."""
+    documents = sorted(file for file in corpus.glob("*/*") if file.suffix in {".md", ".rst", ".html", ".txt"})
+    with documents[number * 7 % len(documents)].open("a", encoding="utf-8") as document:
+        document.write(f"\n\nRevision {number} of this page was checked by the editors in Bergen.\n")
+
+
 def run_with_kills(
-    corpus: Path, out: Path, server: Served, workers: int, moments: list[int]
+    corpus: Path, out: Path, server: Served, workers: int, moments: list[int], *, edit: bool
 ) -> dict[str, Any]:
-    """Run to the end, killing when the server has been asked so many times."""
+    """Run to the end, killing when the server has been asked so many times, with an edit after each kill."""
     in_flight, done, waiting = [], [], sorted(moments)
     process = start(corpus, out, server, workers)
     while process.poll() is None:
@@ -69,6 +79,8 @@ def run_with_kills(
             waiting = [moment for moment in waiting if moment > stats["asked"]] or []
             in_flight.append(stats["in_flight"])
             done.append(stats["asked"])
+            if edit:
+                edit_document(corpus, len(done))
             process = start(corpus, out, server, workers)
     assert process.returncode in _OK, process.returncode
     return {"kills": len(done), "killed_at": done, "in_flight_at_kills": sum(in_flight)}
@@ -89,6 +101,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--edit", action="store_true", help="change a document at each kill")
     parser.add_argument("--keep", type=Path, help="a new folder in which everything is left")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -102,8 +115,14 @@ def main() -> None:
         moments = sorted(random.Random(options.seed).sample(range(1, calls, _APART), options.kills))
         # at the same address, which is part of a model's name
         with serving(server.port, latency=options.latency) as server:
-            ran = run_with_kills(folder / "corpus", folder / "killed", server, options.workers, moments)
+            ran = run_with_kills(
+                folder / "corpus", folder / "killed", server, options.workers, moments, edit=options.edit
+            )
             stats = server.stats()
+        if options.edit:
+            shutil.rmtree(folder / "calm")
+            with serving(server.port, latency=options.latency) as server:
+                assert start(folder / "corpus", folder / "calm", server, options.workers).wait() in _OK
         calm_tables, killed_tables = tables(folder / "calm"), tables(folder / "killed")
         pairs = sqlite3.connect(folder / "calm/cache/replies.sqlite").execute(
             "SELECT count(*) FROM replies WHERE role = 'answer'"

@@ -15,7 +15,7 @@ TEXTS = {
         hand or key) before the tank can be drained. Some customers often ask why the heater stops
         because the sensor reads too much heat. If the outdoor sensor is broken, the control unit
         switches to manual mode at once. The warranty of the unit runs for 24 months and covers pipes
-        and valves.""",
+        and valves. The heater may be left on at night if the window of the room is closed.""",
         """The meters were delivered from Trondheim in the year 2015 and are read by Sundby each month. At
         least 5 litres must remain in the tank, and it may not be emptied in winter. The archive is not
         open to visitors who arrive without an invitation from the office. The guests of the house must
@@ -45,7 +45,7 @@ TEXTS = {
         geöffnet werden (von Hand), bevor der Tank geleert werden kann. Einige Kunden fragen oft nach
         dem Grund für den Stillstand der Heizung im Winter. Wenn Sie den Fühler austauschen, können Sie
         die Anlage wieder von Hand einschalten. Die Garantie der Anlage gilt 24 Monate und umfasst alle
-        Leitungen und Ventile.""",
+        Leitungen und Ventile. Die Heizung darf nachts laufen, wenn das Fenster des Raums geschlossen ist.""",
         """Die Zähler wurden im Jahr 2015 mit dem OpenVPN und dem DHCP der Stadt geliefert. Mindestens 5
         Liter müssen im Winter immer im Tank der Anlage verbleiben. Das Archiv ist nicht für Besucher
         geöffnet, die ohne Einladung ins Haus kommen. Die Gäste dürfen in den Zimmern oben nicht
