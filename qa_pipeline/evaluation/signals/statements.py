@@ -14,8 +14,9 @@ from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.deciding import borderline, decide_claims
+from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
+from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_claims
 from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.splitting import without_marks
@@ -300,9 +301,11 @@ class _Scorer:
         for position, one in enumerate(statements):
             vector = self._vectors.of(_compared(one, asked))
             single, pair, enough = self._scores(one, asked, contexts)
-            if _is_proof(one):
+            decision = self._verdict(one, asked, supported=bool(enough.any()))
+            is_proof = _is_proof(decision)
+            if is_proof:
                 # what a step proved or denied is no question of scores any more
-                single, enough = _proved_scores(one, contexts, single, enough)
+                single, enough = _proved_scores({**one, **decision}, contexts, single, enough)
                 pair = float(single.max())
             best = float(single.max())
             scores: list[float | None] = [None] * len(asked.passages)
@@ -313,7 +316,7 @@ class _Scorer:
                 {
                     "position": position,
                     **{name: one[name] for name in ("start", "end", "text")},
-                    **self._verdict(one, supported=bool(enough.any())),
+                    **decision,
                     "context": _context_of(one, contexts),
                     "quote": one["evidence_quote"],
                     "relevance": float(vector @ question),
@@ -321,7 +324,7 @@ class _Scorer:
                     "pair_score": pair,
                     "scores": scores,
                     "holds": holds,
-                    "scored_by": one["decided_by"] if _is_proof(one) else self._scored_by,
+                    "scored_by": decision["decided_by"] if is_proof else self._scored_by,
                 }
             )
         return found
@@ -362,18 +365,50 @@ class _Scorer:
         ]
         return single, max(best, *pairs), enough
 
-    def _verdict(self, one: Row, *, supported: bool) -> Row:
+    def _verdict(self, one: Row, asked: Statement, *, supported: bool) -> Row:
         verdict, by, reason = one["verdict"], one["decided_by"], one["reason"]
         if _is_decided(one):
             return {"verdict": verdict, "decided_by": by, "reason": reason}
         if self._means.verifier is not None or self._means.undecided == "unknown" or verdict == "failed":
             return {"verdict": "undecided", "decided_by": by, "reason": reason}
-        local = self._means.resources.entailment is not None
+        if supported and (refuted := _refuted(one, asked)) is not None:
+            return refuted
         return {
             "verdict": "supported" if supported else "unsupported",
-            "decided_by": ENTAILMENT if local else SIMILARITY,
+            "decided_by": self._scored_by,
             "reason": None,
         }
+
+
+_COMPARED_SENTENCES = 3
+"""Sentences of the contexts, those that share most terms with a statement, that may deny it."""
+
+
+def _refuted(one: Row, asked: Statement) -> Row | None:
+    """The verdict on a statement that a score would support though its figures, names or negation differ.
+
+    A score hardly moves with these. Contradicted is one with another value in the place of the context's;
+    unsupported one with a figure that no context, heading or question holds.
+    """
+    claim = read(one["self_contained"] or one["text"], asked.language)
+    held = [text for text in (*asked.passages, asked.question or "") if text.strip()]
+    held += [heading for own in asked.headings for heading in own]
+    passages = [read(text, asked.language) for text in held]
+    for sentence in _nearest_sentences(claim, one, asked):
+        if found := conflicts(claim, sentence, passages):
+            return {"verdict": "contradicted", "decided_by": ALIGNMENT, "reason": found[0].reason}
+    if missing_figures(claim, passages):
+        return {"verdict": "unsupported", "decided_by": ALIGNMENT, "reason": "number_not_in_passages"}
+    return None
+
+
+def _nearest_sentences(claim: Reading, one: Row, asked: Statement) -> list[Reading]:
+    """The evidence of a statement, and the sentences of its contexts that share most terms with it."""
+    pieces = [read(text, asked.language) for own in asked.passages for text in sentences(own, asked.language)]
+    wanted = claim.term_set
+    ranked = sorted(dict.fromkeys(pieces), key=lambda piece: -len(wanted & piece.term_set))
+    evidence = [] if one["evidence_quote"] is None else [read(one["evidence_quote"], asked.language)]
+    return [*evidence, *ranked[:_COMPARED_SENTENCES]]
 
 
 def sentences(text: str, language: str) -> list[str]:

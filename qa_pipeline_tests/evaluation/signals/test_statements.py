@@ -149,6 +149,47 @@ def test_the_headings_above_a_context_prove_what_the_question_names(means: Means
     assert bare["decided_by"] == "similarity"
 
 
+PUMP = "The pump of the house weighs 12 kg when filled."
+OPENED = "The library opened on 9 June 2011 with all its doors."
+OTHERWISE_SAID = [
+    ("en", "When it is filled, the pump weighs 15 kg in all.", PUMP),
+    ("en", "The library opened its doors on 4 May 2011.", OPENED),
+    (
+        "en",
+        "The auditwheel tool builds the manylinux2014 wheels.",
+        "The auditwheel tool builds manylinux2010.",
+    ),
+    ("en", "For the pump, the hose must not be rinsed daily.", "The hose of the pump must be rinsed daily."),
+    ("sv", "När den är fylld väger pumpen 15 kg.", "Pumpen i huset väger 12 kg när den är fylld."),
+    ("de", "Gefüllt wiegt die Pumpe im Haus 15 kg.", "Die Pumpe im Haus wiegt gefüllt 12 kg."),
+]
+
+
+@pytest.mark.parametrize(("language", "answer", "told"), OTHERWISE_SAID)
+def test_another_number_in_other_words_is_a_contradiction_and_never_alike(
+    means: Means, language: str, answer: str, told: str
+) -> None:
+    row = {"query": "Herons?", "language": language, "answer": answer, "contexts": [context(told)]}
+    (one,) = signal("statements", means, {**ROW, **row})[0]
+    assert (one["verdict"], one["decided_by"], one["score"]) == ("contradicted", "alignment", 0.0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["When it is filled, the pump weighs 12 kg in all.", "Filled, the pump of the house weighs 12000 g."],
+)
+def test_a_true_number_in_other_words_is_held_to_its_likeness(means: Means, answer: str) -> None:
+    (one,) = scored(means, answer, PUMP)
+    assert (one["verdict"], one["decided_by"]) == ("supported", "similarity")
+
+
+def test_a_number_that_no_context_holds_is_not_supported_by_likeness(means: Means) -> None:
+    (one,) = scored(
+        means, "Filled, the pump of the house weighs 12 kg.", "Filled, the pump of the house weighs much."
+    )
+    assert (one["verdict"], one["reason"]) == ("unsupported", "number_not_in_passages")
+
+
 def test_a_statement_that_a_context_denies_has_no_score(means: Means) -> None:
     (one,) = scored(means, "The pump weighs 15 kg.", "The pump weighs 12 kg.", "The pump is blue.")
     assert (one["verdict"], one["scored_by"]) == ("contradicted", "alignment")
