@@ -129,11 +129,18 @@ def _show(document: dict[str, Any]) -> None:
     for one in document["left_out"]:
         place = f"first in {one['file']} line {one['first_row']}"
         print_line(f"  {one['reason']}: {one['rows']}, {place}: {one['detail']}")
-    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state")
-    shown = [one for one in document["levels"] if one["hour"] is None or one["state"] == "alert"]
+    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
+    bad = ("alert", "by likeness")
+    shown = [one for one in document["levels"] if one["hour"] is None or one["state"] in bad]
     if shown:
         show_table(
             f"Limits since {document['since']}", columns, [[one[name] for name in columns] for one in shown]
+        )
+    if any(one["state"] == "by likeness" for one in shown):
+        print_line(
+            "by likeness: beyond its limit, but cosines and words in common alone decided it, which is no "
+            "alert; with monitoring.alerts.accept_likeness=true it is one",
+            "yellow",
         )
     for one in document["alerts"][:MOST_SHOWN]:
         print_line(one["message"], "red")

@@ -128,11 +128,11 @@ def conflicts(claim: Reading, evidence: Reading, passages: Sequence[Reading]) ->
             words = f'"{other.folded}" became "{unit.folded}"'
             found.append(Denial(reason, words, frozenset((unit.key, other.key))))
     for change in differences(claim, evidence):
-        reason = None if is_allowed(change) else _denied(change)
-        strange = [unit for unit in change.added if unit.key not in held]
-        if reason == "negation_mismatch" or (reason and len(strange) == len(change.added)):
+        denied = None if is_allowed(change) else _denied(change)
+        is_strange = all(unit.key not in held for unit in change.added)
+        if denied is not None and (is_strange or denied == "negation_mismatch"):
             keys = frozenset(unit.key for unit in (*change.added, *change.left))
-            found.append(Denial(reason, change.described(), keys))
+            found.append(Denial(denied, change.described(), keys))
     return tuple(found)
 
 
