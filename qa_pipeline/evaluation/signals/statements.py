@@ -18,6 +18,7 @@ from qa_pipeline.verification.consistency.proof import conflicts, missing_figure
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_claims
 from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
+from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.splitting import without_marks
 
@@ -245,6 +246,11 @@ def _decided(
     pairs: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, means: Means
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     settings = means.resources.settings
+    finer = (
+        None
+        if means.verifier is None
+        else split_by_model(pairs, chunks, means.verifier, settings.verification, settings.llm)
+    )
     # whether an answer is to the question is another metric's concern
     claims = score_claims(
         means.resources,
@@ -252,6 +258,7 @@ def _decided(
         documents,
         chunks,
         EMBEDDINGS.empty(),
+        model_claims=finer,
         one_corpus=False,
         to_the_question=False,
     )
