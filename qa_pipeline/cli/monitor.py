@@ -103,7 +103,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
 
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.datasets import LEFT_OUT
-    from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
+    from qa_pipeline.monitoring.days import day_file, has_decisions, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage import Layout
 
@@ -112,7 +112,11 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
         raise InputError("name a folder of logs, or set monitoring.logs")
     read, kept = Logs(folder, settings), Layout(settings.out).monitoring
     score = metric_scores(settings)
-    new = [day for day in read.days() if read.has_news(day, day_file(kept, day))]
+    new = [
+        day
+        for day in read.days()
+        if read.has_news(day, day_file(kept, day)) or not has_decisions(day_file(kept, day))
+    ]
     left_out = [score_day(read, day, score, kept).left_out for day in new]
     # what files beside the days leave out is told of on each day
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out]).unique(maintain_order=True)

@@ -18,8 +18,8 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.deciders import describe_deciders, rests_on_likeness
-from qa_pipeline.monitoring.days import DECIDED_BY, decisions_of
+from qa_pipeline.evaluation.deciders import rests_on_likeness
+from qa_pipeline.monitoring.days import DECIDED_BY, decisions_of, describe_decisions
 from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
 
@@ -159,7 +159,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
             by = decisions_of(part).get(metric, {})
             if held["state"] == "alert" and rests_on_likeness(by) and not settings.alerts.accept_likeness:
                 held["state"] = BY_LIKENESS
-            found.append(about | held | {"decided_by": describe_deciders(by)})
+            found.append(about | held | {"decided_by": describe_decisions(part, metric)})
     return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=LEVELS)
 
 

@@ -14,6 +14,7 @@ import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import Labelled
+from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
@@ -109,6 +110,8 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
     answered = log.items.filter(pl.col("query").is_not_null())
     if answered.height:
         scores = _finite(score(answered.select(RAG_ROWS.names())))
+        if DECIDED_BY not in scores.columns:
+            scores = scores.with_columns(pl.lit([], DECISIONS).alias(DECIDED_BY))
         rows = rows.join(scores.with_columns(answered["id"]), on="id", how="left", maintain_order="left")
     write_frame(day_file(folder, day), rows)
     return Labelled(rows, log.left_out)
@@ -118,6 +121,19 @@ def _finite(scores: pl.DataFrame) -> pl.DataFrame:
     """Scores as floats, beside who decided them; what is no finite number is unknown."""
     number = cs.exclude(DECIDED_BY)
     return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
+
+
+def has_decisions(file: Path) -> bool:
+    """Return whether the scores of a day, if there are any, say who decided them: earlier versions did not.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        names = pl.read_parquet_schema(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
+    return DECIDED_BY in names or set(names) <= set(BASE)
 
 
 def day_file(folder: Path, day: date) -> Path:
@@ -165,6 +181,15 @@ def read_reference(file: Path) -> pl.DataFrame:
 def metrics_of(rows: pl.DataFrame) -> Sequence[str]:
     """Names of the columns that are watched: the share of errors, and the metrics in their order."""
     return [ERRORS, *(name for name in rows.columns if name not in BASE and name != DECIDED_BY)]
+
+
+def describe_decisions(rows: pl.DataFrame, metric: str) -> str:
+    """Return who decided a metric of some scored rows, in words."""
+    if metric == ERRORS:
+        return "logs"
+    if DECIDED_BY not in rows.columns or rows[DECIDED_BY].null_count() == rows.height:
+        return "unknown (scored before this was stored)"
+    return describe_deciders(decisions_of(rows).get(metric, {}))
 
 
 def decisions_of(rows: pl.DataFrame) -> dict[str, dict[str, int]]:

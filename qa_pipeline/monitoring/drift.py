@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.evaluation.deciders import describe_deciders, rests_on_likeness
-from qa_pipeline.monitoring.days import decisions_of, metrics_of
+from qa_pipeline.evaluation.deciders import rests_on_likeness
+from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 
 Floats = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ def find_drift(
         ]
         _mark_discoveries(tested, settings.drift.rate)
         by = decisions_of(of_day)
-        found += [{**row, "decided_by": describe_deciders(by.get(row["metric"], {}))} for row in tested]
+        found += [{**row, "decided_by": describe_decisions(of_day, row["metric"])} for row in tested]
         if not settings.alerts.accept_likeness:
             likely |= {(day, name) for name, counts in by.items() if rests_on_likeness(counts)}
     _mark_states(found, settings.drift)

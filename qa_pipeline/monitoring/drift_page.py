@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.report_page import STYLE, rendered
 from qa_pipeline.monitoring.alerts import Findings, mean_interval
-from qa_pipeline.monitoring.days import decisions_of, metrics_of
+from qa_pipeline.monitoring.days import describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import ERRORS, MonitoringSettings
 
 MOST_SHOWN = 100
@@ -61,14 +60,13 @@ def _metric(name: str, rows: pl.DataFrame, found: Findings, days: Sequence[date]
     drift = found.drift.filter(pl.col("metric") == name).select("day", "state")
     states: dict[date, str] = dict(drift.iter_rows())
     on_last = [one["state"] for one in levels if one["day"] == days[-1]]
-    by = decisions_of(rows.filter(pl.col("day") == days[-1])).get(name, {})
     return {
         "name": name,
         "last": of_days[-1],
         "limit": f"{levels[0]['side']} {levels[0]['limit']:g}" if levels else None,
         "level": max(on_last, key=_SEVERITY.index, default=None),
         "drift": states.get(days[-1]),
-        "decided_by": describe_deciders(by),
+        "decided_by": describe_decisions(rows.filter(pl.col("day") == days[-1]), name),
         "picture": _picture(of_days, levels, [states.get(day) for day in days], days),
     }
 
