@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from qa_pipeline.curation.training import HEADING_JOINT
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     LIMITS,
@@ -36,6 +38,7 @@ CONTEXT = pl.Struct(
         "score": pl.Float64(),
         "date": pl.String(),
         "authority": pl.Float64(),
+        "headings": pl.List(pl.String()),
     }
 )
 CITATION = pl.Struct({"raw": pl.String(), "document": pl.String(), "quote": pl.String()})
@@ -82,6 +85,9 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 0.2, question, contexts, ground_truth), DeepEval (input, actual_output, retrieval_context, expected_output),
 TruLens (record_id, input, output)."""
 _MOST_TEXTS = 1000
+_MOST_HEADINGS = 20
+_HEADING_LINE = re.compile(r"^\[\d+\] (.*)$", re.MULTILINE)
+"""The line above a passage that a released row shows (`curation.training.marked_passage`)."""
 
 
 def _number(value: object) -> object:
@@ -97,7 +103,10 @@ class _Part(BaseModel):
 
 
 class Context(_Part):
-    """A passage the answer could rest on; one that is only a text has no document."""
+    """A passage the answer could rest on; one that is only a text has no document.
+
+    `headings` are those above it in its document, the title first.
+    """
 
     text: str | None = None
     document: str | None = None
@@ -105,6 +114,7 @@ class Context(_Part):
     score: Number = None
     date: str | None = None
     authority: Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)] = None
+    headings: Annotated[list[str], Field(max_length=_MOST_HEADINGS)] | None = None
 
 
 class Citation(_Part):
@@ -237,8 +247,12 @@ def _of_release(values: Row) -> Row:
     """A released row: its quotes are the contexts, each once, and its claims are true."""
     evidence: list[Row] = values["evidence"]
     quotes = {(one["path"], one["quote"]): None for one in evidence}
+    shown = _shown_passages(values.get("messages_with_context"))
     return {
-        "contexts": [{"text": quote, "document": path} for path, quote in quotes],
+        "contexts": [
+            {"text": quote, "document": path, "headings": _headings_of(quote, shown)}
+            for path, quote in quotes
+        ],
         "citations": [
             {"raw": one["path"], "document": one["path"], "quote": one["quote"]} for one in evidence
         ],
@@ -246,6 +260,21 @@ def _of_release(values: Row) -> Row:
         "relevant_documents": list(dict.fromkeys(one["path"] for one in evidence)),
         "true_claims": [{"claim": one["claim"], "source": one["path"]} for one in evidence],
     }
+
+
+def _shown_passages(messages: object) -> str:
+    """What a released row shows its reader before the question: passages, each under its line of headings."""
+    if not isinstance(messages, list):
+        return ""
+    said = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+    return next((text for text in said if isinstance(text, str)), "")
+
+
+def _headings_of(quote: str, shown: str) -> list[str] | None:
+    """The headings above a quote; None where the passages do not show it."""
+    at = shown.find(quote)
+    lines = _HEADING_LINE.findall(shown, 0, at) if at > 0 else []
+    return lines[-1].split(HEADING_JOINT)[:_MOST_HEADINGS] if lines else None
 
 
 def _with_documents(values: Row) -> Row:
