@@ -16,7 +16,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.replies import inlined_schema, one_line
+from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
@@ -141,7 +141,10 @@ def _prompt_problem(response: "GenerateContentResponse") -> tuple[str, str] | No
 
 def _finish_problem(candidate: "Candidate") -> tuple[str, str] | None:
     name = candidate.finish_reason.name if candidate.finish_reason else "FINISH_REASON_UNSPECIFIED"
-    return None if name in _FINISHED else (_REASONS.get(name, "blocked"), f"reply: {name}")
+    if name in _FINISHED:
+        return None
+    reason = _REASONS.get(name, "blocked")
+    return reason, f"reply: {name}" + (f"; {CAP_ADVICE}" if reason == "truncated" else "")
 
 
 def _joined(candidate: "Candidate") -> str:
@@ -219,7 +222,7 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
             wait_seconds=asked_wait(error),
         )
     if is_too_long(message):
-        return OversizedRequestError(f"Gemini: {message}")
+        return OversizedRequestError(f"Gemini: {message}; {LENGTH_ADVICE}")
     advice = "; see llm.model" if error.code == HTTPStatus.NOT_FOUND else ""
     refused = PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
     refused.status = error.code
