@@ -37,8 +37,8 @@ def run(
         list[Path],
         typer.Argument(
             metavar="DATASET...",
-            help="Files or folders of answered questions, .parquet or .jsonl: our layout, exports of Ragas, "
-            "DeepEval or TruLens, or a release.",
+            help="Files or folders of answered questions, .parquet, .jsonl, .json or .csv: our layout, "
+            "files of Ragas, DeepEval or TruLens, a saved dataset, or a release.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
