@@ -73,7 +73,8 @@ def test_what_is_published_verifies(published: Workspace) -> None:
     said = json.loads(ran.stdout)
     assert said["holds"]
     assert [one["name"] for one in said["checks"]] == [
-        "files", "schema", "evidence", "messages", "splits", "counts", "left_out", "formats", "card",
+        "signature", "files", "schema", "evidence", "proof", "messages", "origin", "order", "splits", "passages",
+        "counts", "left_out", "formats", "settings", "card", "audit",
     ]  # fmt: skip
 
 
@@ -211,7 +212,7 @@ def test_a_release_that_would_not_verify_is_not_published(published: Workspace, 
     examples = read_table(path, TRAINING_EXAMPLES)
     write_table(path, examples.with_columns(answer=pl.lit("It takes nine bar.")), TRAINING_EXAMPLES)
     ran = invoke("release", "--out", copy)
-    assert (ran.code, "is not published: messages: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert (ran.code, "is not published: proof: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
     assert sorted(one.name for one in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
 
 
@@ -484,7 +485,8 @@ def unnamed_in_manifest(folder: Path) -> None:
 
 TAMPERED = {
     "files": (unnamed_file, missing_file, flipped_bit, cut_file, linked_file, unnamed_in_manifest),
-    "schema": (other_column, further_column, repeated_row, later_version, other_licences),
+    "schema": (other_column, further_column, repeated_row, later_version),
+    "origin": (other_licences,),
     "counts": (lost_row, moved_row, other_batch),
     "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents),
     "messages": (other_answer, other_question, other_message),
