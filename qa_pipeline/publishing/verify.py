@@ -209,19 +209,23 @@ class _Table:
         self._opened = pq.ParquetFile(file)
         self._columns = list(columns)
         self._schema = {name: pl.read_parquet_schema(file)[name] for name in columns}
-        self._group_of = {
-            key: number
+        found = [
+            keys(self._read(number, list(key_columns))).to_numpy()
             for number in range(self._opened.num_row_groups)
-            for key in keys(self._read(number, list(key_columns)))
-        }
+        ]
+        every = np.concatenate([np.zeros(0, np.uint64), *found])
+        order = np.argsort(every, kind="stable")
+        self._keys = every[order]
+        self._groups = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])[order]
         self._held: dict[int, pl.DataFrame] = {}
 
     def _read(self, number: int, columns: list[str]) -> pl.DataFrame:
         return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=columns)))
 
-    def of(self, keys: Iterable[int]) -> pl.DataFrame:
+    def of(self, keys: pl.Series) -> pl.DataFrame:
         """The row groups that hold the rows of these keys; rows it lacks are absent."""
-        numbers = {self._group_of[key] for key in keys if key in self._group_of}
+        places = np.flatnonzero(np.isin(self._keys, keys.to_numpy()))
+        numbers = set(self._groups[places].tolist())
         for number in sorted(numbers - {*self._held}):
             while len(self._held) >= max(_HELD, len(numbers)):
                 self._held.pop(next(iter(self._held)))

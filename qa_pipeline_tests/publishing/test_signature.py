@@ -37,7 +37,7 @@ def signed(republished: Workspace, keys: tuple[Path, Path]) -> Path:
     return republished.out / "releases" / "1"
 
 
-def signature_of(folder: Path, *options: object) -> tuple[int, list[str]]:
+def signature_of(folder: Path, *options: str | Path) -> tuple[int, list[str]]:
     ran = invoke("verify", folder, "--json", *options)
     (check,) = (one for one in json.loads(ran.stdout)["checks"] if one["name"] == "signature")
     return ran.code, check["problems"]
