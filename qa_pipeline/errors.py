@@ -81,6 +81,10 @@ class TransientModelError(ModelError):
         limited: whether the server says that it is asked too much, and not that it is at fault.
         wait_seconds: how long the server asks to wait; 0 where it does not say.
         maybe_charged: whether the request may have been worked on and charged, as after a lost connection.
+        is_away: whether the server, and not the request, seems to be at fault: it refuses connections, loads
+            its model, or drops connections as it restarts.
+        is_crowded: whether it refuses because of the number of requests at a time.
+        is_final: whether another try would most likely end the same way.
     """
 
     reason = "model_unavailable"
@@ -92,11 +96,17 @@ class TransientModelError(ModelError):
         limited: bool = False,
         wait_seconds: float = 0.0,
         maybe_charged: bool = False,
+        is_away: bool = False,
+        is_crowded: bool = False,
+        is_final: bool = False,
     ) -> None:
         super().__init__(message)
         self.limited = limited
         self.wait_seconds = wait_seconds
         self.maybe_charged = maybe_charged
+        self.is_away = is_away
+        self.is_crowded = is_crowded
+        self.is_final = is_final
 
 
 class PermanentModelError(ModelError):
@@ -110,6 +120,12 @@ class KeyRejectedError(PermanentModelError):
     """The provider's key is missing, wrong or revoked."""
 
     reason = "key_rejected"
+
+
+class ServerUnavailableError(PermanentModelError):
+    """The server was waited for in vain, or fails call after call; a later run goes on from here."""
+
+    reason = "model_unavailable"
 
 
 class BudgetExhaustedError(PermanentModelError):

@@ -21,7 +21,7 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.quality.canaries import swap_counts
 from qa_pipeline.quality.gate import EarlierFigures
-from qa_pipeline.quality.gates import batch_gates, batch_yield, pair_counts
+from qa_pipeline.quality.gates import batch_gates, batch_yield, pair_counts, unjudged_pairs
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.retrieval.shard import dump_shard
@@ -44,6 +44,9 @@ StageObserver = Callable[[str, str], ProgressCallback]
 
 BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
 
+WARNING = "warning: "
+"""How the message of a gate begins that does not block."""
+
 LOOK_BACK = 20
 """Earlier batches whose figures a batch is compared with: enough for a mean, however large the corpus is."""
 
@@ -54,21 +57,22 @@ class BatchOutcome:
 
     Args:
         batch: its name.
-        outcome: succeeded; failed; unchanged since its last run and not run again; or pending, because
+        outcome: succeeded; failed; unchanged since its last run and not run again; waiting, because pairs
+            passed source verification and wait for people or a model to judge them; or pending, because
             replies are awaited from batch jobs, and to be run again when they have come.
         error: what stopped the batch, or what it waits for.
         failed_gates: what failed and why, warnings among them.
     """
 
     batch: str
-    outcome: Literal["succeeded", "failed", "unchanged", "pending"]
+    outcome: Literal["succeeded", "failed", "unchanged", "waiting", "pending"]
     error: str | None = None
     failed_gates: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether the batch's tables are complete and behind passed gates."""
-        return self.outcome in ("succeeded", "unchanged")
+        return self.outcome in ("succeeded", "unchanged", "waiting")
 
 
 def no_observer(batch: str, stage: str) -> ProgressCallback:
@@ -181,9 +185,7 @@ def _published(resources: Resources, batch: str, made: Mapping[str, Any]) -> Bat
     frames = {name: made[name] for name in STORED if name in made}
     gates = batch_gates(frames, resources.settings.quality, earlier_figures(resources.layout, batch))
     messages = tuple(
-        f"{'' if gate.blocking else 'warning: '}{gate.name}: {gate.detail}"
-        for gate in gates
-        if not gate.passed
+        f"{'' if gate.blocking else WARNING}{gate.name}: {gate.detail}" for gate in gates if not gate.passed
     )
     blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
     if blocking:
@@ -192,7 +194,17 @@ def _published(resources: Resources, batch: str, made: Mapping[str, Any]) -> Bat
     examples = frames[TRAINING_EXAMPLES.name]
     write_table(resources.layout.table(TRAINING_EXAMPLES.name, batch), examples, TRAINING_EXAMPLES)
     publish(resources.layout, batch, examples)
-    return BatchOutcome(batch, "succeeded", failed_gates=messages)
+    return passed_outcome(batch, frames[VERDICTS.name], messages)
+
+
+def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
+    """Return the outcome of a batch whose blocking gates pass: it succeeded, or waits for a judge."""
+    unjudged = unjudged_pairs(verdicts)
+    if not unjudged:
+        return BatchOutcome(batch, "succeeded", failed_gates=warnings)
+    pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
+    advice = "record what people decide with qa-pipeline decide, and run again"
+    return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
 
 
 def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:

@@ -73,7 +73,7 @@ def test_bad_files_are_rows_and_lines_on_the_screen_and_change_nothing_of_the_go
         **{name: reason for name, (_, reason) in BAD_FILES.items()},
         "guide.md": None,
     }
-    assert all(f"{name} " in ran.stdout for name in BAD_FILES)
+    assert all(f"boilers/{name}" in ran.stdout for name in BAD_FILES)
     details = workspace.table("documents", "boilers").drop_nulls("reason")["detail"]
     assert not details.str.contains("alert|pump|From").any()
     assert all(frame.equals(workspace.table(name, "boilers")) for name, frame in good.items())
@@ -135,13 +135,33 @@ def test_a_folder_that_can_be_no_batch_fails_alone(workspace: Workspace) -> None
     assert workspace.run("--batch", "a, b").code == BAD_INPUT
 
 
-def test_an_empty_batch_folder_is_named_and_the_others_run(workspace: Workspace) -> None:
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({}, "the batch holds no files; put documents into its folder"),
+        (
+            {f"{n}.png": b"\x89PNG\r\n\x1a\n" for n in range(7)},
+            "nothing was read of 7 files: 7 unsupported_format",
+        ),
+        ({"locked.pdf": BAD_FILES["locked.pdf"][0]}, "nothing was read of 1 file: 1 encrypted"),
+        ({"big.md": b"A pump moves water. " * 1000}, "nothing was read of 1 file: 1 too_large"),
+    ],
+)
+def test_a_batch_of_which_nothing_was_read_fails_with_the_reason_and_the_others_run(
+    workspace: Workspace, files: Files, reason: str
+) -> None:
     workspace.write({"good/guide.md": GUIDE})
     (workspace.corpus / "hollow").mkdir()
-    ran = workspace.run()
-    assert ran.code == OK
-    assert "hollow: its folder holds no files; put documents there" in ran.stdout
-    assert workspace.table("documents", "hollow").height == 0
+    workspace.write({f"hollow/{name}": content for name, content in files.items()})
+    ran = workspace.run("--set", "documents.max_bytes=10000")
+    assert ran.code == FAILED
+    assert "hollow failed" in ran.stdout
+    assert f"documents_read: {reason}" in ran.stdout
+    assert "good succeeded" in ran.stdout
+    assert workspace.table("documents", "hollow").height == len(files)
+    named = [f"hollow/{name}" for name in files]
+    assert all(name in ran.stdout for name in named[:5])
+    assert not any(name in ran.stdout for name in named[5:])
 
 
 def test_what_a_link_out_of_the_corpus_leads_to_reaches_no_file(workspace: Workspace, tmp_path: Path) -> None:
@@ -178,7 +198,7 @@ def test_what_is_no_file_and_names_of_any_bytes_are_rows_and_stop_nothing(
         "pipe.md": "not_a_file",
         "socket.md": "not_a_file",
     }
-    assert "1 file skipped, of no known format, or a linked folder" in ran.stdout
+    assert "1 file was not read, it is a link to a folder: b/again" in ran.stdout
 
 
 def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run(
@@ -193,7 +213,7 @@ def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run
 
     with monkeypatch.context() as patch:
         patch.setattr("qa_pipeline.corpus.folders.os.fstat", growing)
-        assert workspace.run().code == OK
+        assert workspace.run().code == FAILED
     assert set(workspace.reasons("documents", "b", "path").values()) == {"unreadable"}
     assert workspace.run().code == OK
     assert workspace.table("documents", "b")["status"].to_list() == ["parsed"] * 2

@@ -205,6 +205,22 @@ def test_a_model_that_could_not_be_reached_is_asked_again_in_the_next_run(
     assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
 
 
+def test_a_server_that_stays_away_stops_the_run_and_its_rows_stay_to_be_done(
+    workspace: Workspace, model: Sensible, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QA_PIPELINE_LLM__WAIT_MINUTES", "0")
+    model.instead = lambda asked: fails(503, "Loading model") if role_of(asked) == "judge" else None
+    stopped = run(workspace)
+    assert stopped.code == STOPPED
+    assert "Loading model" in stopped.stderr
+    assert not (workspace.out / "tables" / "assessments").exists()
+    paid = model.calls.copy()
+    model.instead = lambda asked: None
+    assert run(workspace).code == OK
+    assert model.calls - paid == Counter(judge=2)
+    assert [row["verdict"] for row in scores(workspace)] == ["accepted"] * 2
+
+
 @pytest.mark.parametrize("play", [fails(500), says('{"a": 1}'), html_page()])
 def test_a_model_that_answers_nothing_fails_the_batch_and_a_later_run_finds_its_way(
     workspace: Workspace, model: Sensible, play: ServerResponse

@@ -22,7 +22,7 @@ from qa_pipeline.chunking.token_counts import WordCounts, count_texts
 from qa_pipeline.models.base import TokenCounter
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.tables import CHUNKS
-from qa_pipeline.text.language import LanguageShare, chunk_languages
+from qa_pipeline.text.language import UNDETERMINED, piece_language
 
 Row = Mapping[str, Any]
 
@@ -37,8 +37,10 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
 
     The bound holds for `index_text`, special tokens included. A section path longer than a third of it
     loses its outermost headings, and the innermost its last words, in the chunk's `section_path`. Ids are
-    hashes of path and text; equal chunks of a batch are distinguished by their number.
+    hashes of path and text; equal chunks of a batch are distinguished by their number. Documents whose
+    language is undetermined, such as tables of numbers, are taken to be in the language of their batch.
     """
+    documents = _with_batch_language(documents.filter(pl.col("status") == "parsed"))
     counts = WordCounts(count)
     bound = min(settings.max_tokens, count.window)
     seen: Counter[str] = Counter()
@@ -55,12 +57,20 @@ def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: Chun
     return CHUNKS.conform(pl.concat(frames)) if frames else CHUNKS.empty()
 
 
+def _with_batch_language(documents: pl.DataFrame) -> pl.DataFrame:
+    """Put the language that most characters of the batch are in for undetermined ones; none may be known."""
+    identified = documents.filter(pl.col("language") != UNDETERMINED)
+    lengths = identified.group_by("language").agg(length=pl.col("text").str.len_chars().sum())
+    main = lengths.sort("length", "language", descending=[True, False])["language"].first()
+    return documents.with_columns(pl.col("language").replace(UNDETERMINED, main or UNDETERMINED))
+
+
 def _groups(documents: pl.DataFrame) -> Iterator[list[Row]]:
-    """Parsed documents, so many at once as have together not much more than a number of characters."""
-    needed = ["batch", "document_id", "language", "languages", "title", "text", "sections", "pages"]
+    """Documents, so many at once as have together not much more than a number of characters."""
+    needed = ["batch", "document_id", "language", "title", "text", "sections", "pages"]
     group: list[Row] = []
     characters = 0
-    for row in documents.filter(pl.col("status") == "parsed").select(needed).iter_rows(named=True):
+    for row in documents.select(needed).iter_rows(named=True):
         group.append(row)
         characters += len(row["text"])
         if characters >= _AT_ONCE:
@@ -72,9 +82,7 @@ def _groups(documents: pl.DataFrame) -> Iterator[list[Row]]:
 
 def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterator[dict[str, Any]]:
     texts = [draft.text for draft in drafts]
-    shares = [LanguageShare(**share) for share in row["languages"]]
-    languages = chunk_languages(texts, shares) if shares else [row["language"]] * len(texts)
-    for position, (draft, text, language) in enumerate(zip(drafts, texts, languages, strict=True)):
+    for position, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
         path = draft.section.path
         chunk_id = chunk_hash(path, text, 0)
         seen[chunk_id] += 1
@@ -92,7 +100,7 @@ def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterat
             "page_first": _page(row["pages"], draft.start),
             "page_last": _page(row["pages"], draft.end - 1),
             "tokens": draft.tokens,
-            "language": language,
+            "language": piece_language(text, row["language"]),
             "text": text,
         }
 

@@ -16,6 +16,7 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
+    asks_hosted,
     batches_at,
     check_models,
     chosen_batches,
@@ -68,6 +69,7 @@ app.add_typer(replies)
 app.add_typer(evaluation)
 app.add_typer(monitor)
 
+Verbose = Annotated[bool, typer.Option("--verbose", help="Show the tables of counts that status shows, too.")]
 Unjudged = Annotated[
     bool | None,
     typer.Option(
@@ -115,6 +117,7 @@ def run(
     dagster: Annotated[
         bool, typer.Option("--dagster", help="Run as partitions of the Dagster instance at DAGSTER_HOME.")
     ] = False,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Run batches of documents from files to training examples.
@@ -139,13 +142,11 @@ def run(
         if not batch and single is None:
             withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
         _tell_loose_files(found, settings.corpus)
-        with watching(quiet=as_json) as watch:
+        with watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
             outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
-        status = f"qa-pipeline status --out {settings.out}"
-        step = "make ui, then open http://127.0.0.1:3000" if dagster else status
-        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, next_step=step)
+        show_outcomes(Layout(settings.out), outcomes, as_json=as_json, verbose=verbose, in_dagster=dagster)
         raise typer.Exit(_code(outcomes))
 
 
@@ -162,6 +163,7 @@ def validate(
     max_cost: MaxCost = None,
     accept_unjudged: Unjudged = None,
     change: Change = None,
+    verbose: Verbose = False,
     as_json: Json = False,
 ) -> None:
     """Check existing pairs against their documents: source verification and judging, no generation."""
@@ -179,11 +181,11 @@ def validate(
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
-        with watching(quiet=as_json) as watch:
+        with watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)
-        show_outcomes(Layout(settings.out), [outcome], as_json=as_json)
+        show_outcomes(Layout(settings.out), [outcome], as_json=as_json, verbose=verbose)
         raise typer.Exit(_code([outcome]))
 
 

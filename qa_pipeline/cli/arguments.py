@@ -106,6 +106,13 @@ def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str
     return {**tree, "corpus": corpus, "out": out}
 
 
+def asks_hosted(settings: "Settings") -> bool:
+    """Whether any role asks a model over the network."""
+    from qa_pipeline.settings.llm import HOSTED
+
+    return any(model.provider in HOSTED for model in settings.llm.models)
+
+
 def check_models(settings: "Settings", asked: str | None) -> None:
     """Say what is wrong with the models, and with what they are told, now and not after hours of parsing.
 
@@ -116,12 +123,11 @@ def check_models(settings: "Settings", asked: str | None) -> None:
     """
     from qa_pipeline.generation.guidance import read_guidance
     from qa_pipeline.resources import Resources
-    from qa_pipeline.settings.llm import HOSTED
     from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, asked)
     read_guidance(settings.generation)
-    if any(model.provider in HOSTED for model in settings.llm.models):
+    if asks_hosted(settings):
         Resources(settings).check_models()
     for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")

@@ -1,8 +1,11 @@
 """What a person or a program sees of a run: progress bars, tables, one JSON document."""
 
 import json
+import shlex
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Literal
@@ -12,11 +15,14 @@ import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -24,13 +30,18 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.pipeline import BatchOutcome, StageObserver, no_observer
-from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.pipeline import WARNING, BatchOutcome, StageObserver, no_observer
+from qa_pipeline.quality.gates import VERDICT_WORDS
+from qa_pipeline.records import ProgressCallback
 from qa_pipeline.reporting.report import Report, report
+from qa_pipeline.reporting.samples import sample_pairs
 from qa_pipeline.review.document_view import Row, Shown, facts, in_context, pieces
+from qa_pipeline.stages import STAGES
 from qa_pipeline.storage import Layout, read_table
 from qa_pipeline.tables import PAIRS, VERDICTS
+from qa_pipeline.text.language import UNDETERMINED
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 NARROWEST = 120
@@ -52,7 +63,27 @@ MOST_UNREAD = 20
 MOST_VERDICTS = 20
 """Pairs whose verdict is listed on the screen."""
 LONGEST_CELL = 60
-COLOURS = {"succeeded": "green", "unchanged": "green", "pending": "yellow", "failed": "red"}
+LONG_STAGE_S = 5.0
+"""Seconds after which a log gets a line about a stage; shorter ones are over before anybody reads it."""
+LONGEST_SILENCE_S = 60.0
+"""Seconds between two lines about one stage, at most."""
+LONG_PAUSE_S = 20.0
+"""Seconds without progress that are worth a word; hosted models usually reply sooner."""
+LONGEST_TEXT = 800
+"""Characters of a question, an answer or a reason that are shown."""
+NAMED = 5
+"""Files or batches that are named where there are many."""
+MOST_BATCHES = 20
+"""Batches that get a line of their own at the end of a run."""
+COLOURS = {
+    "failed": "red",
+    "pending": "yellow",
+    "waiting": "yellow",
+    "succeeded": "green",
+    "unchanged": "green",
+}
+"""By outcome, those that need a person first."""
+MISSES = ("sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
 BATCH_COLUMNS = (
     "batch", "documents", "parsed", "chunks", "pairs", "accepted", "rejected", "needs_review", "failed",
     "examples",
@@ -69,50 +100,137 @@ CANARY_COLUMNS = (
 
 
 @contextmanager
-def watching(*, quiet: bool) -> Iterator[StageObserver]:
-    """Show the stage at work on standard error: a bar on a terminal, a line for each stage elsewhere."""
+def watching(*, quiet: bool, hosted: bool = False) -> Iterator[StageObserver]:
+    """Show the stage at work on standard error: a bar on a terminal, lines elsewhere.
+
+    Args:
+        quiet: show nothing.
+        hosted: whether stages that ask a model ask one over the network, whose replies take their time.
+    """
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield no_observer if quiet else _print_stages()
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.fields[batch]}  {task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        yield watch_bars(progress)
+    if quiet:
+        yield no_observer
+    elif console.is_terminal:
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.fields[batch]}  {task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            _PauseColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as progress:
+            yield watch_bars(progress, hosted=hosted)
+    else:
+        lines = StageLines(hosted=hosted)
+        over = threading.Event()
+        printer = threading.Thread(target=_print_lines, args=(lines, over), name="progress", daemon=True)
+        printer.start()
+        try:
+            yield lines.watch
+        finally:
+            over.set()
+            printer.join()
 
 
-def _print_stages() -> StageObserver:
-    """Print a line for each stage of each batch, once."""
-    printed: set[tuple[str, str]] = set()
-
-    def watch(batch: str, stage: str) -> ProgressCallback:
-        if (batch, stage) not in printed:
-            printed.add((batch, stage))
-            sys.stderr.write(f"{batch}: {stage.replace('_', ' ')}\n")
+def _print_lines(lines: "StageLines", over: threading.Event) -> None:
+    while not over.wait(1.0):
+        if line := lines.due_line():
+            sys.stderr.write(line)
             sys.stderr.flush()
-        return no_progress
-
-    return watch
 
 
-def watch_bars(progress: Progress) -> StageObserver:
+class StageAtWork:
+    """A stage of a batch, what of it is done, and when that last changed (seconds of a steady clock)."""
+
+    def __init__(self, batch: str, stage: str, *, hosted: bool, clock: Callable[[], float]) -> None:
+        self.batch, self.stage, self.name = batch, stage, stage.replace("_", " ")
+        self.asks_hosted = hosted and stage in STAGES and STAGES[stage].asks_a_model
+        self.counts: tuple[int, int] | None = None
+        self._clock = clock
+        self.started = self.changed = clock()
+
+    def notify(self, done: int, total: int) -> None:
+        """Take note of progress."""
+        if self.counts != (done, total):
+            self.counts, self.changed = (done, total), self._clock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the stage began."""
+        return self._clock() - self.started
+
+    def pause(self) -> str:
+        """Return in words for how long nothing has come, where that is long."""
+        seconds = self._clock() - self.changed
+        if seconds < LONG_PAUSE_S:
+            return ""
+        what = "waiting for the model, no reply" if self.asks_hosted else "nothing new"
+        return f"{what} for {_duration(seconds)}"
+
+    def line(self) -> str:
+        """Return the state in one line."""
+        done = f"{self.counts[0]} of {self.counts[1]}" if self.counts else ""
+        words = ", ".join(filter(None, [self.name, done, _duration(self.elapsed), self.pause()]))
+        return f"{self.batch}: {words}\n"
+
+
+class StageLines:
+    """Progress where there is no terminal: a line for each batch, and others while a stage takes long."""
+
+    def __init__(self, *, hosted: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._hosted, self._clock = hosted, clock
+        self._at_work: StageAtWork | None = None
+        self._due = 0.0
+
+    def watch(self, batch: str, stage: str) -> ProgressCallback:
+        """Begin a stage."""
+        before = self._at_work
+        self._at_work = StageAtWork(batch, stage, hosted=self._hosted, clock=self._clock)
+        self._due = LONG_STAGE_S
+        if before is None or before.batch != batch:
+            sys.stderr.write(f"{batch}\n")
+            sys.stderr.flush()
+        return self._at_work.notify
+
+    def due_line(self) -> str | None:
+        """Return the state of a stage that takes long, at growing intervals; None in between."""
+        stage = self._at_work
+        if stage is None or stage.elapsed < self._due:
+            return None
+        self._due = min(2 * self._due, self._due + LONGEST_SILENCE_S)
+        return stage.line()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+class _PauseColumn(ProgressColumn):
+    """For how long nothing has come, where that is long."""
+
+    def render(self, task: Task) -> Text:
+        stage: StageAtWork = task.fields["at_work"]
+        return Text(stage.pause(), style="yellow")
+
+
+def watch_bars(progress: Progress, *, hosted: bool = False) -> StageObserver:
     """Show one bar, for the stage at work; batches run one after the other."""
     shown: dict[str, TaskID] = {}
 
     def watch(batch: str, stage: str) -> ProgressCallback:
+        at_work = StageAtWork(batch, stage, hosted=hosted, clock=time.monotonic)
+        fields: dict[str, Any] = {"batch": escape(batch), "at_work": at_work}
         for other in [name for name in shown if name != batch]:
             progress.remove_task(shown.pop(other))
         if batch not in shown:
-            shown[batch] = progress.add_task(stage, total=None, batch=escape(batch))
+            shown[batch] = progress.add_task(stage, total=None, **fields)
         task = shown[batch]
-        progress.reset(task, total=None, description=stage.replace("_", " "))
+        progress.reset(task, total=None, description=at_work.name, **fields)
 
         def notify(done: int, total: int) -> None:
+            at_work.notify(done, total)
             progress.update(task, completed=done, total=total)
 
         return notify
@@ -121,24 +239,162 @@ def watch_bars(progress: Progress) -> StageObserver:
 
 
 def show_outcomes(
-    layout: Layout, outcomes: Sequence[BatchOutcome], *, as_json: bool, next_step: str | None = None
+    layout: Layout,
+    outcomes: Sequence[BatchOutcome],
+    *,
+    as_json: bool,
+    verbose: bool = False,
+    in_dagster: bool = False,
 ) -> None:
-    """Print what became of the batches and what lies in their tables."""
+    """Print what came of a run: some of its pairs in full, the totals, the outcomes, the next commands.
+
+    Args:
+        layout: the output folder.
+        outcomes: of the batches that ran.
+        as_json: print all counts as one JSON document instead.
+        verbose: print the tables of counts and the warnings of gates too.
+        in_dagster: whether the run is in a Dagster instance, so that its UI shows it.
+    """
     found = report(layout, [outcome.batch for outcome in outcomes])
     if as_json:
         print_document({**report_document(found, layout), "outcomes": [asdict(one) for one in outcomes]})
         return
-    show_report(found, layout, reported={outcome.batch for outcome in outcomes if outcome.error})
+    failed = {outcome.batch for outcome in outcomes if outcome.outcome == "failed"}
+    if verbose:
+        show_report(found, layout, reported=failed)
+    _show_samples(found, layout)
+    _show_totals(found, layout, {outcome.batch for outcome in outcomes})
+    _show_batches(outcomes, verbose=verbose)
+    _show_next_commands(found, layout, in_dagster=in_dagster)
+
+
+def _show_samples(found: Report, layout: Layout) -> None:
+    """Print some accepted pairs and some that were not accepted."""
+    if not found.batches.height:
+        return
+    refused = pl.sum_horizontal("rejected", "needs_review", "failed")
+    for title, count in {"Accepted": pl.col("accepted"), "Not accepted": refused}.items():
+        counted = found.batches.select("batch", count=count).filter(pl.col("count") > 0)
+        if not counted.height:
+            continue
+        samples = sample_pairs(layout, counted["batch"].to_list(), accepted=title == "Accepted")
+        of_all = "" if len(samples) == counted["count"].sum() else f" of {counted['count'].sum()}"
+        print_line(f"{title}, {len(samples)}{of_all}\n", "bold cyan")
+        for sample in samples:
+            _print_block(sample.question, "bold")
+            _print_block(sample.answer)
+            if sample.why:
+                _print_block(f"{sample.verdict.replace('_', ' ')}: {sample.why}", "yellow")
+            _print_block(sample.source, "dim")
+            print_line("")
+
+
+def _print_block(text: str, style: str = "") -> None:
+    """Print a text of anybody's on lines of the terminal's width, indented; a very long one is cut."""
+    words = " ".join(_harmless(text).split())
+    rest = len(words) - LONGEST_TEXT
+    shown = f"{words[:LONGEST_TEXT]} … ({rest} characters more)" if rest > 0 else words
+    Console(highlight=False).print(Padding(Text(shown, style=style), (0, 0, 0, 2), expand=False))
+
+
+def _show_totals(found: Report, layout: Layout, ran: Collection[str]) -> None:
+    """Print the sums over all batches in a few lines, and what a person should know of them."""
+    counts = found.batches.select(pl.col(pl.Int64).sum()).to_dicts()[0] if found.batches.height else {}
+    if counts:
+        verdicts = (f"{counts[word]} {word.replace('_', ' ')}" for word in VERDICT_WORDS if counts[word])
+        lines = {
+            "documents": f"{counts['parsed']} of {counts['documents']} read, {counts['chunks']} chunks",
+            "pairs": ": ".join([str(counts["pairs"]), *filter(None, [", ".join(verdicts)])]),
+            "training examples": str(counts["examples"]),
+        }
+        if found.known.height:
+            known = _with_total(found.known).row(-1, named=True)
+            missed = (f"{known[name]} {name.replace('_', ' ')}" for name in MISSES if known[name])
+            lines["known answers"] = ", ".join([f"{known['hits']} of {known['pairs']} as expected", *missed])
+        if found.cost.calls:
+            cost = "" if found.cost.cost is None else f", {found.cost.cost:.2f} {found.cost.currency}"
+            lines["model calls"] = f"{found.cost.calls}{cost}"
+        if found.decisions:
+            lines["decisions"] = _decision_states(found)
+        for name, words in lines.items():
+            print_line(f"{name:<19}{words}")
+        print_line("")
+    for line in found.cost.message() if found.cost.calls else ():
+        print_line(line)
+    _show_not_judged(found.batches)
+    _show_unproved(found.batches)
+    _show_unread(found.unread)
+    _show_unasked(found.unasked)
+    withdrawn = {batch: stone for batch, stone in found.withdrawn.items() if batch not in ran}
+    for batch, stone in list(withdrawn.items())[:NAMED]:
+        print_line(f"{batch} is withdrawn since {stone.since}: {stone.message()}", "yellow")
+    if len(withdrawn) > NAMED:
+        print_line(f"and {len(withdrawn) - NAMED} more batches are withdrawn", "yellow")
+
+
+def _show_unread(unread: pl.DataFrame) -> None:
+    """Name the first files of each reason that were not read."""
+    for (reason,), files in unread.group_by("reason", maintain_order=True):
+        count = "1 file was" if files.height == 1 else f"{files.height} files were"
+        print_line(f"{count} not read, {in_words(str(reason))}: {_first_paths(files)}", "yellow")
+
+
+def _show_unasked(unasked: pl.DataFrame) -> None:
+    """Name the first documents that were asked nothing for their language."""
+    for (language,), files in unasked.group_by("language", maintain_order=True):
+        count = "1 document was" if files.height == 1 else f"{files.height} documents were"
+        if language == UNDETERMINED:
+            why = "its language is not known; a document of text beside it in its batch would tell"
+        else:
+            why = f"there are neither prompts nor rules for its language ({language})"
+        print_line(f"{count} asked nothing, {why}: {_first_paths(files)}", "yellow")
+
+
+def _first_paths(files: pl.DataFrame) -> str:
+    paths = files.head(NAMED).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
+    more = f" and {files.height - NAMED} more" if files.height > NAMED else ""
+    return f"{', '.join(paths)}{more}"
+
+
+def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
+    """Print a line for each batch, those that failed first; of many that did not fail, how many there are."""
+    ordered = sorted(outcomes, key=lambda one: list(COLOURS).index(one.outcome))
     console = _console()
-    for outcome in outcomes:
+    for outcome in ordered[:MOST_BATCHES]:
         colour = COLOURS[outcome.outcome]
-        error = f": {escape(outcome.error)}" if outcome.error else ""
-        words = f"[{colour}]{escape(outcome.batch)} {outcome.outcome}[/{colour}]{error}"
-        console.print(words, soft_wrap=True)
-        for gate in outcome.failed_gates:
-            console.print(f"  {escape(gate)}", soft_wrap=True)
-    if next_step:
-        console.print(f"[bold]Next:[/bold] {escape(next_step)}", soft_wrap=True)
+        failing = [gate for gate in outcome.failed_gates if not gate.startswith(WARNING)]
+        gates = outcome.failed_gates if verbose else failing
+        count = len(outcome.failed_gates) - len(failing)
+        warnings = "" if verbose or not count else f" ({_counted(count, 'warning')}, see --verbose)"
+        error = f": {escape(_harmless(outcome.error))}" if outcome.error else ""
+        words = f"[{colour}]{escape(_harmless(outcome.batch))} {outcome.outcome}[/{colour}]{error}{warnings}"
+        console.print(words, soft_wrap=True, highlight=False)
+        for gate in gates:
+            console.print(f"  {escape(_harmless(gate))}", soft_wrap=True, highlight=False)
+    for word in COLOURS:
+        if rest := sum(outcome.outcome == word for outcome in ordered[MOST_BATCHES:]):
+            print_line(f"and {rest} more {word}", COLOURS[word])
+
+
+def _show_next_commands(found: Report, layout: Layout, *, in_dagster: bool) -> None:
+    """Print the commands that come next, with the output folder of this run."""
+    counts = found.batches.select(pl.col("examples", "needs_review").sum()) if found.batches.height else None
+    examples, review = (0, 0) if counts is None else counts.row(0)
+    out = f"--out {shlex.quote(str(layout.out))}"
+    commands = []
+    if examples:
+        commands.append((f"qa-pipeline release {out}", "the accepted rows for training, in splits"))
+    if review:
+        waiting = "1 pair waits" if review == 1 else f"{review} pairs wait"
+        template = f"qa-pipeline decide --template review.csv {out}"
+        commands.append((template, f"{waiting} for a person: this writes a file to decide in"))
+    commands.append((f"qa-pipeline status {out}", "all counts"))
+    if in_dagster:
+        commands.append(("make ui", "the same in Dagster, at http://127.0.0.1:3000"))
+    width = max(len(command) for command, _ in commands)
+    print_line("\nNext", "bold cyan")
+    for command, words in commands:
+        print_line(f"  {command:<{width}}  # {words}")
 
 
 def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()) -> None:
@@ -165,21 +421,17 @@ def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()
     show_frame("Left out of the texts, by kind", found.left_out)
     show_frame("Personal data found", found.masked)
     if found.decisions:
-        states = ", ".join(f"{count} {state}" for state, count in sorted(found.decisions.items()))
-        print_line(f"Decisions of people: {states}\n")
+        print_line(f"Decisions of people: {_decision_states(found)}\n")
     if found.cost.calls:
         show_frame("Model calls", found.cost.stages)
         for line in found.cost.message():
             print_line(line)
-    show_frame("Files that could not be read", found.unread.head(MOST_UNREAD))
+    show_frame("Files that were not read", found.unread.head(MOST_UNREAD))
     if found.unread.height > MOST_UNREAD:
-        print_line(f"and {found.unread.height - MOST_UNREAD} more: see table documents, status failed\n")
-    _show_skipped(found.steps)
+        print_line(f"and {found.unread.height - MOST_UNREAD} more: see table documents, failed and skipped\n")
+    _show_unasked(found.unasked)
     for batch, problem in _problems(found, reported):
         print_line(f"{batch}: {problem}", "yellow")
-    for row in found.batches.iter_rows(named=True):
-        if not row["documents"]:
-            print_line(f"{row['batch']}: its folder holds no files; put documents there", "yellow")
     print_line(f"Tables, indexes, exports: {layout.out.resolve()}")
 
 
@@ -241,13 +493,12 @@ def show_verdicts(layout: Layout, batch: str) -> None:
     )
 
 
-def _show_skipped(steps: pl.DataFrame) -> None:
-    skipped = steps.filter(pl.col("what") == "skipped")["count"].sum() if steps.height else 0
-    if skipped:
-        many = "1 file" if skipped == 1 else f"{skipped} files"
-        print_line(
-            f"{many} skipped, of no known format, or a linked folder: see table documents, status skipped\n"
-        )
+def _decision_states(found: Report) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(found.decisions.items()))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _with_total(known: pl.DataFrame) -> pl.DataFrame:
@@ -288,6 +539,9 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     _console().print(table)
 
 
+_DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
 def _cell(value: object) -> str:
     if value is None:
         return "–"
@@ -298,7 +552,12 @@ def _harmless(text: str) -> str:
     """The text without what would steer a terminal; names and ratings come from files of anybody."""
     if text.isprintable():
         return text
-    return "".join("\ufffd" if category(sign) == "Cc" and sign not in "\n\t" else sign for sign in text)
+    return "".join("\ufffd" if _steers(sign) else sign for sign in text)
+
+
+def _steers(sign: str) -> bool:
+    """Whether a character is a control, newline and tab aside, or turns the direction of writing."""
+    return (category(sign) == "Cc" and sign not in "\n\t") or sign in _DIRECTIONS
 
 
 def print_line(text: str, colour: str | None = None) -> None:

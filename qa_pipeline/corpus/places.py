@@ -112,7 +112,10 @@ class Corpus(ABC):
         """
         batches = sort_out(entry for entry in self._entries() if not entry.raw.startswith(b"."))
         if not batches.names and not batches.refused:
-            raise CorpusError(f"corpus {self.location} holds no batch; put documents into folders inside it")
+            raise CorpusError(
+                f"corpus {self.location} holds no documents; put them into it, where they are one batch, or "
+                "into folders inside it, where each folder is one"
+            )
         return batches
 
     def batch(self, name: str) -> BatchFiles:

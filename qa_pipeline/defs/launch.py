@@ -14,9 +14,18 @@ from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import steps_of, work_left
 from qa_pipeline.errors import PermanentModelError, SettingsError
-from qa_pipeline.pipeline import BLOCKED, BatchOutcome, StageObserver, no_observer
+from qa_pipeline.pipeline import (
+    BLOCKED,
+    WARNING,
+    BatchOutcome,
+    StageObserver,
+    no_observer,
+    passed_outcome,
+)
 from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage import Layout, read_table
+from qa_pipeline.tables import VERDICTS
 
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
@@ -55,14 +64,18 @@ def materialize_batches(
         if batch in unread:
             outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
         elif force or work_left(instance, resources.layout, steps, batch, compare_code=True):
-            outcomes.append(_run(definitions, instance, batch, watch))
+            outcomes.append(_run(definitions, instance, resources.layout, batch, watch))
         else:
             outcomes.append(BatchOutcome(batch, "unchanged"))
     return outcomes
 
 
 def _run(
-    definitions: dg.Definitions, instance: dg.DagsterInstance, batch: str, watch: StageObserver
+    definitions: dg.Definitions,
+    instance: dg.DagsterInstance,
+    layout: Layout,
+    batch: str,
+    watch: StageObserver,
 ) -> BatchOutcome:
     heard = dg.Definitions(loggers={LOGGER: progress_logger(batch, watch)})
     job = dg.Definitions.merge(definitions, heard).resolve_job_def(build_batch.name)
@@ -79,7 +92,7 @@ def _run(
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
-        return BatchOutcome(batch, "succeeded", failed_gates=gates)
+        return passed_outcome(batch, read_table(layout.table(VERDICTS.name, batch), VERDICTS), gates)
     return BatchOutcome(batch, "failed", _what_stopped(result), gates)
 
 
@@ -92,7 +105,7 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
 
 
 def _message(found: dg.AssetCheckEvaluation) -> str:
-    warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else "warning: "
+    warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else WARNING
     return f"{warning}{found.asset_key.to_user_string()} {found.check_name}: {found.description}"
 
 

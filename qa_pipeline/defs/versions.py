@@ -19,7 +19,17 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _ONLY_SPEED = {
     "documents": set(ONLY_SPEED),
-    "llm": {"workers", "delivery", "timeout_seconds", "max_tries", "requests_per_minute", "budget", "store"},
+    "llm": {
+        "workers",
+        "delivery",
+        "timeout_seconds",
+        "max_tries",
+        "wait_minutes",
+        "max_failed_calls",
+        "requests_per_minute",
+        "budget",
+        "store",
+    },
 }
 _OTHERS = {"release": ("quality", "release"), "production_quality": ("embedding", "verification")}
 """The groups of settings that decide assets which are no stage."""

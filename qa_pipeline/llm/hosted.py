@@ -4,6 +4,8 @@ A reply that cannot be read is repaired as little as works, and asked for once m
 """
 
 import itertools
+import logging
+import math
 import random
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ from qa_pipeline.errors import (
     ModelError,
     OversizedRequestError,
     PermanentModelError,
+    ServerUnavailableError,
     TransientModelError,
     UnreadableReplyError,
 )
@@ -34,7 +37,11 @@ LONGEST_WAIT = 120.0
 """Seconds; a server that asks to wait longer ends the run."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
+_LONGEST_PROBE = 10.0
+"""Seconds between two tries of a server that is away: one that restarts is back within a minute."""
+_TELL_AFTER, _TELL_EVERY = 5.0, 60.0
 _NAMED_CHUNKS = 5
+_log = logging.getLogger(__name__)
 
 
 class ReadingModel(ABC):
@@ -109,14 +116,21 @@ def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
 
 @dataclass(slots=True)
 class _Asking:
-    """One request on its way: how often it was sent, how it failed, and the calls it took."""
+    """One request on its way: how often it was sent, how it failed, and the calls it took.
+
+    Of its faults, `own_faults` are those of a server that answers other requests, and `charged_faults` those
+    of requests that reached the server. Times are steady.
+    """
 
     request_key: str
     started_at: float
     calls: list[CallRecord]
     tries: int = 0
     faults: int = 0
+    own_faults: int = 0
+    charged_faults: int = 0
     failing_since: float | None = None
+    failed_at: float | None = None
 
 
 class HostedModel(ReadingModel):
@@ -151,12 +165,14 @@ class HostedModel(ReadingModel):
         self._run = run
         self._most_output = most_output
         self._clock = clock or Clock()
+        self._told_at = -math.inf
 
     async def send(self, request: Request[Any], request_key: str, calls: list[CallRecord]) -> RawReply:
         """Send until the provider answers.
 
         Raises:
             ModelError: see `Provider.send`; a transient one when tries or time are spent.
+            ServerUnavailableError: the server was waited for in vain, or fails call after call.
         """
         asking = _Asking(request_key, self._clock.now(), calls)
         while True:
@@ -187,6 +203,8 @@ class HostedModel(ReadingModel):
             # cut off while the provider was at work, the call may be charged
             reservation.settle(Usage())
             raise
+        finally:
+            self._throttle.end()
 
     async def _sent(
         self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Reservation
@@ -196,19 +214,24 @@ class HostedModel(ReadingModel):
         try:
             raw = await self.provider.send(request)
         except OversizedRequestError as error:
+            self._throttle.replied()
             reservation.cancel()
             raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
         except UnreadableReplyError as error:
+            self._throttle.replied()
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
             raise
         except ModelError as error:
-            if isinstance(error, TransientModelError) and error.limited:
+            if isinstance(error, TransientModelError) and error.is_crowded:
+                self._throttle.crowded(turn)
+            elif isinstance(error, TransientModelError) and error.limited:
                 self._throttle.refused(turn, min(error.wait_seconds, LONGEST_WAIT))
             if isinstance(error, TransientModelError) and error.maybe_charged:
                 self._charge(request, asking, reservation, error.reason, None, Usage())
             else:
                 reservation.cancel()
             raise
+        self._throttle.replied()
         # before anything is awaited: whatever happens from here on, the call is paid and noted
         self._charge(request, asking, reservation, REPLIED, raw.model, raw.usage)
         return raw
@@ -246,29 +269,70 @@ class HostedModel(ReadingModel):
     def _wait(self, error: TransientModelError, asking: _Asking) -> float:
         """Return seconds until the next try: full jitter over a doubling bound (Brooker 2015).
 
-        It is never less than the server asks for.
+        It is never less than the server asks for. A fault counts against the request, which has
+        `max_tries`, unless the server is away for everybody: then it is waited for.
 
         Raises:
             TransientModelError: tries or time are spent.
-            PermanentModelError: the server asks for a wait that would stall the run unseen.
+            PermanentModelError: the server asks for a wait that would stall the run unseen; or it was waited
+                for in vain.
         """
-        now = self._clock.steady()
-        if asking.failing_since is None:
-            asking.failing_since = now
+        now, failing_since = self._clock.steady(), self._throttle.failed()
         if error.wait_seconds > LONGEST_WAIT:
             raise PermanentModelError(
                 f"{error}. The server asks to wait {error.wait_seconds:.0f} s: a quota of the day seems "
                 "spent. Every reply received is stored: run again later to go on"
             )
-        bound = _FIRST_BACKOFF
-        if not error.limited:
-            asking.faults += 1
-            if asking.faults >= self._settings.max_tries:
-                raise error
-            bound = min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2 ** (asking.faults - 1))
-        if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
-            raise error
+        if asking.failing_since is None:
+            asking.failing_since = now
+        if error.limited:
+            if now - asking.failing_since + error.wait_seconds > _FAILING_SECONDS:
+                raise self._give_up(error)
+            return error.wait_seconds + random.uniform(0, _FIRST_BACKOFF)  # noqa: S311 - no secret
+        has_replied_since = asking.failed_at is not None and failing_since > asking.failed_at
+        asking.failed_at = now
+        asking.faults += 1
+        asking.own_faults += not error.is_away or has_replied_since
+        asking.charged_faults += error.maybe_charged
+        if error.is_final or asking.own_faults >= self._settings.max_tries:
+            raise self._give_up(error)
+        if error.is_away:
+            waited = now - failing_since
+            if asking.faults >= self._settings.max_tries and waited > self._settings.wait_minutes * 60:
+                if (
+                    asking.charged_faults >= self._settings.max_tries
+                ):  # the request may be what ends the server
+                    raise self._give_up(error)
+                raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
+            self._tell(error, now, waited)
+        longest = _LONGEST_PROBE if error.is_away else _LONGEST_BACKOFF
+        bound = min(longest, _FIRST_BACKOFF * 2 ** min(asking.faults - 1, 10))
         return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
+
+    def _give_up(self, error: TransientModelError) -> ModelError:
+        """Count a call as failed; the error that ends the run once too many failed in a row."""
+        failed_calls = self._throttle.gave_up()
+        if failed_calls >= self._settings.max_failed_calls:
+            return self._unavailable(f"{failed_calls} calls in a row failed (llm.max_failed_calls)", error)
+        if not self._throttle.has_replied and failed_calls == 1:
+            _log.warning("%s: the first call failed: %s", self.name, error)
+        return error
+
+    def _unavailable(self, why: str, error: TransientModelError) -> ServerUnavailableError:
+        return ServerUnavailableError(
+            f"{self.name}: {why} and none succeeded; the last time {error}. Every reply received is stored: "
+            "run again to go on once the server answers"
+        )
+
+    def _tell(self, error: TransientModelError, now: float, waited: float) -> None:
+        """Log now and then that the server is waited for."""
+        if waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:
+            self._told_at = now
+            minutes = self._settings.wait_minutes
+            _log.warning(
+                "%s: %s; waiting for %.0f s now, up to %g min (llm.wait_minutes)",
+                self.name, error, waited, minutes,
+            )  # fmt: skip
 
 
 def shown(request: Request[Any]) -> str:

@@ -321,7 +321,17 @@ _DECIDING: dict[str, type[Group]] = {
 _HOW = (
     *(
         f"llm.{one}"
-        for one in ("budget.", "store.", "workers", "timeout_", "max_tries", "requests_", "delivery")
+        for one in (
+            "budget.",
+            "store.",
+            "workers",
+            "timeout_",
+            "max_tries",
+            "max_failed_calls",
+            "wait_minutes",
+            "requests_",
+            "delivery",
+        )
     ),
     *("release.audits", "release.signing_"),
 )

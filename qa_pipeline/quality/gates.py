@@ -46,6 +46,19 @@ def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
     return Gate(name, mean >= limit, False, mean, limit, held, detail, {"below_1": below})
 
 
+def documents_gate(*, documents: pl.DataFrame) -> Gate:
+    """At least one file of the batch was read."""
+    count, parsed = documents.height, documents.filter(pl.col("status") == "parsed").height
+    if not count:
+        detail = "the batch holds no files; put documents into its folder"
+    elif not parsed:
+        files = "1 file" if count == 1 else f"{count} files"
+        detail = f"nothing was read of {files}: {_reasons(documents)}"
+    else:
+        detail = f"{parsed} of {count} files were read"
+    return Gate("documents_read", parsed > 0, True, None, None, count, detail)
+
+
 VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
 
 
@@ -163,16 +176,17 @@ def pass_rate_gate(
     but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
     below the limit among the pairs that were decided, whatever came before, and a batch of which nothing was
     accepted; what cannot be decided either way is a warning, so that no batch fails for being small and none
-    fails for its predecessors.
+    fails for its predecessors. Pairs that wait for a judge may all be accepted yet: a batch fails only if it
+    would fail then too.
     """
     counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate
     accepted, held = counts["accepted"], sum(counts.values())
-    decided = accepted + counts["rejected"]
+    decided, unjudged = accepted + counts["rejected"], unjudged_pairs(verdicts)
     if not held:
         return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        detail = f"none of {held} pairs was accepted or rejected{_unjudged(verdicts)}"
-        return Gate("pass_rate", False, True, None, limit, held, detail, counts)
+        detail = f"none of {held} pairs was accepted or rejected{_judge_advice(unjudged)}"
+        return Gate("pass_rate", False, not unjudged, None, limit, held, detail, counts)
     low = _wilson(accepted, held)[0]
     said = f"{accepted} of {held} accepted"
     said += f" ({counts['rejected']} rejected, {held - decided} undecided)" if accepted < held else ""
@@ -180,22 +194,27 @@ def pass_rate_gate(
         together = [sum(numbers) for numbers in zip((accepted, held), *earlier, strict=True)]
         low = max(low, _wilson(together[0], together[1])[0])
         said += f", with earlier batches {together[0]} of {together[1]}"
-    passed, high = low >= limit, _wilson(accepted, decided)[1]
-    blocking = passed or not accepted or high <= limit
+    passed, high = low >= limit, _wilson(accepted + unjudged, decided + unjudged)[1]
+    blocking = passed or not (accepted or unjudged) or high <= limit
     said += f"; with 95 % confidence the pass rate is at least {low:.3f}"
     if not passed:
         said += f" and at most {high:.3f}, "
         said += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
-        said += _unjudged(verdicts)
+        said += _judge_advice(unjudged)
     return Gate("pass_rate", passed, blocking, low, limit, held, said, counts)
 
 
-def _unjudged(verdicts: pl.DataFrame) -> str:
+def unjudged_pairs(verdicts: pl.DataFrame) -> int:
+    """Count the pairs that passed source verification and wait for a person or a model to judge them."""
+    return _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height
+
+
+def _judge_advice(unjudged: int) -> str:
     """What to do where pairs wait for a judge."""
-    waiting = _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height
-    advice = "name a model that judges (llm.provider), or accept what is verified without one"
-    options = "(judging.accept_unjudged, --accept-unjudged)"
-    return f"; {waiting} wait for a judge: {advice} {options}" if waiting else ""
+    people = "let people decide (qa-pipeline decide)"
+    model = "name a model that judges (llm.judge.provider)"
+    without = "accept what is verified without a judge (--accept-unjudged)"
+    return f"; {unjudged} wait for a judge: {people}, {model}, or {without}" if unjudged else ""
 
 
 def _wilson(successes: int, trials: int) -> tuple[float, float]:
@@ -215,15 +234,15 @@ def generation_gate(*, questions: pl.DataFrame) -> Gate:
     chunks, failed = asked["chunk"].n_unique(), asked.filter(pl.col("status") == "failed")["chunk"].n_unique()
     gone = bool(failed) and failed == chunks
     detail = f"the questions of {failed} of {chunks} chunks could not be had"
-    advice = f"; {_reasons(questions)}: run again once the model answers" if gone else ""
+    advice = f"; {_reasons(_failed(questions))}: run again once the model answers" if gone else ""
     return Gate("generation", not gone, True, None, None, chunks, detail + advice)
 
 
 def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Share of questions that could not be had."""
-    failed, held = questions.filter(pl.col("status") == "failed").height, questions.height
+    failed, held = _failed(questions).height, questions.height
     share = failed / held if held else None
-    detail = f"{failed} of {held} questions" + (f"; {_reasons(questions)}" if failed else "")
+    detail = f"{failed} of {held} questions" + (f"; {_reasons(_failed(questions))}" if failed else "")
     passed = share is None or share <= settings.max_failed
     return Gate("failed_questions_share", passed, False, share, settings.max_failed, held, detail)
 
@@ -271,10 +290,13 @@ needs_review_gate = partial(_share_gate, "needs_review", "max_needs_review")
 failed_gate = partial(_share_gate, "failed", "max_failed")
 
 
-def _reasons(questions: pl.DataFrame) -> str:
-    """Why questions failed, the commonest first."""
-    failed = questions.filter(pl.col("status") == "failed")
-    counts = failed.group_by("reason").len().sort("len", "reason", descending=[True, False])
+def _failed(questions: pl.DataFrame) -> pl.DataFrame:
+    return questions.filter(pl.col("status") == "failed")
+
+
+def _reasons(rows: pl.DataFrame) -> str:
+    """The reasons of rows with their counts, the commonest first."""
+    counts = rows.group_by("reason").len().sort("len", "reason", descending=[True, False])
     return ", ".join(f"{count} {reason}" for reason, count in counts.iter_rows())
 
 
@@ -316,6 +338,7 @@ GATES: tuple[GateSpec, ...] = (
         GateSpec(name, "schema", partial(schema_gate, table), asks_for=_SCHEMA, tables=(name,))
         for name, table in STORED.items()
     ),
+    GateSpec("documents", "documents_read", documents_gate),
     GateSpec("questions", "generation", generation_gate),
     GateSpec("questions", "failed_questions_share", questions_gate, blocking=False),
     GateSpec(

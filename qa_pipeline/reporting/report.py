@@ -32,9 +32,11 @@ from qa_pipeline.tables import (
     TRAINING_EXAMPLES,
     VERDICTS,
 )
+from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
-UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "reason", "detail")})
+UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "status", "reason", "detail")})
+UNASKED = pl.Schema({name: pl.String() for name in ("batch", "path", "language")})
 KNOWN_KEY = ["expected_verdict", "expected_kind"]
 
 
@@ -45,8 +47,9 @@ class Report:
     `tables` holds rows by table, `steps` the yield funnel, `known` hits and misses on known-answer pairs,
     `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
-    failed and why, `types` the questions planned and delivered by type, `shortfalls` why some were not
-    delivered; `incomplete` says of batches that could not be counted what is wrong with their
+    failed or were skipped and why, `unasked` the documents without a question whose language has no prompts
+    and rules or is not known, `types` the questions planned and delivered by type, `shortfalls` why some
+    were not delivered; `incomplete` says of batches that could not be counted what is wrong with their
     tables. `cost` is what models took. `withdrawn` says why and since when batches are not published.
     `decisions` counts people's decisions by state.
     """
@@ -59,6 +62,7 @@ class Report:
     left_out: pl.DataFrame
     masked: pl.DataFrame
     unread: pl.DataFrame
+    unasked: pl.DataFrame
     types: pl.DataFrame
     shortfalls: pl.DataFrame
     incomplete: dict[str, str]
@@ -111,6 +115,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
             "items", descending=True, maintain_order=True
         ),
         unread=pl.concat([UNREAD.to_frame(), *parts["unread"]]),
+        unasked=pl.concat([UNASKED.to_frame(), *parts["unasked"]]),
         types=_added([TYPE_COUNTS.to_frame(), *parts["types"]], ["question_type"]),
         shortfalls=_added([SHORTFALLS.to_frame(), *parts["shortfalls"]], ["question_type", "reason"]),
         incomplete=incomplete,
@@ -176,11 +181,28 @@ def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         "known": known_answers(frames["pairs"], frames["verdicts"]),
         "left_out": left_out_counts(documents),
         "masked": masked_counts(documents),
-        "unread": documents.filter(pl.col("status") == "failed").select(UNREAD.names()),
+        "unread": documents.filter(pl.col("status").is_in(["failed", "skipped"])).select(UNREAD.names()),
+        "unasked": _unasked(documents, frames["chunks"], frames["questions"]),
         "calls": frames[LLM_CALLS.name],
         "canaries": frames[CANARIES.name],
         "verdicts": frames["verdicts"],
     }
+
+
+def _unasked(documents: pl.DataFrame, chunks: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
+    """Return the documents of languages that are not handled of which no chunk has a question: UNASKED."""
+    asked = questions.filter(pl.col("question").is_not_null()).select(
+        pl.col("target_chunk_ids").explode(empty_as_null=True).alias("chunk_id")
+    )
+    asked_documents = chunks.join(asked, on="chunk_id", how="semi")
+    unhandled = (
+        chunks.group_by("document_id", maintain_order=True)
+        .agg(pl.col("language").first(), pl.col("language").is_in(LANGUAGES).any().alias("is_handled"))
+        .filter(~pl.col("is_handled"))
+        .join(asked_documents, on="document_id", how="anti", maintain_order="left")
+    )
+    paths = documents.select("document_id", "batch", "path")
+    return unhandled.join(paths, on="document_id", maintain_order="left").select(UNASKED.names())
 
 
 def _added(frames: list[pl.DataFrame], key: list[str]) -> pl.DataFrame:

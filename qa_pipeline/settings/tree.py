@@ -104,7 +104,9 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _capped_when_paid(self) -> "Settings":
-        paid = [model.provider for model in self.llm.models if model.provider in HOSTED]
+        paid = [
+            model.provider for model in self.llm.models if model.provider in HOSTED and not model.is_local
+        ]
         if paid and not self.llm.budget.caps_a_run:
             raise ValueError(
                 f"provider {paid[0]} may cost money and no cap on a run is set; "

@@ -81,15 +81,11 @@ def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
     return shares or [LanguageShare(main, 1.0)]
 
 
-def chunk_languages(texts: Sequence[str], shares: Sequence[LanguageShare]) -> list[str]:
-    """Language of each piece of one document: its own where it is certain, else the document's main one.
+def piece_language(text: str, main: str) -> str:
+    """Return the language of a piece of a document: its own where it is certain, else the main one.
 
     A piece may be in a language that is too rare in the document to count among its languages.
     """
-    return [_of_piece(text, shares[0].language) for text in texts]
-
-
-def _of_piece(text: str, main: str) -> str:
     prose = _CODE.sub("", text)
     if _letters(prose) < _SHORTEST:
         return main

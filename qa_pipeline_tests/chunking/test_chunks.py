@@ -189,6 +189,15 @@ def test_the_language_of_each_chunk_is_found_from_its_text_and_its_document() ->
     assert chunk(frame)["language"].to_list() == ["sv", "en"]
 
 
+def test_a_table_of_numbers_is_in_the_language_of_its_batch_and_alone_in_none() -> None:
+    prose = [Block("paragraph", "The bank is open from nine to five on all working days of the week.")]
+    table = [Block("paragraph", "Basic 4.10 % 4.90 %")]
+    unknown = documents(table, language="und").with_columns(document_id=pl.lit("rates"))
+    beside = chunk(pl.concat([documents(prose, prose, language="sv"), unknown]))
+    assert beside.filter(pl.col("document_id") == "rates")["language"].to_list() == ["sv"]
+    assert chunk(unknown)["language"].to_list() == ["und"]
+
+
 def test_an_overlap_of_more_than_half_a_chunk_is_refused() -> None:
     with pytest.raises(ValueError, match="overlap_tokens"):
         ChunkingSettings(max_tokens=100, overlap_tokens=51)

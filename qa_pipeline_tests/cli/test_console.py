@@ -7,14 +7,23 @@ import polars as pl
 import pytest
 from rich.progress import Progress
 
-from qa_pipeline.cli.console import MOST_UNREAD, print_line, show_outcomes, show_table, watch_bars, watching
+from qa_pipeline.cli.console import (
+    MOST_UNREAD,
+    NAMED,
+    StageLines,
+    print_line,
+    show_outcomes,
+    show_table,
+    watch_bars,
+    watching,
+)
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline import BatchOutcome
 from qa_pipeline.records import CallRecord
 from qa_pipeline.storage import Layout, write_table
 from qa_pipeline.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call
-from qa_pipeline_tests.curation.rows import document, documents
+from qa_pipeline_tests.curation.rows import chunk, chunks, document, documents, question, questions
 from qa_pipeline_tests.end_to_end import invoke, new_workspace
 
 
@@ -35,8 +44,10 @@ def failed(count: int, path: str = "{}.pdf") -> pl.DataFrame:
     return documents(*rows)
 
 
-def printed(layout: Layout, capsys: pytest.CaptureFixture[str], *outcomes: BatchOutcome) -> str:
-    show_outcomes(layout, outcomes or [BatchOutcome("b", "succeeded")], as_json=False)
+def printed(
+    layout: Layout, capsys: pytest.CaptureFixture[str], *outcomes: BatchOutcome, verbose: bool = True
+) -> str:
+    show_outcomes(layout, outcomes or [BatchOutcome("b", "succeeded")], as_json=False, verbose=verbose)
     return capsys.readouterr().out
 
 
@@ -60,22 +71,42 @@ def test_what_would_steer_a_terminal_is_shown_as_a_sign(capsys: pytest.CaptureFi
 def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = printed(layout_with(tmp_path, failed(MOST_UNREAD + 3)), capsys)
-    assert told.count(".pdf") == MOST_UNREAD
-    assert "and 3 more" in told
+    layout = layout_with(tmp_path, failed(MOST_UNREAD + 3))
+    ending = printed(layout, capsys, verbose=False)
+    assert "23 files were not read, it is encrypted: b/0.pdf, b/1.pdf, b/2.pdf, b/3.pdf, b/4.pdf" in ending
+    assert "and 18 more" in ending
+    assert ending.count(".pdf") == NAMED
+    tables = printed(layout, capsys).removesuffix(ending)
+    assert tables.count(".pdf") == MOST_UNREAD
+    assert "and 3 more" in tables
 
 
-def test_an_empty_batch_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "b: its folder holds no files; put documents there" in printed(
-        layout_with(tmp_path, documents()), capsys
+def test_documents_of_unknown_language_that_were_asked_nothing_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = layout_with(
+        tmp_path, documents(document("d", path="rates.md"), document("e", path="prix.md", language="fr"))
     )
+    languages = {"d": "und", "e": "fr"}
+    rows = [chunk(f"c{name}", document_id=name, language=code) for name, code in languages.items()]
+    write_table(layout.table("chunks", "b"), chunks(*rows), TABLES["chunks"])
+    ending = printed(layout, capsys, verbose=False)
+    assert "1 document was asked nothing, its language is not known" in ending
+    assert "would tell: b/rates.md" in ending
+    assert "there are neither prompts nor rules for its language" in ending
+    write_table(
+        layout.table("questions", "b"),
+        questions(question("q", question="Q?", target_chunk_ids=["cd"])),
+        TABLES["questions"],
+    )
+    assert "rates.md" not in printed(layout, capsys, verbose=False)
 
 
 def test_what_stopped_a_batch_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = layout_with(tmp_path, documents(document("d")))
     layout.table("pairs", "b").write_bytes(b"")
     assert "not a readable Parquet file" in printed(layout, capsys)
-    told = printed(layout, capsys, BatchOutcome("b", "failed", error="no room"))
+    told = printed(layout, capsys, BatchOutcome("b", "failed", error="no room"), verbose=False)
     assert "b failed: no room" in told
     assert "Parquet" not in told
 
@@ -125,16 +156,30 @@ def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]
 
 
-def test_without_a_terminal_each_stage_of_each_batch_is_one_plain_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_without_a_terminal_each_batch_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
     with watching(quiet=False) as watch:
         for batch, stage in (("a", "documents"), ("a", "claim_verdicts"), ("b", "documents")):
             notify = watch(batch, stage)
             for done in range(100):
                 notify(done, 100)
-            watch(batch, stage)
-    assert capsys.readouterr().err == "a: documents\na: claim verdicts\nb: documents\n"
+    assert capsys.readouterr().err == "a\nb\n"
+
+
+def test_a_long_stage_tells_its_time_its_count_and_how_long_the_model_is_silent() -> None:
+    now = 0.0
+    lines = StageLines(hosted=True, clock=lambda: now)
+    notify = lines.watch("a", "claim_verdicts")
+    assert lines.due_line() is None
+    now = 6.0
+    notify(3, 40)
+    assert lines.due_line() == "a: claim verdicts, 3 of 40, 6 s\n"
+    assert lines.due_line() is None
+    now = 75.0
+    line = "a: claim verdicts, 3 of 40, 1 min 15 s, waiting for the model, no reply for 1 min 9 s\n"
+    assert lines.due_line() == line
+    lines.watch("a", "chunks")
+    now = 105.0
+    assert lines.due_line() == "a: chunks, 30 s, nothing new for 30 s\n"
 
 
 def test_programs_hear_nothing_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,6 +195,7 @@ def test_a_finished_batch_has_no_bar_and_no_running_clock() -> None:
     watch("a", "claims")
     watch("b", "documents")(1, 2)
     assert [(task.fields["batch"], task.completed) for task in progress.tasks] == [("b", 1)]
+    assert progress.get_renderable()
 
 
 def test_validate_prints_a_verdict_for_each_pair_and_what_is_not_supported(

@@ -29,6 +29,14 @@ def test_a_setting_changes_the_steps_it_decides_in_and_no_others() -> None:
 
 def test_speed_and_caps_change_nothing() -> None:
     assert (
-        changed(llm={"workers": 50, "budget": {"max_calls": 10}, "timeout_seconds": 5, "max_tries": 1})
+        changed(
+            llm={
+                "workers": 50,
+                "budget": {"max_calls": 10},
+                "timeout_seconds": 5,
+                "max_tries": 1,
+                "wait_minutes": 1,
+            }
+        )
         == set()
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any, cast
 
@@ -12,11 +12,14 @@ from qa_pipeline.errors import (
     KeyRejectedError,
     ModelError,
     OversizedRequestError,
+    PermanentModelError,
+    ServerUnavailableError,
     TransientModelError,
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.budget.budget import Budget
+from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.throttle import Throttle
@@ -30,6 +33,8 @@ USAGE = Usage(10, 5)
 BUSY = TransientModelError("busy", limited=True, wait_seconds=2.0)
 DOWN = TransientModelError("down")
 LOST = TransientModelError("lost", maybe_charged=True)
+AWAY = TransientModelError("loading", is_away=True)
+DROPPED = TransientModelError("dropped", is_away=True, maybe_charged=True)
 
 
 class Played:
@@ -96,9 +101,20 @@ class Asked:
         return [call.outcome for call in self.outcome.calls]
 
 
-def ask(*plays: str | ModelError, request: Request[Any] | None = None, **settings: Any) -> Asked:
+def ask(
+    *plays: str | ModelError,
+    request: Request[Any] | None = None,
+    others_are_answered: bool = False,
+    **settings: Any,
+) -> Asked:
     provider, accounts, clock = Played(plays), Kept(), FastClock()
     throttle = Throttle(clock=clock.clock)
+
+    async def sleep(seconds: float) -> None:
+        await clock.sleep(seconds)
+        if others_are_answered:
+            throttle.replied()
+
     model = HostedModel(
         provider,
         LLMSettings(**settings),
@@ -106,7 +122,7 @@ def ask(*plays: str | ModelError, request: Request[Any] | None = None, **setting
         cast("Budget", accounts),
         run="run-1",
         most_output=100,
-        clock=clock.clock,
+        clock=replace(clock.clock, sleep=sleep),
     )
 
     async def run() -> Reply[Any] | ModelError:
@@ -196,6 +212,59 @@ def test_refusals_for_being_asked_too_much_are_capped_in_time_only() -> None:
     late = ask(*[BUSY] * 400, JSON)
     assert isinstance(late.error, TransientModelError)
     assert 500 < sum(late.clock.slept) < 700
+
+
+@pytest.mark.parametrize("fault", [AWAY, DROPPED])
+def test_a_server_that_is_away_for_everybody_is_waited_for_without_counting_tries(fault: ModelError) -> None:
+    asked = ask(*[fault] * 30, JSON, max_tries=3)
+    assert asked.reply.value == ACCEPT
+    assert asked.reply.calls[-1].tries == 31
+
+
+def test_a_server_that_is_waited_for_in_vain_stops_the_run() -> None:
+    asked = ask(*[AWAY] * 100, wait_minutes=2)
+    assert isinstance(asked.error, ServerUnavailableError)
+    assert isinstance(asked.error, PermanentModelError)
+    assert "waited for 2 min (llm.wait_minutes)" in str(asked.error)
+    assert "run again" in str(asked.error)
+    assert 120 < sum(asked.clock.slept) < 140
+
+
+@pytest.mark.parametrize("fault", [AWAY, DROPPED])
+def test_a_request_that_alone_finds_the_server_away_has_its_tries_only(fault: ModelError) -> None:
+    asked = ask(*[fault] * 9, others_are_answered=True, max_tries=3)
+    assert isinstance(asked.error, TransientModelError)
+    assert len(asked.provider.sent) == 4  # of the first failure nobody knows yet whose fault it is
+
+
+def test_a_request_that_brings_the_server_down_whenever_it_arrives_does_not_stop_every_run() -> None:
+    asked = ask(*[AWAY, DROPPED] * 100, max_tries=3, wait_minutes=1)
+    assert isinstance(asked.error, TransientModelError)
+
+
+def test_a_fault_that_would_repeat_itself_is_not_tried_again() -> None:
+    asked = ask(TransientModelError("slow", maybe_charged=True, is_final=True), JSON)
+    assert isinstance(asked.error, TransientModelError)
+    assert len(asked.provider.sent) == 1
+
+
+def test_calls_that_fail_one_after_the_other_stop_the_run_and_one_that_succeeds_starts_anew() -> None:
+    provider, throttle = Played([DOWN, DOWN, JSON, DOWN, DOWN, DOWN]), Throttle()
+    settings = LLMSettings(max_tries=1, max_failed_calls=3)
+    accounts = cast("Budget", Kept())
+    model = HostedModel(provider, settings, throttle, accounts, run="r", most_output=9)
+    outcomes = complete_all(model, [claim(f"{number}") for number in range(5)], workers=1)
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == [False, False, True, False, False]
+    with pytest.raises(ServerUnavailableError, match=r"3 calls in a row failed \(llm\.max_failed_calls\)"):
+        complete_all(model, [claim("last")], workers=1)
+
+
+def test_a_long_wait_is_told_now_and_then_and_a_short_one_not(caplog: pytest.LogCaptureFixture) -> None:
+    ask(*[AWAY] * 3, JSON)
+    assert caplog.records == []
+    ask(*[AWAY] * 40, JSON)
+    assert 2 < len(caplog.records) < 8
+    assert "up to 10 min (llm.wait_minutes)" in caplog.text
 
 
 def test_a_permanent_error_costs_nothing_and_is_raised_at_once() -> None:

@@ -74,3 +74,56 @@ def test_a_refused_wait_holds_every_later_call_back() -> None:
         return (await turns.turn()).sent_at - turn.sent_at
 
     assert asyncio.run(run()) >= 30.0
+
+
+async def admitted(turns: Throttle, most: int = 20) -> int:
+    """How many further calls may leave now; they take their turns."""
+    for number in range(most):
+        waiting = asyncio.ensure_future(turns.turn())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        if not waiting.done():
+            waiting.cancel()
+            return number
+    return most
+
+
+def test_a_server_that_refuses_so_many_at_a_time_gets_fewer() -> None:
+    async def run() -> list[int]:
+        turns = throttle()
+        left = [await turns.turn() for _ in range(10)]
+        for turn in left[5:]:  # they left together: refusals of all of them say it once
+            turns.crowded(turn)
+            turns.end()
+        return [await admitted(turns), await admitted(turns)]
+
+    assert asyncio.run(run()) == [2, 0]
+
+
+def test_a_server_that_refuses_even_two_at_a_time_still_gets_one() -> None:
+    async def run() -> int:
+        turns = throttle()
+        for _ in range(3):
+            turns.crowded(await turns.turn())
+            turns.end()
+        return await admitted(turns)
+
+    assert asyncio.run(run()) == 1
+
+
+def test_replies_raise_the_number_at_a_time_again_one_after_the_other() -> None:
+    async def run() -> list[int]:
+        turns, numbers = throttle(), []
+        turns.crowded(await turns.turn())
+        turns.end()
+        for _ in range(4):
+            for _ in range(20):
+                await turns.turn()
+                turns.replied()
+                turns.end()
+            numbers.append(await admitted(turns))
+            for _ in range(numbers[-1]):
+                turns.end()
+        return numbers
+
+    assert asyncio.run(run()) == [3, 4, 5, 6]

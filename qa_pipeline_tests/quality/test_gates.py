@@ -16,6 +16,7 @@ from qa_pipeline.quality.gates import (
     batch_yield,
     citations_gate,
     conservation_gate,
+    documents_gate,
     failed_gate,
     generation_gate,
     needs_review_gate,
@@ -441,7 +442,22 @@ def test_pairs_that_only_lack_a_judge_are_told_how_to_get_on() -> None:
     gate = pass_rate_gate(verdicts=waiting, settings=SETTINGS)
     assert not gate.passed
     assert "1 wait for a judge" in gate.detail
+    assert "qa-pipeline decide" in gate.detail
     assert "--accept-unjudged" in gate.detail
+
+
+@pytest.mark.parametrize(
+    ("waiting", "accepted", "rejected", "blocks"),
+    [(9, 0, 0, False), (9, 0, 3, False), (1, 0, 40, True), (0, 0, 3, True), (0, 9, 0, False)],
+)
+def test_a_batch_whose_pairs_wait_for_a_judge_fails_only_if_accepting_them_all_would_not_help(
+    waiting: int, accepted: int, rejected: int, blocks: bool
+) -> None:
+    rows = [verdict(f"w{n}", "needs_review", reason="not_judged") for n in range(waiting)]
+    rows += [verdict(f"a{n}") for n in range(accepted)]
+    rows += [verdict(f"r{n}", "rejected", reason="uncited") for n in range(rejected)]
+    gate = pass_rate_gate(verdicts=verdicts(*rows), settings=SETTINGS)
+    assert (gate.blocking and not gate.passed) == blocks
 
 
 def test_a_batch_without_chunks_has_no_yield() -> None:
@@ -474,6 +490,20 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     ]
 
 
-def test_all_gates_hold_over_tables_without_rows() -> None:
+def test_all_gates_hold_over_tables_without_rows_but_that_something_was_read() -> None:
     empty = {name: table.empty() for name, table in STORED.items()}
-    assert [gate.name for gate in batch_gates(empty, SETTINGS) if not gate.passed] == []
+    assert [gate.name for gate in batch_gates(empty, SETTINGS) if not gate.passed] == ["documents_read"]
+
+
+def test_a_batch_of_which_no_file_was_read_fails_with_the_reasons() -> None:
+    pictures = [document(f"p{n}", None, status="skipped", reason="unsupported_format") for n in range(2)]
+    locked = document("l", None, status="failed", reason="encrypted")
+    nothing = documents_gate(documents=documents(*pictures, locked))
+    assert (nothing.passed, nothing.blocking) == (False, True)
+    assert nothing.detail == "nothing was read of 3 files: 2 unsupported_format, 1 encrypted"
+    hollow = documents_gate(documents=documents())
+    assert (hollow.passed, hollow.detail) == (
+        False,
+        "the batch holds no files; put documents into its folder",
+    )
+    assert documents_gate(documents=documents(document("d"), locked)).passed

@@ -92,6 +92,19 @@ def test_a_paid_provider_without_a_cap_is_refused() -> None:
         load_settings(llm={"provider": "gemini"})
 
 
+@pytest.mark.parametrize("url", ["http://localhost:8080/v1", "http://127.0.0.1/v1", "http://[::1]:8000/v1"])
+def test_a_server_of_this_machine_needs_no_cap_and_gets_more_time(url: str) -> None:
+    llm = load_settings(llm={"provider": "openai", "base_url": url}).llm
+    assert (llm.seconds_for(llm.generator), llm.seconds_for(LLMSettings().generator)) == (600, 120)
+    assert load_settings(llm={"timeout_seconds": 7}).llm.seconds_for(llm.generator) == 7
+
+
+@pytest.mark.parametrize("url", ["http://192.168.0.9/v1", "http://localhost.evil.example/v1", None])
+def test_a_server_elsewhere_needs_a_cap(url: str | None) -> None:
+    with pytest.raises(SettingsError, match="MAX_CALLS"):
+        load_settings(llm={"provider": "openai", "base_url": url})
+
+
 def test_the_hosted_profile_sets_what_nothing_else_set() -> None:
     settings = load_settings(profile="hosted", llm={"budget": {"max_calls": 10}})
     assert (settings.llm.provider, settings.embedding.model) == ("gemini", SWEDISH_EMBEDDING_MODEL)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError
-from qa_pipeline.text.language import LanguageShare, _model, chunk_languages, declared_language, languages_of
+from qa_pipeline.text.language import LanguageShare, _model, declared_language, languages_of, piece_language
 
 SENTENCES = {
     "en": "The server reads its configuration when it starts, and again when it is told to.",
@@ -28,8 +28,7 @@ def test_the_shares_of_any_text_add_up_and_the_main_language_comes_first(
 
 @given(st.lists(st.text(max_size=400), max_size=4))
 def test_a_piece_whose_language_is_not_certain_is_in_the_main_one(texts: list[str]) -> None:
-    shares = [LanguageShare("sv", 0.6), LanguageShare("en", 0.4)]
-    assert set(chunk_languages([text[:79] for text in texts], shares)) <= {"sv"}
+    assert {piece_language(text[:79], "sv") for text in texts} <= {"sv"}
 
 
 @pytest.mark.parametrize("language", SENTENCES)
@@ -58,19 +57,15 @@ def test_code_has_no_language() -> None:
 
 
 def test_each_piece_of_a_mixed_document_has_its_own_language_where_it_is_long_enough() -> None:
-    shares = [LanguageShare("sv", 0.6), LanguageShare("en", 0.4)]
     pieces = [SENTENCES["sv"] * 2, SENTENCES["en"] * 2, "The End.", SENTENCES["de"] * 2]
-    assert chunk_languages(pieces, shares) == ["sv", "en", "sv", "de"]
+    assert [piece_language(piece, "sv") for piece in pieces] == ["sv", "en", "sv", "de"]
 
 
 def test_a_single_section_in_another_language_is_known_by_itself() -> None:
     text = "\n\n".join([LONG["sv"], SENTENCES["en"] * 3, LONG["sv"]])
     assert [share.language for share in languages_of(text)] == ["sv"]
-    assert chunk_languages([LONG["sv"], SENTENCES["en"] * 3, FRENCH * 2], languages_of(text)) == [
-        "sv",
-        "en",
-        "fr",
-    ]
+    pieces = [LONG["sv"], SENTENCES["en"] * 3, FRENCH * 2]
+    assert [piece_language(piece, "sv") for piece in pieces] == ["sv", "en", "fr"]
 
 
 def test_a_declared_language_wins_over_a_text_that_is_partly_in_it() -> None:

@@ -41,6 +41,8 @@ _AROUND = 200
 class GeminiBatches(GeminiProvider):
     """Batch jobs of a Gemini model; a reply from a job is that model's reply."""
 
+    _most_bytes = 512 * 1024**2  # a job is fetched with the replies to all of its requests
+
     def size(self, request: Request[Any]) -> int:
         """Bytes of the request as JSON, at most."""
         written = self._inlined("", request).model_dump_json(by_alias=True, exclude_none=True)

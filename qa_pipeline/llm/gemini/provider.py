@@ -11,7 +11,14 @@ from pydantic import SecretStr
 from qa_pipeline.errors import KeyRejectedError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.gemini.wire import KEY_ADVICE, VERTEX_ADVICE, read_response, request_config, translate
-from qa_pipeline.llm.provider import PerLoop, RawReply, looks_like_key, place_of
+from qa_pipeline.llm.provider import (
+    MOST_REPLY_BYTES,
+    PerLoop,
+    RawReply,
+    capped_responses,
+    looks_like_key,
+    place_of,
+)
 from qa_pipeline.llm.replies import one_line
 from qa_pipeline.settings.llm import ModelSettings
 
@@ -51,6 +58,8 @@ class GeminiProvider:
     Raises:
         KeyRejectedError: there is no key, or it can be none; or there are no credentials.
     """
+
+    _most_bytes = MOST_REPLY_BYTES
 
     def __init__(
         self,
@@ -123,7 +132,9 @@ class GeminiProvider:
         settings = self._settings
         on_vertex = settings.vertex_project is not None
         # the session is ours to close, and without a limit of its own: callers bound what is in flight
-        session = ClientSession(connector=TCPConnector(limit=0), trust_env=True)
+        session = ClientSession(
+            response_class=capped_responses(self._most_bytes), connector=TCPConnector(limit=0), trust_env=True
+        )
         options = HttpOptions(
             base_url=settings.base_url or (_vertex_url(settings.vertex_location) if on_vertex else _GOOGLE),
             timeout=round(self._timeout_seconds * 1000),

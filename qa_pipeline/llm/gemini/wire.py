@@ -16,7 +16,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.replies import inlined_schema, one_line
+from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
@@ -141,7 +141,10 @@ def _prompt_problem(response: "GenerateContentResponse") -> tuple[str, str] | No
 
 def _finish_problem(candidate: "Candidate") -> tuple[str, str] | None:
     name = candidate.finish_reason.name if candidate.finish_reason else "FINISH_REASON_UNSPECIFIED"
-    return None if name in _FINISHED else (_REASONS.get(name, "blocked"), f"reply: {name}")
+    if name in _FINISHED:
+        return None
+    reason = _REASONS.get(name, "blocked")
+    return reason, f"reply: {name}" + (f"; {CAP_ADVICE}" if reason == "truncated" else "")
 
 
 def _joined(candidate: "Candidate") -> str:
@@ -160,12 +163,14 @@ VERTEX_ADVICE = (
 _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
 _LIMITED = 429
+_AWAY = frozenset({502, 503})
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
 
 
 def translate(error: BaseException, key: str, model: str) -> ModelError:
     """Say in this package's errors what went wrong, with the server's message and without the key."""
+    from aiohttp import ClientError
     from google.genai.errors import APIError
 
     if isinstance(error, APIError):
@@ -176,7 +181,11 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
         summary = "the Gemini server replied with something that is not JSON"
     else:
         summary = f"no connection to the Gemini server: {one_line(str(error), key)}"
-    return TransientModelError(summary, maybe_charged=not _never_arrived(error))
+    return TransientModelError(
+        summary,
+        maybe_charged=not _never_arrived(error),
+        is_away=isinstance(error, ClientError) and not isinstance(error, TimeoutError),
+    )
 
 
 def _never_arrived(error: BaseException) -> bool:
@@ -209,10 +218,11 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
         return TransientModelError(
             f"Gemini is not available ({error.code}: {message})",
             limited=error.code == _LIMITED,
+            is_away=error.code in _AWAY,
             wait_seconds=asked_wait(error),
         )
     if is_too_long(message):
-        return OversizedRequestError(f"Gemini: {message}")
+        return OversizedRequestError(f"Gemini: {message}; {LENGTH_ADVICE}")
     advice = "; see llm.model" if error.code == HTTPStatus.NOT_FOUND else ""
     refused = PermanentModelError(f"Gemini refuses the request to {model} ({error.code}: {message}){advice}")
     refused.status = error.code

@@ -17,14 +17,38 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.replies import inlined_schema, one_line
-from qa_pipeline.records import ReplyModel, Usage
+from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
+from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
 JsonMode = Literal["schema", "object", "text"]
 """How JSON is asked for: held to a schema; held to JSON; by words alone."""
 
+LOCAL_CAPS: dict[Role, int] = {
+    "questions": 2048,
+    "standalone": 512,
+    "validate": 512,
+    "guard": 512,
+    "answer": 1024,
+    "split": 2048,
+    "verify": 2048,
+    "solve": 1024,
+    "recall": 512,
+    "compare": 2048,
+    "judge": 1024,
+    "evaluate": 2048,
+}
+"""Tokens of a reply of each role on a server of this machine: several times the longest that is useful.
+
+Without a cap a small model that repeats itself runs until the call times out.
+"""
+
 _LESSER: dict[JsonMode, JsonMode] = {"schema": "object", "object": "text"}
+# what vLLM, llama.cpp, Ollama, LM Studio and gateways before them say of a schema or grammar
+_JSON_MODE = re.compile(
+    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar|not supported",
+    re.IGNORECASE,
+)
 _DISPENSABLE = frozenset({"temperature", "seed"})
 # Keywords that OpenAI's strict mode refuses; the reply is checked against the whole model in any case.
 _REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
@@ -64,7 +88,7 @@ def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict
         "temperature": request.temperature,
         "seed": request.seed,
         "reasoning_effort": settings.thinking_level,
-        way.cap: settings.max_output_tokens,
+        way.cap: settings.max_output_tokens or (LOCAL_CAPS[request.role] if settings.is_local else None),
         "response_format": _response_format(request.reply_model, way.mode),
     }
     return {name: value for name, value in wanted.items() if value is not None and name not in way.left_out}
@@ -79,9 +103,13 @@ def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way 
         return replace(way, cap="max_tokens")
     if not may_change_mode or way.mode not in _LESSER:
         return None
-    blamed = "response_format" in named or "response_format" in complaint.message
     # json_object is refused for want of the word "json" in the messages, which ours always hold
-    return replace(way, mode=_LESSER[way.mode]) if blamed else None
+    return replace(way, mode=_LESSER[way.mode]) if blames_json_mode(complaint) else None
+
+
+def blames_json_mode(complaint: Complaint) -> bool:
+    """Return whether a server refuses the way in which JSON is asked for."""
+    return "response_format" in complaint.parameter or _JSON_MODE.search(complaint.message) is not None
 
 
 @cache
@@ -124,6 +152,12 @@ _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 409, 425, *range(500, 600)})
 _WORKED_ON = frozenset({408, 502, 504})
 """Statuses of a server, or one in front of it, that gave up on a request which may have been worked on."""
+_AWAY = frozenset({502, 503})
+"""Statuses of a server that loads its model, and of one in front of a server that is not there."""
+_CROWDED = re.compile(
+    r"concurren|simultaneous|parallel|in[- ]flight|pending requests|queue|\bslots?\b|\bbusy\b", re.IGNORECASE
+)
+"""Refusals because of the number of requests at a time, as llama.cpp, Ollama, vLLM and proxies word them."""
 _UNPAID = frozenset({"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"})
 _TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|context window", re.IGNORECASE)
 
@@ -137,14 +171,22 @@ def translate_status(
         return KeyRejectedError(f"the server rejects the key ({summary}); {KEY_ADVICE}")
     if complaint.code in _UNPAID:
         return PermanentModelError(f"the account has no credit left ({summary}); see to its billing")
+    wait = asked_wait(headers)
+    if status in (429, 503) and _CROWDED.search(complaint.message):
+        return TransientModelError(
+            f"the server takes fewer calls at a time ({summary})",
+            limited=True,
+            is_crowded=True,
+            wait_seconds=wait,
+        )
     if status == 429:
-        wait = asked_wait(headers)
         return TransientModelError(f"the server limits the rate ({summary})", limited=True, wait_seconds=wait)
     if status in _PASSING_STATUSES:
-        charged = status in _WORKED_ON
-        wait = asked_wait(headers)
         return TransientModelError(
-            f"the server is not available ({summary})", wait_seconds=wait, maybe_charged=charged
+            f"the server is not available ({summary})",
+            wait_seconds=wait,
+            maybe_charged=status in _WORKED_ON,
+            is_away=status in _AWAY,
         )
     return _translate_refusal(status, complaint, summary, model)
 
@@ -154,7 +196,8 @@ def read_complaint(body: object) -> Complaint:
     whole = _object(body)
     inner = _object(whole.get("error")) or whole
     code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
-    said = inner.get("message") or inner.get("detail") or (body if isinstance(body, str) else "")
+    plain = next((text for text in (body, whole.get("error")) if isinstance(text, str)), "")
+    said = inner.get("message") or inner.get("detail") or plain
     return Complaint(str(inner.get("param") or ""), str(code or ""), str(said))
 
 
@@ -168,30 +211,36 @@ def asked_wait(headers: Mapping[str, str]) -> float:
 
 def _translate_refusal(status: int, complaint: Complaint, summary: str, model: str) -> ModelError:
     if status == 413 or complaint.code == "context_length_exceeded" or _TOO_LONG.search(complaint.message):
-        return OversizedRequestError(
-            f"{summary}; cut documents into smaller chunks or choose another llm.model"
-        )
+        return OversizedRequestError(f"{summary}; {LENGTH_ADVICE}")
     if status == 404:
         return PermanentModelError(
             f"the server does not know llm.model {model!r} ({summary}); llm.base_url has to end before "
             "/chat/completions, as in http://127.0.0.1:8000/v1"
         )
-    return PermanentModelError(f"the server refuses the request ({summary})")
+    advice = "; llm.json_mode says how JSON is asked for" if blames_json_mode(complaint) else ""
+    return PermanentModelError(f"the server refuses the request ({summary}){advice}")
 
 
-def translate_line(error: Exception, key: str) -> TransientModelError:
-    """A line that failed. What has been sent may have been worked on, unless no connection came about."""
+def translate_line(error: Exception, key: str, *, is_local: bool) -> TransientModelError:
+    """A line that failed. What has been sent may have been worked on, unless no connection came about.
+
+    A reply that a server of this machine does not end in time is asked for once: it would take as long again.
+    """
     from aiohttp import ClientConnectorError, ClientError, ConnectionTimeoutError
 
     if isinstance(error, (ClientConnectorError, ConnectionTimeoutError)):
-        return TransientModelError(f"no connection to the server: {one_line(str(error), key)}")
+        return TransientModelError(f"no connection to the server: {one_line(str(error), key)}", is_away=True)
     if isinstance(error, TimeoutError):
-        summary = "the server did not reply in time (llm.timeout_seconds)"
-    elif isinstance(error, ClientError):
-        summary = f"the connection to the server was lost: {one_line(str(error), key)}"
-    else:
-        summary = "the server replied with something that is not JSON"
-    return TransientModelError(summary, maybe_charged=True)
+        return TransientModelError(
+            "the server did not reply in time (llm.timeout_seconds): allow more, or lower llm.workers or "
+            "llm.max_output_tokens",
+            maybe_charged=True,
+            is_final=is_local,
+        )
+    if isinstance(error, ClientError):
+        lost = f"the connection to the server was lost: {one_line(str(error), key)}"
+        return TransientModelError(lost, maybe_charged=True, is_away=True)
+    return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
 
 
 def _number(text: str) -> float:
@@ -228,7 +277,7 @@ def _problem(choice: dict[str, Any], message: dict[str, Any], text: str) -> tupl
         case "content_filter":
             return "blocked_safety", "reply: content_filter"
         case "length":
-            return "truncated", "reply: length"
+            return "truncated", f"reply: length; {CAP_ADVICE}"
     return None if text.strip() else ("empty", "the reply has no text")
 
 

@@ -7,7 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from qa_pipeline.errors import KeyRejectedError, ModelError, PermanentModelError, TransientModelError
+from qa_pipeline.errors import (
+    KeyRejectedError,
+    ModelError,
+    PermanentModelError,
+    ServerUnavailableError,
+    TransientModelError,
+)
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
@@ -48,8 +54,7 @@ def test_a_passing_fault_is_tried_again(fault: ServerResponse) -> None:
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        (fails(503, "The model is overloaded."), r"not available \(503: The model is overloaded\.\)"),
-        (resets(), "no connection"),
+        (fails(500, "An internal error."), r"not available \(500: An internal error\.\)"),
         (html_page(), "not JSON"),
     ],
 )
@@ -75,7 +80,7 @@ def test_the_wait_is_never_shorter_than_the_server_asks_for(as_header: bool) -> 
 
 def test_without_such_a_request_waits_grow_from_a_bounded_start() -> None:
     clock = FastClock()
-    with GeminiServer(lambda _: fails(503)) as server:
+    with GeminiServer(lambda _: fails(500)) as server:
         model = model_for(server, clock=clock, max_tries=9)
         complete_all(model, [claim()], workers=1)
     assert all(0 <= wait <= min(60, 2**number) for number, wait in enumerate(clock.slept))
@@ -110,12 +115,13 @@ def test_a_server_that_does_not_reply_in_time_is_a_transient_error() -> None:
     assert "llm.timeout_seconds" in str(error)
 
 
-def test_a_server_that_is_not_there_is_a_transient_error() -> None:
+def test_a_server_that_is_not_there_is_waited_for_and_then_stops_the_run() -> None:
+    clock = FastClock()
     with GeminiServer([]) as server:
-        model = model_for(server)
-    (outcome,) = complete_all(model, [claim()], workers=1)
-    assert isinstance(outcome, TransientModelError)
-    assert "no connection" in str(outcome)
+        model = model_for(server, clock=clock)
+    with pytest.raises(ServerUnavailableError, match=r"llm\.wait_minutes.*no connection"):
+        complete_all(model, [claim()], workers=1)
+    assert 600 < sum(clock.slept) < 620
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 307])

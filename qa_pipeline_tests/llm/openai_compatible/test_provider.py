@@ -121,7 +121,7 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
     assert server.stats.asked == 5
     assert server.stats.invalid == list(ABILITIES).index(mode)
     assert len(caplog.records) == server.stats.invalid
-    assert all("is asked without" in record.message for record in caplog.records)
+    assert all("llm.json_mode=" in record.message for record in caplog.records)
 
 
 def test_many_requests_at_once_find_the_same_way() -> None:

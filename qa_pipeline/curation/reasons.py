@@ -1,0 +1,67 @@
+"""Reason codes in words, for people who read a verdict or a file that was not read."""
+
+from collections.abc import Mapping
+
+REASONS: Mapping[str, str] = {
+    # files that were not read
+    "archive_bomb": "it unpacks to far more than an archive of its size should",
+    "binary_content": "it holds bytes that are no text",
+    "damaged": "it is damaged, or no file of its format",
+    "duplicate_name": "another file of the archive has the same name",
+    "empty_file": "it is empty",
+    "encrypted": "it is encrypted",
+    "forgotten": "it was forgotten; take the file out of the corpus",
+    "linked_folder": "it is a link to a folder",
+    "nested_too_deep": "its parts are nested too deep",
+    "no_text": "it holds no text",
+    "not_a_file": "it is no ordinary file",
+    "outside_corpus": "it is a link that leads out of the corpus",
+    "scanned": "its pages are pictures; documents.ocr reads them",
+    "timed_out": "reading it took too long (documents.timeout_seconds)",
+    "too_large": "it is too large (documents.max_bytes)",
+    "undecodable": "its letters are in no known encoding",
+    "unsupported_format": "its format is not supported",
+    # pairs that were not accepted
+    "ambiguous_citation": "its citation fits several documents",
+    "cited_document_without_text": "it cites a document that could not be read",
+    "conflicting_answers": "one question has different accepted answers",
+    "entailment_contradiction": "the entailment model finds it contradicted",
+    "fabricated_citation": "it cites a source that does not exist",
+    "hops_unproved": "whether it needs both of its passages is not known",
+    "llm_rejected": "the verifying model rejected it",
+    "llm_unsure": "the verifying model was unsure",
+    "low_completeness": "the answer is too incomplete",
+    "low_composite": "its score is too low",
+    "low_correctness": "the answer is not correct enough",
+    "low_grounding": "too little of it is supported",
+    "low_relevance": "the answer is not relevant enough",
+    "memorised": "a model answers it without the documents",
+    "no_claims": "the answer states nothing that can be checked",
+    "no_evidence_found": "nothing in its batch says so",
+    "no_refusal_evidence": "nobody looked whether the documents answer it",
+    "not_entailed": "the entailment model does not find it proved",
+    "not_judged": "it is verified and waits for a judge: a person, or a model",
+    "one_chunk_answers": "one passage alone answers what should need two",
+    "one_sided": "another document says otherwise",
+    "person_rejected": "a person rejected it",
+    "premise_not_denied": "the answer does not deny what the question takes for granted",
+    "question_answered": "a question meant to have no answer was answered",
+    "quote_not_found": "its quote is not in the cited source",
+    "refused_answerable": "it declines to answer, and the documents hold the answer",
+    "self_citation": "it cites itself",
+    "solver_disagrees": "answered from the quotes alone, it is another answer",
+    "superseded_by_edit": "a person edited it",
+    "uncited": "it cites nothing",
+    "undecided_without_model": "not proved word by word, and no model was asked",
+    "unknown_number": "it cites a number that stands for no passage",
+    "unproved_refusal": "it declines to answer, and whether the documents do is not certain",
+    "wrong_citation": "another passage than the cited one says so",
+}
+"""Codes whose letters do not say what they mean; of any other code the letters are the words."""
+
+
+def in_words(reason: str, detail: str | None = None) -> str:
+    """Return what a reason code means, with the detail that was stored beside it."""
+    words = REASONS.get(reason, reason.replace("_", " "))
+    rest = (detail or "").replace(f"{reason}: ", "").strip()
+    return f"{words}: {rest}" if rest else words
