@@ -104,6 +104,11 @@ _HEADING = re.compile(r"#{1,6}\s")
 _ROW = re.compile(r"(?=.{1,400}$)[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
 
 
+def is_row(text: str) -> bool:
+    """Return whether a text is a table row or key-value line."""
+    return _ROW.match(text) is not None
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A piece of a chunk: offsets are within the chunk's text, `parts` are its sentences."""
@@ -132,7 +137,7 @@ class Candidate:
     @property
     def is_row(self) -> bool:
         """Whether it is a table row or key-value line, whose words have no order of their own."""
-        return _ROW.match(self.text) is not None
+        return is_row(self.text)
 
 
 def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]]]:
