@@ -33,9 +33,11 @@ def decide(
     run takes the decisions into its verdicts. They apply as long as question, answer and evidence
     of the pair are unchanged; `qa-pipeline status` counts those that no longer apply.
     """
+    from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
+        load_settings(out=out)  # files are private unless a setting says otherwise
         if (file is None) == (template is None):
             raise InputError("name either a FILE of decisions, or --template FILE to make one")
         if template is not None:
