@@ -24,6 +24,8 @@ Done = TypeVar("Done")
 KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 _GOOGLE = "https://generativelanguage.googleapis.com/"
 _VERTEX_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+MOST_BYTES = 64 * 2**20
+"""Of a body: the replies of a batch job, whose requests are at most 16 MiB, come in one."""
 _FIXED = ("max_output_tokens", "thinking_budget", "thinking_level", "safety")
 """Settings that change replies and are no part of a request."""
 
@@ -116,14 +118,14 @@ class GeminiProvider:
         return self._lines.get().client
 
     def _connect(self) -> _Line:
-        from aiohttp import ClientSession, TCPConnector
         from google.genai import Client
         from google.genai.types import HttpOptions, HttpRetryOptions
 
+        from qa_pipeline.llm.connections import open_session
+
         settings = self._settings
         on_vertex = settings.vertex_project is not None
-        # the session is ours to close, and without a limit of its own: callers bound what is in flight
-        session = ClientSession(connector=TCPConnector(limit=0), trust_env=True)
+        session = open_session(MOST_BYTES, trust_env=True)  # ours to close
         options = HttpOptions(
             base_url=settings.base_url or (_vertex_url(settings.vertex_location) if on_vertex else _GOOGLE),
             timeout=round(self._timeout_seconds * 1000),

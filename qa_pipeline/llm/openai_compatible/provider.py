@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 KEY_NAME = "OPENAI_API_KEY"
 OPENAI = "https://api.openai.com/v1"
 
+MOST_BYTES = 8 * 2**20
+"""Of a body: 65,536 tokens, all of them escaped, and as many thoughts, come to some 5 MB."""
 _NO_KEY = "none"  # what a local server without keys is sent
 _REFUSED_STATUSES = frozenset({400, 422})
 _log = logging.getLogger(__name__)
@@ -101,6 +103,7 @@ class OpenAIProvider:
 
         Raises:
             TransientModelError: the line failed, or the reply is not JSON.
+            UnreadableReplyError: the reply is longer than `MOST_BYTES`.
         """
         from aiohttp import ClientError
 
@@ -124,22 +127,17 @@ class OpenAIProvider:
         _log.warning("%s does not take %s and is asked without", self.name, lacks[0])
 
     def _connect(self) -> "ClientSession":
-        from aiohttp import (
-            ClientHandlerType,
-            ClientRequest,
-            ClientResponse,
-            ClientSession,
-            ClientTimeout,
-            TCPConnector,
-        )
+        from aiohttp import ClientHandlerType, ClientRequest, ClientResponse, ClientTimeout
+
+        from qa_pipeline.llm.connections import open_session
 
         async def with_key(request: ClientRequest, send: ClientHandlerType) -> ClientResponse:
             # here, so that what a .netrc file says of the host does not go before it
             request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
             return await send(request)
 
-        return ClientSession(
-            connector=TCPConnector(limit=0),  # none: callers bound what is in flight
+        return open_session(
+            MOST_BYTES,
             middlewares=[with_key],
             timeout=ClientTimeout(total=self._timeout),
             trust_env=not _is_local(self._url),
