@@ -34,7 +34,8 @@ STYLES: "Mapping[QuestionType, AnswerStyle]" = {
 """The style of an answer by the type of its question; that of all others is `sentence`."""
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
-Score = Annotated[float, Field(ge=0.0, le=1.0)]
+Score = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+"""A number: neither `true` nor a text such as "1.0" is a score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,26 @@ class DraftQuestion(ReplyModel):
 
     question: str = Field(min_length=1, description="One standalone question ending in a question mark.")
     question_type: QuestionType = Field(description="The type it is of.")
+
+
+class DraftQuestionWithFields(DraftQuestion):
+    """One proposed question with what the user's further fields say of it."""
+
     fields: list[FieldValue] = Field([], description="The further fields; none where none are asked for.")
 
 
 class QuestionsReply(ReplyModel):
     """The questions a passage can answer; empty when nothing in it is worth asking."""
 
-    questions: list[DraftQuestion] = Field(description="At most the number asked for, best first.")
+    questions: Sequence[DraftQuestion] = Field(description="At most the number asked for, best first.")
+
+
+class QuestionsWithFieldsReply(QuestionsReply):
+    """The same where further fields are asked for; small models fill them without end where none are."""
+
+    questions: Sequence[DraftQuestionWithFields] = Field(
+        description="At most the number asked for, best first."
+    )
 
 
 class StandaloneReply(ReplyModel):

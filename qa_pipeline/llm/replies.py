@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.llm.backslashes import keep_backslashes
 from qa_pipeline.llm.base import ReplyT, Request, json_schema
 from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -22,7 +23,9 @@ from qa_pipeline.text.refusals import is_refusal
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_TAG = "think(?:ing)?|thoughts?|reasoning"
+_THOUGHTS = re.compile(rf"\A\s*<({_TAG})>(?:.*?</\1>|.*)", re.DOTALL | re.IGNORECASE)
+_CLOSING = re.compile(rf"</(?:{_TAG})>(?=[^\"{{}}]*\{{)", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
 _REFUSALS = re.compile(rf"\A\W*{any_of_all('apologies')}", re.IGNORECASE)
@@ -34,12 +37,13 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
     Raises:
         UnreadableReplyError: `empty`, `refused`, `not_json` or `schema_breach`; the text is on the error.
     """
+    text = keep_backslashes(raw)
     try:
-        return parse_reply(raw, reply_model), "none"
+        return parse_reply(text, reply_model), "none" if text == raw else "repaired"
     except UnreadableReplyError as error:
         first = error
     if first.reason == "not_json":
-        for repair, attempt in _attempts(raw):
+        for repair, attempt in _attempts(text):
             try:
                 return parse_reply(attempt, reply_model), repair
             except UnreadableReplyError as error:
@@ -70,12 +74,23 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
     """Texts that may be the reply's JSON, the least changed first."""
-    text = _THOUGHTS.sub("", raw)
+    text = _without_thoughts(raw)
     found = _objects(text)
     if len(found) == 1:
         yield "stripped", found[0]
     if not found and (repaired := _repaired(text)) is not None:
         yield "repaired", repaired
+
+
+def _without_thoughts(text: str) -> str:
+    """The text after the model's thoughts; nothing where they do not end, for what they draft is no reply.
+
+    Some servers strip the opening tag and leave the closing one.
+    """
+    after = _THOUGHTS.sub("", text)
+    if after == text and (closing := _CLOSING.search(text)):
+        return text[closing.end() :]
+    return after
 
 
 def _objects(text: str) -> list[str]:

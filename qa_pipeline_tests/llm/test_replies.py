@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import _words, read_reply
 from qa_pipeline.records import AnswerReply, JudgeReply
-from qa_pipeline_tests.llm.requests import ACCEPT, Decision
+from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision
 
-JSON = ACCEPT.model_dump_json()
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+JSON, REJECT_JSON = ACCEPT.model_dump_json(), REJECT.model_dump_json()
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\b\f\r"), max_size=60)
 AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["Cs"]), max_size=30)
 
 
@@ -97,6 +97,33 @@ def test_a_score_that_is_missing_or_out_of_range_is_no_score() -> None:
     ):
         with pytest.raises(UnreadableReplyError, match="schema_breach"):
             read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)
+
+
+@pytest.mark.parametrize("score", ["true", '"1.0"', '"1"', "null", "[1]"])
+def test_a_truth_value_or_a_text_is_no_score(score: str) -> None:
+    with pytest.raises(UnreadableReplyError, match="schema_breach"):
+        read_reply(
+            f'{{"reasoning": "r", "relevance": {score}, "correctness": 1, "completeness": 1}}', JudgeReply
+        )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        f"<thinking>Is it {{25}}?</thinking>\n{JSON}",
+        f"<Think>{REJECT_JSON}</think>{JSON}",
+        f"Is it 25 or 20? The passage says so.\n</think>\n\n{JSON}",
+        f"{REJECT_JSON} would be wrong.</think>```json\n{JSON}\n```",
+        f"<reasoning>hm</reasoning>The answer: {JSON}",
+    ],
+)
+def test_thoughts_before_a_reply_are_no_part_of_it(raw: str) -> None:
+    assert read_reply(raw, Decision) == (ACCEPT, "stripped")
+
+
+def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:
+    with pytest.raises(UnreadableReplyError, match="not_json"):
+        read_reply(f"<think>Perhaps {JSON}, but", Decision)
 
 
 def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:

@@ -33,7 +33,7 @@ OPENAI = "https://api.openai.com/v1"
 MOST_BYTES = 8 * 2**20
 """Of a body: 65,536 tokens, all of them escaped, and as many thoughts, come to some 5 MB."""
 _NO_KEY = "none"  # what a local server without keys is sent
-_REFUSED_STATUSES = frozenset({400, 422})
+_REFUSED_STATUSES = frozenset({400, 422, 500, 501})
 _log = logging.getLogger(__name__)
 
 
@@ -123,8 +123,15 @@ class OpenAIProvider:
         raise failure
 
     def _tell(self, way: Way, lesser: Way) -> None:
-        lacks = sorted(lesser.left_out - way.left_out) or [way.cap if way.mode == lesser.mode else way.mode]
-        _log.warning("%s does not take %s and is asked without", self.name, lacks[0])
+        lacks = sorted(lesser.left_out - way.left_out)
+        if way.mode == lesser.mode:
+            _log.warning("%s does not take %s and is asked without", self.name, (lacks or [way.cap])[0])
+        else:
+            _log.warning(
+                "%s does not take llm.json_mode=%s and is asked without, by %s, for the rest of the run; "
+                "set llm.json_mode=%s to save the call that finds this out",
+                self.name, way.mode, lesser.mode, lesser.mode,
+            )  # fmt: skip
 
     def _connect(self) -> "ClientSession":
         from aiohttp import ClientHandlerType, ClientRequest, ClientResponse, ClientTimeout

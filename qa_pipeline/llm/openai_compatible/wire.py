@@ -31,6 +31,14 @@ _REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
 _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit this JSON schema:"
 
 
+_REFUSED_FORMAT = re.compile(
+    r"response_?format|json[_ ]?(?:schema|object)|grammar|structured[_ ]outputs?|guided|not supported"
+    r"|unsupported",
+    re.IGNORECASE,
+)
+"""How servers name what they cannot hold a reply to; some, as llama.cpp, with a status of 500."""
+
+
 @dataclass(frozen=True, slots=True)
 class Way:
     """How a server is asked.
@@ -79,9 +87,9 @@ def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way 
         return replace(way, cap="max_tokens")
     if not may_change_mode or way.mode not in _LESSER:
         return None
-    blamed = "response_format" in named or "response_format" in complaint.message
     # json_object is refused for want of the word "json" in the messages, which ours always hold
-    return replace(way, mode=_LESSER[way.mode]) if blamed else None
+    is_blamed = "response_format" in named or (not named and _REFUSED_FORMAT.search(complaint.message))
+    return replace(way, mode=_LESSER[way.mode]) if is_blamed else None
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.errors import KeyRejectedError, SettingsError, UnreadableReplyError
+from qa_pipeline.errors import KeyRejectedError, SettingsError, TransientModelError, UnreadableReplyError
 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.openai_compatible.wire import strict_schema
 from qa_pipeline.llm.provider import Provider, RawReply
@@ -122,6 +122,32 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
     assert server.stats.invalid == list(ABILITIES).index(mode)
     assert len(caplog.records) == server.stats.invalid
     assert all("is asked without" in record.message for record in caplog.records)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, b'{"error": "json_schema is not supported"}'),
+        (400, b'"not supported"'),
+        (422, b'{"detail": "guided decoding is not available"}'),
+        (500, b'{"error": {"code": 500, "message": "failed to parse grammar", "type": "server_error"}}'),
+        (400, b'{"error": {"code": 400, "message": "JSON schema conversion failed:\\nUnrecognized schema"}}'),
+        (501, b"Not supported"),
+    ],
+)
+def test_a_server_that_cannot_hold_to_a_schema_is_asked_by_its_json_mode_for_the_rest_of_the_run(
+    status: int, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ChatServer([ServerResponse(status, body), *[says(ACCEPT)] * 3]) as server:
+        provider = provider_for(server)
+        assert len(send(provider, *(claim(f"{number}") for number in range(3)))) == 3
+    kinds = [asked.body["response_format"]["type"] for asked in server.asked]
+    assert kinds == ["json_schema", "json_object", "json_object", "json_object"]
+    assert "set llm.json_mode=object" in caplog.text
+
+
+def test_an_error_of_the_server_itself_is_no_refusal_of_the_schema() -> None:
+    assert isinstance(error_of(ServerResponse(500, b'{"error": "out of memory"}')), TransientModelError)
 
 
 def test_many_requests_at_once_find_the_same_way() -> None:
