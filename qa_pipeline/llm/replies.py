@@ -23,7 +23,8 @@ from qa_pipeline.text.refusals import is_refusal
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3
-_THOUGHTS = re.compile(r"\A(?:\s*<think(?:ing)?>)?.*?</think(?:ing)?>", re.DOTALL)
+_TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
+_THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
 """Thoughts before a reply; a server may have cut off the opening tag."""
 # commands of LaTeX that begin like an escape of JSON; \ni is left out: it is "i" on a new line in Swedish
 _LATEX = (

@@ -53,7 +53,7 @@ def test_a_document_nobody_knows_is_reported_with_names_like_it(workspace: Works
         True,
     )
     ran = invoke("forget", "x", "--out", workspace.out / "none")
-    assert (ran.code, "no document is called 'x'; give a path" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "no document is called 'x'; there are no documents" in ran.stderr) == (BAD_INPUT, True)
     assert not (workspace.out / "none").exists()
 
 

@@ -47,7 +47,7 @@ Without a cap a small model that repeats itself runs until the call times out.
 _LESSER: dict[JsonMode, JsonMode] = {"schema": "object", "object": "text"}
 # what vLLM, llama.cpp, Ollama, LM Studio and gateways before them say of a schema or grammar
 _JSON_MODE = re.compile(
-    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar|not supported",
+    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar|not supported|unsupported",
     re.IGNORECASE,
 )
 _DISPENSABLE = frozenset({"temperature", "seed"})
