@@ -401,21 +401,24 @@ def _refuted(one: Row, asked: Statement) -> Row | None:
     held = [text for text in (*asked.passages, asked.question or "") if text.strip()]
     held += [heading for own in asked.headings for heading in own]
     passages = [read(text, asked.language) for text in held]
-    for sentence in _nearest_sentences(claim, one, asked):
-        if found := conflicts(claim, sentence, passages):
+    missing = missing_figures(claim, passages)
+    pieces = [] if one["evidence_quote"] is None else [read(one["evidence_quote"], asked.language)]
+    if missing:
+        pieces += _nearest_sentences(claim, asked)
+    for piece in pieces:
+        if found := conflicts(claim, piece, passages):
             return {"verdict": "contradicted", "decided_by": ALIGNMENT, "reason": found[0].reason}
-    if missing_figures(claim, passages):
+    if missing:
         return {"verdict": "unsupported", "decided_by": ALIGNMENT, "reason": "number_not_in_passages"}
     return None
 
 
-def _nearest_sentences(claim: Reading, one: Row, asked: Statement) -> list[Reading]:
-    """The evidence of a statement, and the sentences of its contexts that share most terms with it."""
+def _nearest_sentences(claim: Reading, asked: Statement) -> list[Reading]:
+    """The sentences of its contexts that share most terms with a statement."""
     pieces = [read(text, asked.language) for own in asked.passages for text in sentences(own, asked.language)]
     wanted = claim.term_set
     ranked = sorted(dict.fromkeys(pieces), key=lambda piece: -len(wanted & piece.term_set))
-    evidence = [] if one["evidence_quote"] is None else [read(one["evidence_quote"], asked.language)]
-    return [*evidence, *ranked[:_COMPARED_SENTENCES]]
+    return ranked[:_COMPARED_SENTENCES]
 
 
 def sentences(text: str, language: str) -> list[str]:

@@ -120,31 +120,32 @@ def conflicts(claim: Reading, evidence: Reading, passages: Sequence[Reading]) ->
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return ()
+    figures = [unit for unit in units(claim) if _figure_kind(unit) is not None]
+    changes = [(change, _denied(change)) for change in differences(claim, evidence) if not is_allowed(change)]
+    denied = [(change, reason) for change, reason in changes if reason is not None]
+    if not figures and not denied:
+        return ()
     mine, held = {unit.key for unit in units(claim)}, _keys(*passages)
     theirs = [unit for unit in units(evidence) if unit.key not in mine]
     found = []
-    for unit in _strange_figures(claim, held):
+    for unit in figures:
         other = next((one for one in theirs if _figure_kind(one) == _figure_kind(unit)), None)
-        if other is not None:
+        if other is not None and unit.key not in held:
             reason = "date_mismatch" if unit.key[0] == "@" else "number_mismatch"
             words = f'"{other.folded}" became "{unit.folded}"'
             found.append(Denial(reason, words, frozenset((unit.key, other.key))))
-    for change in differences(claim, evidence):
-        denied = None if is_allowed(change) else _denied(change)
-        is_strange = all(unit.key not in held for unit in change.added)
-        if denied is not None and (is_strange or denied == "negation_mismatch"):
+    for change, reason in denied:
+        if reason == "negation_mismatch" or all(unit.key not in held for unit in change.added):
             keys = frozenset(unit.key for unit in (*change.added, *change.left))
-            found.append(Denial(denied, change.described(), keys))
+            found.append(Denial(reason, change.described(), keys))
     return tuple(found)
 
 
 def missing_figures(claim: Reading, passages: Sequence[Reading]) -> tuple[str, ...]:
     """Return the numbers, dates and names with digits of a claim that none of the passages holds."""
-    return tuple(unit.folded for unit in _strange_figures(claim, _keys(*passages)))
-
-
-def _strange_figures(claim: Reading, held: Set[str]) -> list[Unit]:
-    return [unit for unit in units(claim) if _figure_kind(unit) is not None and unit.key not in held]
+    figures = [unit for unit in units(claim) if _figure_kind(unit) is not None]
+    held = _keys(*passages) if figures else ()
+    return tuple(unit.folded for unit in figures if unit.key not in held)
 
 
 def _figure_kind(unit: Unit) -> str | None:
