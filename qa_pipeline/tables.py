@@ -344,7 +344,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 # One column a line reads best.
 # fmt: off
@@ -486,6 +486,8 @@ PAIRS = Table(
         column("guarded_by", S, "What decided whether an answer was drafted: prompt, embedding, hybrid, llm or validation; null where nothing was to be drafted.", nullable=True),
         column("guard_similarity", F64, "Mean cosine of the question and its three best passages; null where no cosine decided.", nullable=True),
         column("guard_passed", B, "Whether an answer was drafted; null where nothing was to be drafted, or the decision could not be had.", nullable=True),
+        column("guard_confidence", F64, "How sure the model of the guard was of its decision, 0 to 1; null where none decided.", nullable=True),
+        column("guard_reasoning", S, "Why the model of the guard decided so, in its words; null where none decided.", nullable=True),
         column("source_line", I64, "Line, row or entry, from 1, of an imported pair in its file.", nullable=True),
         column("source_id", S, "The id an imported pair has in its file.", nullable=True),
         column("source_fields", S, "Further fields, as a JSON object: those of an imported pair, or what the question was given by generation.extra_fields.", nullable=True),
