@@ -156,7 +156,7 @@ class GenerationSettings(Group):
     )
     validation_strategy: Literal["noop", "embedding", "llm"] = Field(
         "embedding",
-        description="How passages are validated: by a cosine or a model; noop is refused where it is enabled.",
+        description="How passages are validated: by a cosine or a model; noop is refused where enabled.",
     )
     validation_model: str | None = Field(
         None, description="Model that validates, of the verifier's provider; null is the verifier's own."
