@@ -110,7 +110,11 @@ def markdown(title: str, page: Page) -> str:
 
 def cautions(found: Document) -> list[str]:
     """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
-    excluded = [f"{name} is not compared: {why}" for name, why in found["excluded"].items()]
+    reasons: dict[str, list[str]] = {}
+    for name, why in found["excluded"].items():
+        reasons.setdefault(why, []).append(name)
+    parts = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
+    excluded = [f"not compared: {parts}"] if parts else []
     otherwise = [
         f"measured otherwise: {name} is {_printable(how)}"
         for name, how in found["measured_otherwise"].items()

@@ -78,7 +78,7 @@ def gate(
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
-        _check_excluded(compared["excluded"], limits)
+        _check_excluded(compared["excluded"], baseline, limits)
         for name, one in compared["metrics"].items():
             checks += _unless_likeness(_metric_checks(name, one, limits), reports, limits)
     checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
@@ -117,10 +117,15 @@ def _described(report: StoredReport) -> Document:
     }
 
 
-def _check_excluded(excluded: Mapping[str, str], limits: Limits) -> None:
-    """A gate that silently looked no more at what is critical would be open."""
+def _was_known(baseline: StoredReport, name: str) -> bool:
+    """Return whether the baseline has a score of a metric, from which there can be a loss."""
+    return name in baseline.rows.columns and baseline.rows[name].null_count() < baseline.rows.height
+
+
+def _check_excluded(excluded: Mapping[str, str], baseline: StoredReport, limits: Limits) -> None:
+    """Refuse to look no more at what is critical, which would leave the gate open."""
     for name, why in excluded.items():
-        if name in limits.critical and why != "only in current":
+        if name in limits.critical and why != "only in current" and _was_known(baseline, name):
             raise InputError(
                 f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
             )

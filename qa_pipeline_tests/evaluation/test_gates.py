@@ -123,6 +123,14 @@ def test_a_metric_that_neither_run_knows_is_not_checked(tmp_path: Path) -> None:
     assert outcomes(held(tmp_path, nothing, nothing)) == {"grounding": "passed"}
 
 
+def test_a_metric_that_the_baseline_never_knew_is_ignored(tmp_path: Path) -> None:
+    never: Scores = {"faithfulness": [None] * 60, "grounding": BEFORE["grounding"]}
+    assert outcomes(held(tmp_path, BEFORE, never)) == {"grounding": "passed"}
+    assert outcomes(held(tmp_path, {"grounding": BEFORE["grounding"]}, never)) == {"grounding": "passed"}
+    other = held(tmp_path, BEFORE, never, versions={"faithfulness": "2"})
+    assert outcomes(other) == {"grounding": "passed"}
+
+
 def test_a_critical_metric_of_another_version_makes_the_baseline_unusable(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"faithfulness cannot be compared \(version 1 in baseline, 2"):
         held(tmp_path, BEFORE, versions={"faithfulness": "2"})
