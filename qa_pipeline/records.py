@@ -34,7 +34,8 @@ STYLES: "Mapping[QuestionType, AnswerStyle]" = {
 """The style of an answer by the type of its question; that of all others is `sentence`."""
 BlockKind = Literal["heading", "paragraph", "list_item", "table_row", "code", "quote"]
 
-Score = Annotated[float, Field(ge=0.0, le=1.0)]
+Score = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
+"""A number from 0 to 1; `true` and `"1.0"` are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +123,29 @@ class DraftQuestion(ReplyModel):
 
     question: str = Field(min_length=1, description="One standalone question ending in a question mark.")
     question_type: QuestionType = Field(description="The type it is of.")
-    fields: list[FieldValue] = Field([], description="The further fields; none where none are asked for.")
 
 
 class QuestionsReply(ReplyModel):
     """The questions a passage can answer; empty when nothing in it is worth asking."""
 
-    questions: list[DraftQuestion] = Field(description="At most the number asked for, best first.")
+    questions: Sequence[DraftQuestion] = Field(description="At most the number asked for, best first.")
+
+
+class DraftQuestionWithFields(DraftQuestion):
+    """One proposed question and what the user's model asks of it."""
+
+    fields: list[FieldValue] = Field(description="The further fields.")
+
+
+class QuestionsWithFieldsReply(QuestionsReply):
+    """The questions a passage can answer, each with further fields.
+
+    A model of its own, since small models loop in a list of fields that nothing asks for.
+    """
+
+    questions: Sequence[DraftQuestionWithFields] = Field(
+        description="At most the number asked for, best first."
+    )
 
 
 class StandaloneReply(ReplyModel):

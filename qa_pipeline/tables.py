@@ -344,7 +344,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 # One column a line reads best.
 # fmt: off
@@ -515,6 +515,7 @@ TRAINING_EXAMPLES = Table(
             column(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
             for layout in LAYOUTS[1:]
         ),
+        column("passages", pl.Struct(dict.fromkeys(LAYOUTS[1:], STRINGS)), "Ids of the chunks that each layout shows, in order; null where it cannot be had."),
         column("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
         column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
         column("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),

@@ -84,10 +84,10 @@ def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterat
     texts = [draft.text for draft in drafts]
     for position, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
         path = draft.section.path
-        chunk_id = _hash(path, text, 0)
+        chunk_id = chunk_hash(path, text, 0)
         seen[chunk_id] += 1
         yield {
-            "chunk_id": chunk_id if seen[chunk_id] == 1 else _hash(path, text, seen[chunk_id] - 1),
+            "chunk_id": chunk_id if seen[chunk_id] == 1 else chunk_hash(path, text, seen[chunk_id] - 1),
             "batch": row["batch"],
             "document_id": row["document_id"],
             "position": position,
@@ -105,7 +105,8 @@ def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterat
         }
 
 
-def _hash(path: Path, text: str, repeat: int) -> str:
+def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
+    """Return the id of a chunk; `repeat` is its number among the equal ones of its batch, from 0."""
     return hashlib.sha256(_as_json([path, text, repeat]).encode()).hexdigest()[:_ID_LENGTH]
 
 

@@ -28,6 +28,10 @@ def release(
         float | None,
         typer.Option(help="Publish only if these audits rule out a larger share of wrong rows than this."),
     ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Secret key of minisign to sign with; its password is read from the environment."),
+    ] = None,
     change: Change = None,
     as_json: Json = False,
 ) -> None:
@@ -48,6 +52,7 @@ def release(
             "release.with_sources": False if without_sources else None,
             "release.audits": audit or None,
             "release.max_error": max_error,
+            "release.signing_key": sign,
         }
         chosen = {name: value for name, value in named.items() if value is not None}
         settings = load_settings(out=out, **read_assignments(change or [], chosen))
@@ -84,15 +89,22 @@ def _left_out(manifest: "Manifest") -> dict[str, dict[str, Any]]:
 
 def verify(
     folder: Annotated[Path, typer.Argument(help="A release, or the folder of releases: its latest.")],
+    public_key: Annotated[
+        str | None,
+        typer.Option(help="Public key of minisign, its file or text: only what its owner signed holds."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check every promise of a release from its folder alone: hashes, schema, quotes, splits, counts."""
+    """Check every promise of a release from its folder alone: hashes, proofs, messages, splits, counts.
+
+    Without --public-key, who changes a release and makes all of its hashes anew is not found by them.
+    """
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.publishing.loading import release_folder
     from qa_pipeline.publishing.verify import verify_release
 
     with errors_as_exit_codes():
-        checks = verify_release(release_folder(folder))
+        checks = verify_release(release_folder(folder), public_key)
         if as_json:
             print_document(
                 {

@@ -54,6 +54,8 @@ def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
     return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
 
 
+HEADING_JOINT = " › "
+"""Between the headings of a passage that is shown."""
 _MEASURED = ("citation_quality", "citation_precision")
 
 
@@ -262,14 +264,16 @@ class _Draft:
     fewest: int = 0
     shuffled: bool = False
 
-    def messages(self, settings: TrainingSettings) -> Messages:
+    def passages(self, seed: int) -> list[Passage]:
         passages = [*self.kept, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
-            passages.sort(key=lambda one: _seeded_hash(settings.seed, self.row["pair_id"], one.chunk_id))
-        marked = (marked_passage(n, one) for n, one in enumerate(passages, 1))
+            passages.sort(key=lambda one: _seeded_hash(seed, self.row["pair_id"], one.chunk_id))
+        return passages
+
+    def messages(self, settings: TrainingSettings) -> Messages:
         return [
             {"role": "system", "content": settings.system_prompt or system_prompt(self.row["language"])},
-            {"role": "user", "content": "\n\n".join([*marked, self.row["question"]])},
+            {"role": "user", "content": user_message(self.passages(settings.seed), self.row["question"])},
             {"role": "assistant", "content": self.row["answer"]},
         ]
 
@@ -277,16 +281,19 @@ class _Draft:
 def _layout_columns(
     rows: Sequence[Row], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
-    """A column of messages for each layout, and tokens with a field for each."""
+    """A column of messages for each layout, and passages and tokens with a field for each."""
     passages = passages_by_id(chunks)
     drafts = [_drafts(row, passages) for row in rows]
-    tokens = {}
+    by_layout: dict[str, dict[str, list[Any]]] = {"passages": {}, "tokens": {}}
     for layout in LAYOUTS:
         fitted = _fit([of_pair.get(layout) for of_pair in drafts], count_tokens, settings)
-        yield pl.Series(MESSAGE_COLUMNS[layout], [messages for messages, _ in fitted], dtype=MESSAGES)
-        tokens[layout] = [count for _, count in fitted]
-    counts = [dict(zip(tokens, row, strict=True)) for row in zip(*tokens.values(), strict=True)]
-    yield pl.Series("tokens", counts, dtype=TRAINING_EXAMPLES.schema["tokens"])
+        yield pl.Series(MESSAGE_COLUMNS[layout], [messages for messages, *_ in fitted], dtype=MESSAGES)
+        by_layout["tokens"][layout] = [count for _, count, _ in fitted]
+        by_layout["passages"][layout] = [chunk_ids for *_, chunk_ids in fitted]
+    for name, values in by_layout.items():
+        dtype = TRAINING_EXAMPLES.schema[name]
+        fields = [pl.Series(field.name, values[field.name], field.dtype) for field in dtype.fields]  # type: ignore[attr-defined]
+        yield pl.DataFrame(fields).to_struct(name)
 
 
 def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
@@ -315,12 +322,14 @@ def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) 
 
 def _fit(
     drafts: Sequence[_Draft | None], count_tokens: CountTokens, settings: TrainingSettings
-) -> list[tuple[Messages, int] | tuple[None, None]]:
-    """Messages and their tokens, passages left out of what is too long; None where that is not enough.
+) -> list[tuple[Messages, int, list[str]] | tuple[None, None, None]]:
+    """Messages, their tokens and the ids of their passages, some left out of what is too long.
+
+    All are None where that is not enough.
 
     Counting whole examples again is exact for every tokenizer; sums over parts are not.
     """
-    fitted: list[tuple[Messages, int] | tuple[None, None]] = [(None, None)] * len(drafts)
+    fitted: list[tuple[Messages, int, list[str]] | tuple[None, None, None]] = [(None,) * 3] * len(drafts)
     waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
     while waiting:
         rendered = [draft.messages(settings) for _, draft in waiting]
@@ -328,18 +337,23 @@ def _fit(
         too_long = []
         for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
             if count <= settings.max_tokens:
-                fitted[place] = messages, count
+                fitted[place] = messages, count, [one.chunk_id for one in draft.passages(settings.seed)]
             elif len(draft.droppable) > draft.fewest:
                 too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
         waiting = too_long
     return fitted
 
 
+def user_message(passages: Sequence[Passage], question: str) -> str:
+    """Return what the user says: the passages as an application shows them, then the question."""
+    return "\n\n".join([*(marked_passage(n, one) for n, one in enumerate(passages, 1)), question])
+
+
 def marked_passage(number: int, passage: Passage) -> str:
     """A passage as an application shows it: number, title and headings on one line, then its text."""
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)
-    return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"
+    return f"[{number}] {' '.join(HEADING_JOINT.join(head).split())}\n{passage.text}"
 
 
 def _seeded_hash(seed: int, *parts: str) -> int:

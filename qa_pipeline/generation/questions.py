@@ -23,6 +23,7 @@ from qa_pipeline.records import (
     Passage,
     ProgressCallback,
     QuestionsReply,
+    QuestionsWithFieldsReply,
     QuestionType,
     StandaloneReply,
     no_progress,
@@ -254,7 +255,7 @@ def question_request(
         role="questions",
         system=prompt.system,
         prompt=prompt.fill(**values),
-        reply_model=QuestionsReply,
+        reply_model=QuestionsReply if guidance.fields is None else QuestionsWithFieldsReply,
         temperature=settings.temperature,
         seed=seed,
         language=language,
@@ -343,7 +344,7 @@ def _rows(
 def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
     """The further fields of a question; one whose fields do not fit is dropped."""
     try:
-        return {"status": "kept", "source_fields": guidance.further_fields(draft.fields)}
+        return {"status": "kept", "source_fields": guidance.further_fields(getattr(draft, "fields", ()))}
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         named = ".".join(map(str, problem["loc"]))

@@ -99,7 +99,7 @@ class Models:
         return None if model is None else CachedModel(model, self.replies)
 
     def _provided(self, settings: ModelSettings) -> LanguageModel | None:
-        timeout = self._settings.timeout_seconds
+        timeout = self._settings.seconds_for(settings)
         match settings.provider:
             case "none":
                 return None
@@ -142,7 +142,7 @@ class Models:
     def _batches(self, settings: ModelSettings) -> "GeminiBatches":
         from qa_pipeline.llm.gemini.batch_api import GeminiBatches
 
-        return GeminiBatches(settings, self._settings.timeout_seconds, self._environ)
+        return GeminiBatches(settings, self._settings.seconds_for(settings), self._environ)
 
     def _hosted(self, provider: Provider, settings: ModelSettings) -> HostedModel:
         # roles that ask one model in different ways meet the same limits

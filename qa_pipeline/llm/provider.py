@@ -5,13 +5,19 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import Usage
 
+if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
 ValueT = TypeVar("ValueT")
+MOST_REPLY_BYTES = 16 * 1024**2
+"""Of a reply's body as sent and as decompressed; 65,536 tokens are some 0.3 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,31 @@ def place_of(base_url: str | None) -> str:
     parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
     port = f":{parts.port}" if parts.port else ""
     return f"@{parts.hostname}{port}{parts.path.rstrip('/')}"
+
+
+def capped_responses(most_bytes: int = MOST_REPLY_BYTES) -> "type[ClientResponse]":
+    """Return a response class for aiohttp that reads no body beyond a size, decompressed or not.
+
+    Reading a longer one raises an UnreadableReplyError, `truncated`.
+    """
+    from aiohttp import ClientResponse
+
+    class CappedResponse(ClientResponse):
+        async def read(self) -> bytes:
+            if self._body is None:
+                parts, size = [], 0
+                async for part in self.content.iter_any():
+                    size += len(part)
+                    if size > most_bytes:
+                        self.close()
+                        raise UnreadableReplyError(
+                            "truncated", f"the reply is larger than {most_bytes // 1024**2} MiB"
+                        )
+                    parts.append(part)
+                self._body = b"".join(parts)
+            return await super().read()
+
+    return CappedResponse
 
 
 def looks_like_key(text: str) -> bool:

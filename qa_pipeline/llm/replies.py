@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -22,10 +23,43 @@ from qa_pipeline.text.refusals import is_refusal
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3
-_THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
+_THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
+"""Thoughts before a reply; a server may have cut off the opening tag."""
+# commands of LaTeX that begin like an escape of JSON; \ni is left out: it is "i" on a new line in Swedish
+_LATEX = (
+    "nabla nearrow neg neq newline newcommand nexists nmid nolimits nonumber normalsize not notin nu nwarrow "
+    "rangle rbrace rceil rfloor rho right rightarrow rightharpoonup rm "
+    "tan tanh tau text textbf textit textrm texttt tfrac therefore theta tilde times to top triangle"
+)
+_BACKSLASH = re.compile(
+    rf"""(?<![\w\\])(?P<path>[A-Za-z]:\\(?![\\"/])[^\s"]*)
+    |(?P<escape>\\(?:["\\/]|u[0-9a-fA-F]{{4}}))
+    |\\(?P<command>(?:{"|".join(_LATEX.split())})(?![A-Za-z]))
+    |(?P<space>\\(?:[nt]|r(?![A-Za-z])))
+    |\\""",
+    re.VERBOSE,
+)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
 _REFUSALS = re.compile(rf"\A\W*{any_of_all('apologies')}", re.IGNORECASE)
+
+
+def literal_backslashes(raw: str) -> str:
+    r"""Double each backslash of a JSON text that its writer did not mean as an escape.
+
+    Models write `\frac` and `C:\temp` as they are, which JSON reads as a form feed and a tab. A backslash is
+    literal in a path with a drive letter, before a command of LaTeX, before a letter that is no escape, and
+    in `\b`, `\f` and `\r` before a letter, which no prose holds. A line break or tab before other letters
+    stays one, so that a relative path such as `src\new` is not recognised.
+    """
+
+    def mend(match: re.Match[str]) -> str:
+        if match["path"]:
+            return re.sub(r"\\+", lambda run: run[0] * (2 if len(run[0]) % 2 else 1), match["path"])
+        return match[0] if match["escape"] or match["space"] else f"\\{match[0]}"
+
+    return _BACKSLASH.sub(mend, raw) if "\\" in raw else raw
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
@@ -34,12 +68,13 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
     Raises:
         UnreadableReplyError: `empty`, `refused`, `not_json` or `schema_breach`; the text is on the error.
     """
+    text = literal_backslashes(raw)
     try:
-        return parse_reply(raw, reply_model), "none"
+        return parse_reply(text, reply_model), "none" if text == raw else "repaired"
     except UnreadableReplyError as error:
         first = error
     if first.reason == "not_json":
-        for repair, attempt in _attempts(raw):
+        for repair, attempt in _attempts(text):
             try:
                 return parse_reply(attempt, reply_model), repair
             except UnreadableReplyError as error:
@@ -70,12 +105,12 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
     """Texts that may be the reply's JSON, the least changed first."""
-    text = _THOUGHTS.sub("", raw)
-    found = _objects(text)
-    if len(found) == 1:
-        yield "stripped", found[0]
-    if not found and (repaired := _repaired(text)) is not None:
-        yield "repaired", repaired
+    for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
+        objects = _objects(text)
+        if len(objects) == 1:
+            yield "stripped", objects[0]
+        if not objects and (repaired := _repaired(text)) is not None:
+            yield "repaired", repaired
 
 
 def _objects(text: str) -> list[str]:
@@ -110,6 +145,7 @@ def _repaired(text: str) -> str | None:
 
 
 def _words(text: str) -> Counter[str]:
+    text = literal_backslashes(text)
     plain = _ESCAPED_MARK.sub(" ", _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text))
     return Counter(re.findall(r"\w+", plain.lower()))
 
@@ -212,6 +248,35 @@ def inlined_schema(
 
     simplified: Node = simplify(json_schema(reply_model))
     return simplified
+
+
+CAP_ADVICE = "raise llm.max_output_tokens"
+LENGTH_ADVICE = (
+    "show fewer passages (retrieval.top_k), cut documents into smaller chunks or choose another llm.model"
+)
+SHORTEST_MASKED = 12
+"""Characters of a key that is masked in replies; shorter ones, such as `none` and `ollama`, may be words."""
+
+
+def mask_key(value: Any, key: str) -> Any:
+    """Return a reply, as text or as JSON, without the key wherever a server repeats it.
+
+    Encoders of JSON may write any character of a key as an escape, as Google's do with `=`.
+    """
+    if len(key) < SHORTEST_MASKED:
+        return value
+    if isinstance(value, str):
+        return _pattern_of(key).sub("[key]", value)
+    if isinstance(value, list):
+        return [mask_key(one, key) for one in value]
+    if isinstance(value, dict):
+        return {mask_key(name, key): mask_key(one, key) for name, one in value.items()}
+    return value
+
+
+@cache
+def _pattern_of(key: str) -> re.Pattern[str]:
+    return re.compile("".join(rf"(?:\\?{re.escape(one)}|(?i:\\u{ord(one):04x}))" for one in key))
 
 
 MOST_LETTERS = 300

@@ -4,6 +4,7 @@ Of a release nothing is held that grows with its rows but some bytes for each: w
 files beside the release that is being made, and is read in ranges.
 """
 
+import hashlib
 from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -37,14 +38,24 @@ from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import ROW_GROUP, appended_parquet
 from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import STRINGS, TRAINING_EXAMPLES, VERDICTS, column
+from qa_pipeline.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
+from qa_pipeline.verification.outcomes import decided_claims
 
+# of a claim: its text, the same as it is understood alone (null where it is already), who cut it (rules or
+# model), its verdict, the step that decided, and the chunks cited for it
+CLAIM = pl.Struct(
+    {
+        **dict.fromkeys(("text", "self_contained", "split_by", "verdict", "decided_by"), pl.String()),
+        "chunk_ids": STRINGS,
+    }
+)
 RELEASED = Table(
     "released",
     "One row per released pair.",
     ("pair_id",),
     (
         *TRAINING_EXAMPLES.columns,
+        column("claims", pl.List(CLAIM), "Each claim of the answer, who cut and decided it, its citations."),
         column("documents", STRINGS, "Hashes of the documents it rests on; of a refusal those it was shown."),
         column("licences", STRINGS, "Licences of these documents; an unknown one is absent."),
         column("version", pl.Int32, "The release that first held the row."),
@@ -52,10 +63,27 @@ RELEASED = Table(
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
+PASSAGE_SCHEMA = pl.Schema(
+    {
+        **dict.fromkeys(("chunk_id", "batch", "content_sha256", "title", "language", "text"), pl.String()),
+        "section_path": STRINGS,
+        "start": pl.Int64(),
+        "end": pl.Int64(),
+        "repeat": pl.Int64(),
+    }
+)
+"""A chunk that rows rest on or show; `repeat` is its number among equal ones, of which its id is made.
+
+`text` is null where the text of its document is in the release.
+"""
 LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason", "instead"), pl.String()))
 SOURCE_SCHEMA = pl.Schema(
     dict.fromkeys(
-        ("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text"), pl.String()
+        (
+            *("content_sha256", "batch", "path", "title", "language", "source_uri", "licence"),
+            *("text", "text_sha256"),
+        ),
+        pl.String(),
     )
 )
 ROWS = pl.Schema(
@@ -168,7 +196,7 @@ _FILES = {
 
 
 def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The training examples of pairs that are accepted, with composite, documents and licences.
+    """The training examples of pairs that are accepted, with composite, claims, documents and licences.
 
     Args:
         tables: of a batch, by name.
@@ -180,8 +208,53 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         .group_by("pair_id")
         .agg(pl.col("content_sha256").unique().sort().alias("documents"))
     )
-    return own.join(documents, on="pair_id", how="left", maintain_order="left").with_columns(
-        pl.col("documents").fill_null([]), licences=pl.col("provenance").struct.field("licences")
+    claims = (
+        decided_claims(tables["claims"], tables["claim_verdicts"])
+        .join(
+            tables["claims"].select(
+                "claim_id", "self_contained", "split_by", chunk_ids="candidate_chunk_ids"
+            ),
+            on="claim_id",
+        )
+        .join(tables["claim_verdicts"].select("claim_id", "decided_by"), on="claim_id", how="left")
+        .sort("pair_id", "position", "claim_id")
+        .group_by("pair_id", maintain_order=True)
+        .agg(claims=pl.struct(field.name for field in CLAIM.fields))
+    )
+    return (
+        own.join(documents, on="pair_id", how="left", maintain_order="left")
+        .join(claims, on="pair_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.col("documents", "claims").fill_null([]),
+            licences=pl.col("provenance").struct.field("licences"),
+        )
+    )
+
+
+def named_passages(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the chunks that rows rest on, cite or show, each once: batch and chunk_id."""
+    proving = pl.col("evidence").list.eval(pl.element().struct.field("chunk_id"))
+    cited = (
+        pl.col("claims").list.eval(pl.element().struct.field("chunk_ids")).list.eval(pl.element().explode())
+    )
+    shown = (pl.col("passages").struct.field(one) for one in LAYOUTS[1:])
+    frames = (
+        rows.select("batch", chunk_id=ids).explode("chunk_id", empty_as_null=True)
+        for ids in (proving, cited, *shown)
+    )
+    return pl.concat(frames).drop_nulls().unique(maintain_order=True)
+
+
+def passages_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """Return the passages that rows name, in the order of the batch: a PASSAGE_SCHEMA frame."""
+    same = pl.col("section_path").list.join("\x1f"), pl.col("text")
+    contents = tables["documents"].select("document_id", "content_sha256")
+    return (
+        tables["chunks"]
+        .with_columns(repeat=pl.int_range(pl.len()).over(same), start="char_start", end="char_end")
+        .join(named_passages(rows), on="chunk_id", how="semi", maintain_order="left")
+        .join(contents, on="document_id", how="left", maintain_order="left")
+        .select(PASSAGE_SCHEMA.names())
     )
 
 
@@ -192,7 +265,13 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
         tables["documents"]
         .join(hashes.unique(), on="content_sha256", how="semi", maintain_order="left")
         .unique("content_sha256", keep="first", maintain_order=True)
+        .with_columns(pl.col("text").map_elements(text_hash, return_dtype=pl.String()).alias("text_sha256"))
     )
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 of a text in UTF-8, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _refused(

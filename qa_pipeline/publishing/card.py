@@ -224,6 +224,7 @@ _VALUES = {
     "difficulty": "difficulty for the search",
     "memorised": "answered by a model without documents",
     "origin": "origin",
+    "decided_by": "who decided of the claims",
 }
 _ANSWERED = {"none": "none (a proved refusal)"}
 

@@ -31,7 +31,7 @@ FEWEST = 10
 _SHOWN = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
 _THRESHOLDS = pl.col("provenance").struct.field("thresholds_id").alias("thresholds")
 _DRAWN = pl.Schema(dict.fromkeys(("pair_id", "language", "question_type", "thresholds", "lot"), pl.String()))
-_SAID = pl.Schema(
+LABELLED = pl.Schema(
     {
         **dict.fromkeys(("seed", "pair_id", "label", "thresholds", "language", "question_type"), pl.String()),
         "sample": pl.Int64(),
@@ -120,7 +120,7 @@ def read_audits(files: Sequence[Path]) -> pl.DataFrame:
         if len(said) == before and all(line.label is None for _, line in lines):
             raise InputError(f"{file} has no label; write {', '.join(LABELS)} into the field label")
         found += [line for _, line in lines]
-    return pl.DataFrame([line.model_dump() for line in found], schema=_SAID)
+    return pl.DataFrame([line.model_dump() for line in found], schema=LABELLED)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
@@ -146,14 +146,14 @@ def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
 
 
 class Certifier:
-    """Holds audit files against the rows of a release, batch by batch; keeps the first lots alone.
+    """Holds audits against the rows of a release, batch by batch; keeps the first lots alone.
 
-    Raises:
-        InputError: a file cannot be used.
+    Args:
+        audits: as `read_audits` gives them.
     """
 
-    def __init__(self, files: Sequence[Path]) -> None:
-        self._said = read_audits(files)
+    def __init__(self, audits: pl.DataFrame) -> None:
+        self._said = audits
         labels = self._said.drop_nulls("label")
         self._labels = labels.group_by("pair_id").agg(pl.first("label"), ids=pl.col("thresholds").unique())
         looks = self._said.select("seed", "sample").unique().sort("seed", "sample")
@@ -257,7 +257,7 @@ def certify(release: Path, files: Sequence[Path]) -> Certificate:
         InputError: a file cannot be used, or no labelled row is in the release.
         ReleaseError: there is no whole release.
     """
-    certifier = Certifier(files)
+    certifier = Certifier(read_audits(files))
     for split in read_manifest(release).splits:
         rows = load_release(release, split).select("pair_id", "language", "question_type", "provenance")
         certifier.add(split, {}, rows.collect())

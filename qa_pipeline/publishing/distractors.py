@@ -10,12 +10,12 @@ import polars as pl
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.publishing.keys import Places, document_keys
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS
+from qa_pipeline.tables import MESSAGE_COLUMNS
 
 LAYOUT = "with_distractors"
-_BEGINNING = 80
-"""Characters by which a passage is known; who is taken for another is only drawn again."""
 _MESSAGES = MESSAGE_COLUMNS[LAYOUT]
+_BY_LAYOUT = ("passages", "tokens")
+"""Columns with a field for each layout."""
 _INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "round_trips", "documents")
 
 
@@ -45,9 +45,8 @@ def of_own_split(
     parts = []
     for (split,), own in rows.partition_by("split", as_dict=True, maintain_order=True).items():
         foreign = (pl.col("placed") != split).fill_null(value=False)
-        beginnings = tables["chunks"].filter(foreign)["text"].str.slice(0, _BEGINNING).unique().implode()
-        asked = pl.col(_MESSAGES).list.get(1).struct.field("content")
-        shown = asked.str.contains_any(beginnings)
+        others = tables["chunks"].filter(foreign)["chunk_id"].to_list()
+        shown = pl.col("passages").struct.field(LAYOUT).list.set_intersection(others).list.len() > 0
         touched = own.filter(shown.fill_null(value=False)).select("pair_id")
         if touched.is_empty():  # as where nothing stands in another split
             parts.append(own)
@@ -59,15 +58,24 @@ def of_own_split(
             chunks=tables["chunks"].filter(~foreign).drop("placed"),
             count_tokens=count_tokens,
             settings=settings.model_copy(update={"max_examples_per_document": None}),
-        ).select("pair_id", new=_MESSAGES, count=pl.col("tokens").struct.field(LAYOUT))
+        ).select("pair_id", *(pl.col(one).alias(f"new_{one}") for one in (_MESSAGES, *_BY_LAYOUT)))
         drawn = own.join(again, on="pair_id", how="left", maintain_order="left")
         mended = pl.col("pair_id").is_in(touched["pair_id"].implode())
-        fields = [pl.col("tokens").struct.field(one) for one in LAYOUTS if one != LAYOUT]
-        count = pl.when(mended).then("count").otherwise(pl.col("tokens").struct.field(LAYOUT)).alias(LAYOUT)
         parts.append(
             drawn.with_columns(
-                pl.when(mended).then("new").otherwise(_MESSAGES).alias(_MESSAGES),
-                tokens=pl.struct(*fields, count),
+                pl.when(mended).then(new).otherwise(name).alias(name)
+                for name, new in {_MESSAGES: pl.col(f"new_{_MESSAGES}"), **_redrawn(own)}.items()
             ).select(own.columns)
         )
     return pl.concat(parts) if parts else rows
+
+
+def _redrawn(rows: pl.DataFrame) -> dict[str, pl.Expr]:
+    """Return the columns with a field for each layout, of which that of `LAYOUT` is new."""
+    return {
+        name: pl.struct(
+            pl.col(f"new_{name}" if field == LAYOUT else name).struct.field(field)
+            for field in rows[name].struct.fields
+        )
+        for name in _BY_LAYOUT
+    }

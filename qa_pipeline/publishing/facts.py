@@ -4,6 +4,7 @@
 from them by `row_facts` and `source_facts`, when it is made and again when it is verified.
 """
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
-from qa_pipeline.publishing.manifest import DATA, SOURCES
+from qa_pipeline.curation.exports import json_lines
+from qa_pipeline.errors import ReleaseError
+from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest
 from qa_pipeline.reporting.costs import cost_summary
 from qa_pipeline.reporting.funnel import masked_counts, yield_funnel
 from qa_pipeline.settings.base import Group
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import PROFILES, Settings
+from qa_pipeline.settings.verification import JudgingSettings, ReleaseSettings, VerificationSettings
 from qa_pipeline.storage import row_groups
 from qa_pipeline.tables import LAYOUTS
 from qa_pipeline.verification.canaries.outcomes import REJECTED
@@ -41,7 +46,10 @@ LENGTHS = {
         ("words", pl.col(part).str.count_matches(r"\S+")),
     )
 } | {f"tokens, {one}": pl.col("tokens").struct.field(one) for one in LAYOUTS}
-ROW_COLUMNS = (*_COUNTED, "provenance", "question", "answer", "tokens")
+DECIDED_BY = pl.col("claims").list.eval(pl.element().struct.field("decided_by")).list
+"""The step that decided of each claim of a row."""
+REFUSAL = "refusal"
+ROW_COLUMNS = (*_COUNTED, "provenance", "question", "answer", "tokens", "claims")
 SOURCE_COLUMNS = ("batch", "path", "content_sha256", "licence", "source_uri")
 _QUANTILES = {"least": 0.0, "median": 0.5, "95 %": 0.95, "most": 1.0}
 _MAKERS = (
@@ -204,6 +212,24 @@ def counted_parts(
     return rows, row_groups(folder / SOURCES, SOURCE_COLUMNS)
 
 
+_SAID = ("pair_id", "batch", "question", "answer", "coverage", "claims", "evidence", "documents", "licences")
+
+
+def content_hashes(folder: Path, splits: Iterable[str]) -> dict[str, str]:
+    """Return hashes of what the rows of each split and the documents say, whatever bytes their files have."""
+    files: dict[str, tuple[Path, tuple[str, ...]]]
+    files = {one: (folder / DATA / f"{one}.parquet", _SAID) for one in splits}
+    files[SOURCES] = (folder / SOURCES, (*SOURCE_COLUMNS, "text_sha256"))
+    hashes = {}
+    for name, (file, columns) in files.items():
+        said = hashlib.sha256()
+        for part in row_groups(file, columns):
+            for block in json_lines(part):
+                said.update(block)
+        hashes[name] = said.hexdigest()
+    return hashes
+
+
 def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     """What can be counted from the rows alone.
 
@@ -218,6 +244,8 @@ def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     columns = {name: pl.col(name).cast(pl.String) for name in _COUNTED} | {
         name: provenance.field(name) for name in _PROVENANCE
     }
+    steps = DECIDED_BY.unique().list.sort().list.join(" and ")
+    columns["decided_by"] = pl.when(pl.col("claims").list.len() > 0).then(steps).otherwise(pl.lit(REFUSAL))
     values = [one.fill_null("unknown") for one in columns.values()] + list(LENGTHS.values())
     counts = [Counter[Any]() for _ in values]
     for part in rows:
@@ -284,6 +312,12 @@ def _thresholds(settings: Settings) -> dict[str, Any]:
     }
 
 
+_DECIDING: dict[str, type[Group]] = {
+    "release": ReleaseSettings,
+    "verification": VerificationSettings,
+    "judging": JudgingSettings,
+}
+"""Groups of settings that the manifest holds."""
 _HOW = (
     *(
         f"llm.{one}"
@@ -299,7 +333,7 @@ _HOW = (
             "delivery",
         )
     ),
-    "release.audits",
+    *("release.audits", "release.signing_"),
 )
 """How models are asked, and what is in the manifest anyway."""
 _PLACES = (
@@ -327,6 +361,46 @@ def changed_settings(settings: Settings) -> tuple[dict[str, str], list[str]]:
     return told, sorted(set(untold) - {"corpus", "out"})
 
 
+def settings_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Yield settings that no release can have, or that the card tells otherwise than the manifest."""
+    told = manifest.settings
+    groups: dict[str, Group] = {}
+    try:
+        for name, kind in _DECIDING.items():
+            groups[name] = kind.model_validate(told[name])
+        similarity = DocumentSettings(near_duplicate_similarity=told["near_duplicate_similarity"])
+        groups["documents"] = similarity
+        ids = f"-{groups['verification'].values_id}/{groups['judging'].thresholds_id}"  # type: ignore[attr-defined]
+        shares = groups["release"].splits  # type: ignore[attr-defined]
+    except (ValidationError, LookupError, TypeError) as error:
+        where = (
+            f": {'.'.join(map(str, error.errors()[0]['loc']))}" if isinstance(error, ValidationError) else ""
+        )
+        yield f"the manifest has settings that cannot be{where}"
+        return
+    facts = read_facts(folder)
+    if told["thresholds"] != f"{facts['thresholds']['id']}{ids}":
+        yield "the thresholds that the manifest names are not those of its settings"
+    if missing := sorted({*shares} - {*manifest.splits}):
+        yield f"the manifest has no split {', '.join(missing)}, and its settings do"
+    for name, group in groups.items():
+        shown = group.model_dump(exclude_unset=True)
+        default = dict(_leaves(type(group).model_construct(), f"{name}."))
+        own = {
+            path: _option(value)
+            for path, value in _leaves(group, f"{name}.")
+            if path.split(".")[1] in shown and value != default.get(path) and not path.startswith(_HOW)
+        }
+        same = {
+            path: value
+            for path, value in facts["settings"].items()
+            if path.startswith(f"{name}.") and path.split(".")[1] in shown
+        }
+        if own != same:
+            names = ", ".join(sorted({path for path, _ in own.items() ^ same.items()}))
+            yield f"{FACTS} tells other settings than the manifest: {names}"
+
+
 def _leaves(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Each setting below a group, or a mapping of settings, with its path."""
     of_group = isinstance(values, (Group, Settings))
@@ -349,6 +423,19 @@ def _option(value: object) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Return the facts of a release.
+
+    Raises:
+        ReleaseError: they cannot be read.
+    """
+    try:
+        facts = json.loads((folder / FACTS).read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise ReleaseError(f"{folder / FACTS} cannot be read; restore the release from a copy") from error
+    return facts if isinstance(facts, dict) else {}
 
 
 def package_version() -> str:

@@ -9,25 +9,48 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import ReleaseError
+from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage import write_bytes
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
 """In place of the data of a release that was yanked."""
 DATA, SOURCES, PLACES, LEFT_OUT = "data", "sources.parquet", "keys.parquet", "left_out.parquet"
-FORMAT = 2
+PASSAGES = "passages.parquet"
+AUDIT = "audit.parquet"
+"""The labels that the certificate was made from; only in a release that was audited."""
+SIGNATURE = f"{MANIFEST}.minisig"
+"""Signature of the manifest, and so of all files by their hashes; only in a release that was signed."""
+FORMAT = 3
 """Version of the layout of a release folder."""
+_OLDEST_FORMAT = 2
+"""The oldest that can be read and continued; to verify it takes the version that made it."""
+_LARGEST = 64_000_000
+"""Bytes of a manifest; that of 100,000 batches has 4,000,000."""
 _DAMAGED = "{} is damaged; restore the release from a copy, or publish it anew"
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_MOST = 2**31 - 1
+"""Rows and numbers of releases: columns hold 32 bits."""
+Count = Annotated[int, Field(ge=0, le=_MOST)]
+
+
+def _inside(name: str) -> str:
+    """Return a path of a file that is in the folder of its release whatever the manifest says."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or path.as_posix() != name or "\0" in name:
+        raise ValueError("names no file of the release")
+    return name
 
 
 class File(_Part):
@@ -109,27 +132,31 @@ class Manifest(_Part):
         previous: number of the one before.
         schema_version: of the tables it was made from.
         splits: rows of each.
-        files: by path in the folder, without this one.
+        files: by path in the folder, without this one and its signature.
         batches: rows of each batch.
         batches_left_out: why a batch is not in it, by name.
         rows_left_out: accepted rows that are not in it, by reason.
         unsatisfied: what the splits could not satisfy, in words.
         settings: what decided.
         certificate: what audits show; None where nobody has audited it.
+        system_prompts: the system messages of its rows, by language.
+        contents: hashes of what its rows and its documents say, however their files are encoded.
     """
 
     format: int = Field(ge=1)
-    version: int = Field(ge=1)
-    previous: int | None
+    version: int = Field(ge=1, le=_MOST)
+    previous: int | None = Field(ge=1, le=_MOST)
     schema_version: int
-    splits: dict[str, int]
-    files: dict[str, File]
-    batches: dict[str, int]
+    splits: dict[Annotated[str, Field(pattern=f"^{SPLIT_NAME.pattern}$")], Count]
+    files: dict[Annotated[str, AfterValidator(_inside)], File]
+    batches: dict[str, Count]
     batches_left_out: dict[str, str]
     rows_left_out: dict[str, int]
     unsatisfied: list[str]
     settings: dict[str, Any]
     certificate: Certificate | None = None
+    system_prompts: dict[str, list[str]] = {}
+    contents: dict[str, str] = {}
 
     @property
     def content(self) -> str:
@@ -179,13 +206,18 @@ def manifest_of(folder: Path) -> Manifest:
     """
     path = folder / MANIFEST
     try:
-        said = json.loads(path.read_bytes())
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
     except OSError as error:
         raise ReleaseError(f"{folder} is no whole release: {MANIFEST} cannot be read") from error
-    except ValueError as error:
+    if len(content) > _LARGEST:
+        raise ReleaseError(f"{path} has more than {_LARGEST} bytes; no release of ours is so large")
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError) as error:
         raise ReleaseError(_DAMAGED.format(path)) from error
     told = said.get("format") if isinstance(said, dict) else None
-    if isinstance(told, int) and told != FORMAT:
+    if isinstance(told, int) and not _OLDEST_FORMAT <= told <= FORMAT:
         advice = (
             "install a newer qa_pipeline"
             if told > FORMAT
@@ -220,7 +252,7 @@ def latest_release(releases: Path) -> Path | None:
     try:
         version = json.loads(path.read_bytes())["version"]
         return releases / str(int(version))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise ReleaseError(
             f'{path} is damaged; write {{"version": N}} into it, of the newest release'
         ) from error

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.corpus.remote import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
-from qa_pipeline.publishing.manifest import LATEST, MANIFEST, Manifest, point_to, read_manifest
+from qa_pipeline.publishing.manifest import (
+    LATEST,
+    MANIFEST,
+    SIGNATURE,
+    Manifest,
+    hash_file,
+    point_to,
+    read_manifest,
+)
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage import move_file, prepare_folder
@@ -82,7 +90,8 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
     files = {name: file.size for name, file in sorted(manifest.files.items())}
     version = manifest.version
     place = f"{location}@v{version}" if target.startswith(HUB) else f"{location.rstrip('/')}/{version}"
-    push = Pushed(place, files | {MANIFEST: (folder / MANIFEST).stat().st_size})
+    last = (one for one in (SIGNATURE, MANIFEST) if one == MANIFEST or (folder / one).is_file())
+    push = Pushed(place, files | {one: (folder / one).stat().st_size for one in last})
     if dry_run:
         return push
     with _faults_named(push):
@@ -144,8 +153,8 @@ def _to_store(folder: Path, location: str, manifest: Manifest, push: Pushed) -> 
     whole = MANIFEST in held and store.cat_file(f"{base}/{MANIFEST}") == own
     for name, size in held.items():
         equal = push.files.get(name) == size
-        if equal and not whole:
-            told = manifest.files[name].sha256 if name in manifest.files else None
+        if equal and (not whole or name == SIGNATURE):
+            told = hash_file(folder / name)
             equal = _hash(store, f"{base}/{name}") == told
         if not equal:
             raise ReleaseError(

@@ -7,7 +7,7 @@ are gone through twice, to note what decides and to write; what is held of all r
 import os
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,25 +19,30 @@ from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.publishing.candidates import (
     LEFT_OUT_SCHEMA,
+    PASSAGE_SCHEMA,
     RELEASED,
     SOURCE_SCHEMA,
     Candidates,
     documents_of,
     gather,
+    passages_of,
     released_rows,
 )
 from qa_pipeline.publishing.card import write_card, write_facts
-from qa_pipeline.publishing.certificate import Certifier, hold_to
+from qa_pipeline.publishing.certificate import LABELLED, Certifier, hold_to, read_audits
 from qa_pipeline.publishing.contamination import Evaluation, read_evaluation
 from qa_pipeline.publishing.distractors import of_own_split, placed_chunks
-from qa_pipeline.publishing.facts import CardFacts, counted_parts
+from qa_pipeline.publishing.facts import CardFacts, content_hashes, counted_parts
 from qa_pipeline.publishing.format_files import FormatFiles
 from qa_pipeline.publishing.keys import Places, new_documents
 from qa_pipeline.publishing.manifest import (
+    AUDIT,
     DATA,
     FORMAT,
     LEFT_OUT,
+    PASSAGES,
     PLACES,
+    SIGNATURE,
     SOURCES,
     File,
     Manifest,
@@ -56,6 +61,7 @@ from qa_pipeline.publishing.selection import (
     select_rows,
     write_keys,
 )
+from qa_pipeline.publishing.signature import Sign, signer
 from qa_pipeline.publishing.splits import unsatisfied
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.reporting.report import read_tables
@@ -78,12 +84,14 @@ def publish_release(resources: Resources) -> Release:
     """Publish the accepted rows of all batches; where nothing has changed, the last release stays the latest.
 
     Raises:
+        InputError: the key to sign with cannot be used.
         ReleaseError: there is nothing to release, an earlier release is damaged, a batch changes while it is
             released, it would not verify, or an evaluation file has rows that cannot be read.
         PairsFileError: an evaluation file cannot be read.
         StorageError: it cannot be written; the releases there are stay as they are.
     """
     releases = resources.layout.releases
+    sign = signer(resources.settings.release)
     evaluation = _evaluation(resources)
     prepare_folder(releases)
     with alone(releases):
@@ -91,7 +99,7 @@ def publish_release(resources: Resources) -> Release:
         try:
             own.mkdir()
             notes.mkdir()
-            return _publish(resources, gather(resources, notes, evaluation), own)
+            return _publish(resources, gather(resources, notes, evaluation), own, sign)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
@@ -114,7 +122,7 @@ def _evaluation(resources: Resources) -> Evaluation | None:
     return Evaluation(texts, settings.evaluation_similarity, embed)
 
 
-def _publish(resources: Resources, found: Candidates, own: Path) -> Release:
+def _publish(resources: Resources, found: Candidates, own: Path, sign: Sign) -> Release:
     settings, releases = resources.settings, resources.layout.releases
     if not found.count:
         why = "; ".join(f"{name}: {reason}" for name, reason in found.left_out.items())
@@ -125,8 +133,13 @@ def _publish(resources: Resources, found: Candidates, own: Path) -> Release:
     selection = select_rows(found, before, settings.release)
     write_keys(own / PLACES, found, before, selection)
     version = 1 + max((int(one.name) for one in releases.iterdir() if one.name.isdecimal()), default=0)
-    facts, certifier = CardFacts(settings), Certifier(settings.release.audits)
-    counts, reasons = _write_rows(own, resources, found, before, selection, version, [facts, certifier])
+    audits = read_audits(settings.release.audits)
+    facts, certifier, prompts = CardFacts(settings), Certifier(audits), SystemPrompts()
+    lookers: list[CardFacts | Certifier | SystemPrompts] = [facts, certifier, prompts]
+    counts, reasons = _write_rows(own, resources, found, before, selection, version, lookers)
+    if audits.height:
+        with appended_parquet(own / AUDIT, LABELLED) as write:
+            write(audits)
     if counts.is_empty():
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
     certificate = certifier.certificate()
@@ -145,10 +158,14 @@ def _publish(resources: Resources, found: Candidates, own: Path) -> Release:
         unsatisfied=unsatisfied(counts, settings.release.splits, settings.release.stratify),
         settings=_deciding(settings),
         certificate=certificate,
+        system_prompts=prompts.by_language(),
+        contents=content_hashes(own, selection.names),
     )
     manifest = write_card(own, manifest)
     last, known = before.folder, before.manifest
     if last is not None and known is not None and known.content == manifest.content:
+        if not (last / SIGNATURE).is_file():
+            sign(last)
         return Release(last, known, made=False)
     write_manifest(own, manifest)
     problems = [f"{check.name}: {one}" for check in verify_release(own) for one in check.problems]
@@ -157,9 +174,29 @@ def _publish(resources: Resources, found: Candidates, own: Path) -> Release:
             f"the release would not hold what it promises, and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"
         )
+    sign(own)
     own.rename(releases / str(version))
     point_to(releases, version)
     return Release(releases / str(version), manifest, made=True)
+
+
+class SystemPrompts:
+    """Gathers the system messages of the rows of a release."""
+
+    def __init__(self) -> None:
+        self._found: set[tuple[str, str]] = set()
+
+    def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
+        """Take the released rows of a batch: language and messages."""
+        system = pl.col("messages").list.first().struct.field("content")
+        self._found.update(released.select("language", system).unique().iter_rows())
+
+    def by_language(self) -> dict[str, list[str]]:
+        """Return them in the order of languages and texts."""
+        found: dict[str, list[str]] = {}
+        for language, prompt in sorted(self._found):
+            found.setdefault(language, []).append(prompt)
+        return found
 
 
 def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
@@ -173,7 +210,7 @@ def _write_rows(
     before: Earlier,
     selection: Selection,
     version: int,
-    lookers: Sequence[CardFacts | Certifier],
+    lookers: Sequence[CardFacts | Certifier | SystemPrompts],
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Write the rows of each split, batch by batch, the documents they rest on, and what is left out.
 
@@ -202,6 +239,7 @@ def _write_rows(
             for one in settings.formats
         ]
         sources = opened.enter_context(appended_parquet(folder / SOURCES, SOURCE_SCHEMA))
+        passages = opened.enter_context(appended_parquet(folder / PASSAGES, PASSAGE_SCHEMA))
         left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
         for batch in found.batches:
             tables = read_tables(resources.layout, batch)
@@ -215,7 +253,11 @@ def _write_rows(
             for looker in (*formats, *lookers):
                 looker.add(batch, tables, own)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String()).alias("text")
-            sources(new_documents(documents_of(own, tables), seen).with_columns(text))
+            documents = documents_of(own, tables)
+            sources(new_documents(documents, seen).with_columns(text))
+            is_source = pl.col("content_sha256").is_in(documents["content_sha256"].implode())
+            text_or_null = pl.when(~is_source).then(text) if settings.with_sources else text
+            passages(passages_of(own, tables).with_columns(text_or_null.alias("text")))
             others = (
                 decided.filter(~kept)
                 .join(selection.instead, on="row", how="left")
@@ -254,7 +296,11 @@ def _files(folder: Path) -> dict[str, File]:
 def _deciding(settings: Settings) -> dict[str, Any]:
     """What decided of rows and splits."""
     return {
-        "release": settings.release.model_dump(mode="json", exclude={"evaluation", "audits"}),
+        "release": settings.release.model_dump(
+            mode="json", exclude={"evaluation", "audits", "signing_key", "signing_password"}
+        ),
+        "verification": settings.verification.deciding_values(),
+        "judging": settings.judging.deciding_values(),
         "evaluation": {path.name: hash_file(path) for path in settings.release.evaluation},
         "thresholds": f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}",
         "near_duplicate_similarity": settings.documents.near_duplicate_similarity,

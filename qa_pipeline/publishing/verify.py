@@ -6,21 +6,38 @@ The rows are read once, row group by row group; what is kept of them are some by
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
+from qa_pipeline.chunking.chunks import chunk_hash
 from qa_pipeline.curation.exports import json_lines
-from qa_pipeline.errors import ReleaseError, StorageError
-from qa_pipeline.publishing.candidates import LEFT_OUT_SCHEMA, RELEASED, SOURCE_SCHEMA
+from qa_pipeline.curation.training import user_message
+from qa_pipeline.errors import InputError, ReleaseError, StorageError
+from qa_pipeline.publishing.candidates import (
+    LEFT_OUT_SCHEMA,
+    PASSAGE_SCHEMA,
+    RELEASED,
+    SOURCE_SCHEMA,
+    named_passages,
+    text_hash,
+)
 from qa_pipeline.publishing.card import card_problems
-from qa_pipeline.publishing.facts import FACTS
+from qa_pipeline.publishing.certificate import LABELLED, Certifier
+from qa_pipeline.publishing.facts import (
+    DECIDED_BY,
+    FACTS,
+    REFUSAL,
+    content_hashes,
+    read_facts,
+    settings_problems,
+)
 from qa_pipeline.publishing.formats import FORMATS, SQUAD
 from qa_pipeline.publishing.keys import (
     BANDS,
@@ -33,20 +50,28 @@ from qa_pipeline.publishing.keys import (
     sketches,
 )
 from qa_pipeline.publishing.manifest import (
+    AUDIT,
     CARD,
     DATA,
+    FORMAT,
     LEFT_OUT,
     MANIFEST,
+    PASSAGES,
     PLACES,
+    SIGNATURE,
     SOURCES,
     Manifest,
     hash_file,
     read_manifest,
 )
-from qa_pipeline.publishing.selection import PLACED
+from qa_pipeline.publishing.proofs import proof_problems
+from qa_pipeline.publishing.selection import PLACED, rows_of
+from qa_pipeline.publishing.signature import signature_problem
+from qa_pipeline.records import Passage
 from qa_pipeline.storage import appended_parquet, row_groups
 from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
+from qa_pipeline.verification.deciding import ALIGNMENT
 
 NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
 _HELD = 4
@@ -75,100 +100,147 @@ class Check:
         return not self.problems
 
 
-def verify_release(folder: Path) -> list[Check]:
+def verify_release(folder: Path, public_key: str | None = None) -> list[Check]:
     """Check a release; where its files are not those it names, or have other columns, no more is checked.
 
+    Args:
+        folder: of the release.
+        public_key: of who signed it, a file or its text; None looks at no signature.
+
     Raises:
+        InputError: the public key cannot be used.
         ReleaseError: it has no manifest that can be read.
         StorageError: there is no room for what is noted meanwhile.
     """
+    first = [_signature(folder, public_key)]
     manifest = read_manifest(folder)
-    files = Check("files", len(manifest.files), tuple(_file_problems(folder, manifest)))
-    if not files.holds:
-        return [files]
-    if manifest.schema_version != SCHEMA_VERSION:
+    first.append(Check("files", len(manifest.files), tuple(_file_problems(folder, manifest))))
+    if not first[-1].holds:
+        return first
+    if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
         raise ReleaseError(
-            f"{folder} holds schema version {manifest.schema_version}, this version checks {SCHEMA_VERSION}"
+            f"{folder} holds schema version {manifest.schema_version} in format {manifest.format}, this "
+            f"version checks {SCHEMA_VERSION} in {FORMAT}; verify it with the version that published it"
         )
     schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
     if not schema.holds:
-        return [files, schema]
+        return [*first, schema]
     try:
         with tempfile.TemporaryDirectory() as notes:
-            return [files, *_Rows(folder, manifest, Path(notes)).checks()]
+            return [*first, *_Rows(folder, manifest, Path(notes)).checks()]
     except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
         if getattr(error, "errno", None) is None:  # as where pages of a table are damaged
-            return [files, Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
+            return [*first, Check("schema", len(manifest.splits), (f"a table cannot be read: {error}",))]
         raise StorageError(
             f"{folder} was not checked: {error}; free space in {tempfile.gettempdir()}, or set TMPDIR"
         ) from error
 
 
+def _signature(folder: Path, public_key: str | None) -> Check:
+    if public_key is not None:
+        problem = signature_problem(folder, public_key)
+        return Check("signature", 1, () if problem is None else (problem,))
+    why = "name --public-key to have it checked" if (folder / SIGNATURE).is_file() else "it is not signed"
+    return Check("signature", None, why=why)
+
+
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Files that are missing, changed, or not named."""
-    held = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    """Files that are missing, changed, not named, or no files but links and pipes."""
+    held = set()
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            yield f"{name} is a link or no regular file, and is not read"
+        elif path.is_file():
+            held.add(name)
     for name, told in manifest.files.items():
-        path = folder / name
-        if name not in held or path.is_symlink():
+        if name not in held:
             yield f"{name} is missing"
-        elif path.stat().st_size != told.size or hash_file(path) != told.sha256:
+        elif (folder / name).stat().st_size != told.size or hash_file(folder / name) != told.sha256:
             yield f"{name} is not the file that was released"
-    yield from (f"{name} is not part of the release" for name in sorted(held - {*manifest.files, MANIFEST}))
-    needed = {f"{DATA}/{name}.parquet" for name in manifest.splits} | {SOURCES, PLACES, LEFT_OUT, FACTS, CARD}
+    named = {*manifest.files, MANIFEST, SIGNATURE}
+    yield from (f"{name} is not part of the release" for name in sorted(held - named))
+    needed = {*_tables(manifest), FACTS, CARD}
     yield from (f"{name} is not named in {MANIFEST}" for name in sorted(needed - {*manifest.files}))
+    if manifest.certificate is None and AUDIT in manifest.files:
+        yield f"{AUDIT} has labels, and {MANIFEST} no certificate"
+
+
+def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
+    """Return the tables a release has, by file, with their columns."""
+    schemas = {f"{DATA}/{split}.parquet": RELEASED.schema for split in manifest.splits}
+    schemas |= {SOURCES: SOURCE_SCHEMA, PASSAGES: PASSAGE_SCHEMA, PLACES: PLACED, LEFT_OUT: LEFT_OUT_SCHEMA}
+    return schemas if manifest.certificate is None else schemas | {AUDIT: LABELLED}
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Tables that cannot be read, or have other columns than they should."""
-    others = {SOURCES: SOURCE_SCHEMA, PLACES: PLACED, LEFT_OUT: LEFT_OUT_SCHEMA}
-    for name in (*(f"{DATA}/{split}.parquet" for split in manifest.splits), *others):
+    for name, wanted in _tables(manifest).items():
         try:
             held = pl.read_parquet_schema(folder / name)
-        except pl.exceptions.PolarsError:
+        except (OSError, pl.exceptions.PolarsError, pa.ArrowException):
             yield f"{name} cannot be read as a table"
             continue
-        if name not in others:
+        if wanted == RELEASED.schema:
             yield from (f"{name}: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
-        elif held != others[name]:
+        elif held != wanted:
             yield f"{name}: its columns are {', '.join(held)}"
 
 
-class _Sources:
-    """The documents of a release, read where they are needed."""
+class _Table:
+    """A table of a release that is read where it is needed.
 
-    def __init__(self, file: Path) -> None:
+    Args:
+        file: of the table.
+        columns: that are read.
+        key_columns: of which `keys` makes the key of each row.
+        keys: of a frame of them.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        columns: Sequence[str],
+        key_columns: Sequence[str],
+        keys: Callable[[pl.DataFrame], pl.Series],
+    ) -> None:
         import pyarrow.parquet as pq
 
         self._opened = pq.ParquetFile(file)
-        self._group_of = {
-            key: number
+        self._columns = list(columns)
+        self._schema = {name: pl.read_parquet_schema(file)[name] for name in columns}
+        found = [
+            keys(self._read(number, list(key_columns))).to_numpy()
             for number in range(self._opened.num_row_groups)
-            for key in document_keys(self._hashes(number))
-        }
+        ]
+        every = np.concatenate([np.zeros(0, np.uint64), *found])
+        order = np.argsort(every, kind="stable")
+        self._keys = every[order]
+        self._groups = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])[order]
         self._held: dict[int, pl.DataFrame] = {}
 
-    def _hashes(self, number: int) -> pl.Series:
-        read = self._opened.read_row_group(number, columns=["content_sha256"])
-        return pl.DataFrame(pl.from_arrow(read))["content_sha256"]
+    def _read(self, number: int, columns: list[str]) -> pl.DataFrame:
+        return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=columns)))
 
-    @cached_property
-    def texts_held(self) -> bool:
-        """Whether it holds the texts."""
-        columns = (
-            self._opened.read_row_group(n, columns=["text"]) for n in range(self._opened.num_row_groups)
-        )
-        return any(one.column("text").null_count < one.num_rows for one in columns)
-
-    def of(self, hashes: pl.Series) -> pl.DataFrame:
-        """The documents of these hashes: content_sha256 and text; those it lacks are absent."""
-        numbers = {self._group_of[key] for key in document_keys(hashes.unique()) if key in self._group_of}
+    def of(self, keys: pl.Series) -> pl.DataFrame:
+        """The row groups that hold the rows of these keys; rows it lacks are absent."""
+        places = np.flatnonzero(np.isin(self._keys, keys.to_numpy()))
+        numbers = set(self._groups[places].tolist())
         for number in sorted(numbers - {*self._held}):
             while len(self._held) >= max(_HELD, len(numbers)):
                 self._held.pop(next(iter(self._held)))
-            read = self._opened.read_row_group(number, columns=["content_sha256", "text"])
-            self._held[number] = pl.DataFrame(pl.from_arrow(read))
-        empty = pl.DataFrame(schema={"content_sha256": pl.String(), "text": pl.String()})
-        return pl.concat([empty, *(self._held[number] for number in sorted(numbers))])
+            self._held[number] = self._read(number, self._columns)
+        return pl.concat(
+            [pl.DataFrame(schema=self._schema), *(self._held[number] for number in sorted(numbers))]
+        )
+
+
+_DOCUMENT_COLUMNS = ("content_sha256", "batch", "path", "licence", "text")
+
+
+def _passage_keys(passages: pl.DataFrame) -> pl.Series:
+    """The keys of passages: a chunk id may be in several batches."""
+    return codes(passages.select(pl.concat_str("batch", "chunk_id", separator="\x1f")).to_series())
 
 
 class _Rows:
@@ -182,7 +254,24 @@ class _Rows:
 
     def __init__(self, folder: Path, manifest: Manifest, notes: Path) -> None:
         self._folder, self._manifest, self._notes = folder, manifest, notes
-        self._sources = _Sources(folder / SOURCES)
+        self._sources = _Table(
+            folder / SOURCES,
+            _DOCUMENT_COLUMNS,
+            ["content_sha256"],
+            lambda frame: document_keys(frame["content_sha256"]),
+        )
+        self._passages = _Table(
+            folder / PASSAGES, PASSAGE_SCHEMA.names(), ["batch", "chunk_id"], _passage_keys
+        )
+        self._texts_held = bool(
+            pl.scan_parquet(folder / SOURCES).select(pl.col("text").is_not_null().any()).collect().item()
+        )
+        self._steps: Counter[tuple[str, str]] = Counter()
+        self._unproved: Counter[str] = Counter()
+        self._last: dict[str, tuple[str, str]] = {}
+        self._audited: Certifier | None = None
+        if manifest.certificate is not None:
+            self._audited = Certifier(pl.read_parquet(folder / AUDIT))
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
@@ -200,7 +289,10 @@ class _Rows:
         of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
             "schema": self._null_problems,
             "evidence": self._evidence_problems,
-            "messages": _message_problems,
+            "proof": self._proof_problems,
+            "messages": self._message_problems,
+            "origin": self._origin_problems,
+            "order": self._order_problems,
             "splits": self._split_problems,
         }
         problems: dict[str, list[str]] = {name: [] for name in of_rows}
@@ -216,22 +308,54 @@ class _Rows:
         problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
         problems["splits"] += [*self._place_problems(), *self._near_problems()]
         further = {
+            "passages": self._passage_problems(),
             "counts": self._count_problems(),
             "left_out": self._left_out_problems(together),
             "formats": self._format_problems(ids),
+            "settings": settings_problems(self._folder, self._manifest),
             "card": card_problems(self._folder, self._manifest),
+            "audit": self._audit_problems(),
         }
         problems |= {name: list(found) for name, found in further.items()}
-        unseen = {} if self._sources.texts_held or not rows else {"evidence": NO_SOURCES}
+        unseen = {} if self._texts_held or not rows else dict.fromkeys(("evidence", "proof"), NO_SOURCES)
+        why = {"proof": self._not_proved(), **unseen}
+        if self._audited is None:
+            why["audit"] = "nobody has audited it"
+        nothing = {*unseen, *({"audit"} if self._audited is None else ())}
         return [
-            Check(name, None if name in unseen else rows, tuple(found), unseen.get(name, ""))
+            Check(name, None if name in nothing else rows, tuple(found), why.get(name, ""))
             for name, found in problems.items()
         ]
+
+    def _not_proved(self) -> str:
+        """Say on what the rows rest that cannot be proved again here."""
+        if not self._unproved:
+            return ""
+        counted = ", ".join(f"{count} on {step}" for step, count in sorted(self._unproved.items()))
+        return f"holds; rows that rest on what cannot be decided again: {counted}"
 
     def _note(self, split: str, rows: pl.DataFrame) -> None:
         self._codes[split].append(codes(rows["pair_id"]).to_numpy())
         self._counts["split"][split] += rows.height
         self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
+        claims = rows.select(pl.col("claims").explode(empty_as_null=True)).drop_nulls().unnest("claims")
+        steps = claims.group_by("verdict", "decided_by").len()
+        self._steps.update({(verdict, step): count for verdict, step, count in steps.iter_rows()})
+        self._unproved.update(
+            {
+                **dict(
+                    rows.select(step=DECIDED_BY.set_difference([ALIGNMENT]))
+                    .explode("step", empty_as_null=True)
+                    .drop_nulls()
+                    .group_by("step")
+                    .len()
+                    .iter_rows()
+                ),
+                **({REFUSAL: refusals} if (refusals := rows.filter(coverage="none").height) else {}),
+            }
+        )
+        if self._audited is not None:
+            self._audited.add(split, {}, rows)
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
         for name, (form, _, of, said) in self._written.items():
             if form.whole and of == split and name in self._manifest.files:
@@ -243,8 +367,23 @@ class _Rows:
         yield from RELEASED.problems(rows)
         late = rows.filter(~pl.col("version").is_between(1, self._manifest.version))
         yield from (f"row {one} is of a later release" for one in late["pair_id"])
-        other = rows.filter(pl.col("licences") != pl.col("provenance").struct.field("licences"))
-        yield from (f"row {one} names other licences than its provenance" for one in other["pair_id"])
+        evaluated = bool(self._manifest.settings["evaluation"])
+        flagged = rows.filter(
+            pl.col("in_evaluation").is_null() if evaluated else pl.col("in_evaluation").is_not_null()
+        )
+        yield from (
+            f"row {one} says wrongly whether an evaluation was looked at" for one in flagged["pair_id"]
+        )
+
+    def _order_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        """Rows that do not stand batch by batch in the order of their ids."""
+        for batch, pair_id in rows.select("batch", "pair_id").iter_rows():
+            last_batch, last_id = self._last.get(split, ("", ""))
+            if batch != last_batch and f"{batch}.parquet" < f"{last_batch}.parquet" and last_batch:
+                yield f"row {pair_id}: its batch {batch} stands behind {last_batch}"
+            elif batch == last_batch and pair_id <= last_id:
+                yield f"row {pair_id} stands behind {last_id}"
+            self._last[split] = batch, pair_id
 
     def _evidence_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Quotes that are not at their place in their document, and rows that name no or other documents."""
@@ -253,12 +392,12 @@ class _Rows:
         foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
         yield from (f"row {one} does not name the document of a quote" for one in foreign["pair_id"].unique())
         named = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
-        known = self._sources.of(named["documents"].drop_nulls())
+        known = self._documents_of(rows)
         gone = named.join(known, left_on="documents", right_on="content_sha256", how="anti")
         yield from (f"row {one} rests on a document that {SOURCES} lacks" for one in gone["pair_id"].unique())
         bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
         yield from (f"row {one} has no evidence" for one in bare["pair_id"])
-        if not self._sources.texts_held:
+        if not self._texts_held:
             return
         beside = quoted.join(known, on="content_sha256", how="left")
         start, length = pl.col("start"), pl.col("end") - pl.col("start")
@@ -266,6 +405,121 @@ class _Rows:
         wrong = beside.filter(~in_place.fill_null(value=False)).select("pair_id", "quote")
         for pair_id, quote in wrong.iter_rows():
             yield f"row {pair_id}: the quote {quote[:60]!r} is not at its place"
+
+    def _documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The documents that rows rest on, as far as there are."""
+        named = rows.select(pl.col("documents").explode(empty_as_null=True)).to_series().drop_nulls().unique()
+        found = self._sources.of(document_keys(named))
+        return found.filter(pl.col("content_sha256").is_in(named.implode()))
+
+    def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
+        """The passages of rows that have a text, by batch and chunk id."""
+        held = named_passages(rows)
+        found = self._passages.of(_passage_keys(held)).join(held, on=["batch", "chunk_id"], how="semi")
+        passages: dict[str, dict[str, Passage]] = {}
+        for row in self._with_texts(found).iter_rows(named=True):
+            one = Passage(
+                row["chunk_id"], row["title"], tuple(row["section_path"]), row["text"], row["language"]
+            )
+            passages.setdefault(row["batch"], {})[row["chunk_id"]] = one
+        return passages
+
+    def _with_texts(self, passages: pl.DataFrame) -> pl.DataFrame:
+        """Passages with their texts, out of the documents where they have none of their own."""
+        sources = self._sources.of(document_keys(passages["content_sha256"].drop_nulls().unique()))
+        whole = passages.join(
+            sources.select("content_sha256", document="text"),
+            on="content_sha256",
+            how="left",
+            maintain_order="left",
+        )
+        start, length = pl.col("start"), pl.col("end") - pl.col("start")
+        in_place = (start >= 0) & (length >= 0)
+        cut = pl.when(in_place).then(pl.col("document").str.slice(start, pl.when(in_place).then(length)))
+        return whole.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
+
+    def _proof_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        """Rows whose claims are not proved by their evidence, or not those of their answer."""
+        if not self._texts_held:
+            return
+        passages = self._passages_of(rows)
+        settings = self._manifest.settings
+        least = float(settings["verification"]["accept_grounding"])
+        for row in rows.iter_rows(named=True):
+            own = row["provenance"]["thresholds_id"] == settings["thresholds"]
+            known = passages.get(row["batch"], {})
+            for problem in proof_problems(row, known, least if own else 0.0):
+                yield f"row {row['pair_id']} {problem}"
+
+    def _message_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        """Messages that are not what row, passages and system prompt make of them."""
+        passages = self._passages_of(rows)
+        prompts = self._manifest.system_prompts
+        marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
+        bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
+        answers = rows.with_columns(marked=marked.str.strip_chars(), bare=bare.str.strip_chars())
+        for row in answers.iter_rows(named=True):
+            for layout in LAYOUTS:
+                ids = [] if layout == "closed_book" else row["passages"][layout]
+                messages, known = row[MESSAGE_COLUMNS[layout]], passages.get(row["batch"], {})
+                problem = _other_messages(row, messages, ids, known, prompts.get(row["language"], []))
+                if problem:
+                    yield f"row {row['pair_id']} ({layout}) {problem}"
+            proving = list(dict.fromkeys(one["chunk_id"] for one in row["evidence"]))
+            shown = row["passages"]["with_context"]
+            if row["coverage"] != "none" and shown is not None and shown != proving:
+                yield f"row {row['pair_id']} shows other passages than those of its evidence"
+            further = row["passages"]["with_distractors"]
+            if further is not None and not {*(shown or ())} <= {*further}:
+                yield f"row {row['pair_id']} shows its distractors without its evidence"
+
+    def _origin_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
+        """Rows whose licences, paths or ids of documents are not those of their documents."""
+        other = rows.filter(pl.col("licences") != pl.col("provenance").struct.field("licences"))
+        yield from (f"row {one} names other licences than its provenance" for one in other["pair_id"])
+        known = {
+            (batch, sha256): (path, licence)
+            for sha256, batch, path, licence in self._documents_of(rows).drop("text").iter_rows()
+        }
+        for row in rows.select("pair_id", "batch", "documents", "licences", "evidence").iter_rows(named=True):
+            own = {one: known[row["batch"], one] for one in row["documents"] if (row["batch"], one) in known}
+            licences = {licence for _, licence in own.values()} - {None}
+            # a text that another batch has too is recorded with what that batch says of it
+            if not licences <= {*row["licences"]} or (
+                len(own) == len(row["documents"]) and licences != {*row["licences"]}
+            ):
+                yield f"row {row['pair_id']} names other licences than its documents have"
+            for piece in row["evidence"]:
+                path = own.get(piece["content_sha256"], (piece["path"], None))[0]
+                if piece["path"] != path or not _is_document_id(piece):
+                    yield f"row {row['pair_id']} names its document otherwise than {SOURCES}"
+
+    def _passage_problems(self) -> Iterator[str]:
+        """Passages and documents whose hash is not that of their text, and contents that were changed."""
+        for part in row_groups(self._folder / SOURCES):
+            for sha256, text, text_sha256 in part.select("content_sha256", "text", "text_sha256").iter_rows():
+                if text is not None and text_hash(text) != text_sha256:
+                    yield f"the text of document {sha256} is not that of its hash"
+        for part in row_groups(self._folder / PASSAGES):
+            for row in self._with_texts(part).iter_rows(named=True):
+                if chunk_hash(row["section_path"], row["text"], row["repeat"]) != row["chunk_id"]:
+                    yield f"passage {row['chunk_id']} is not the one of its id"
+        held = content_hashes(self._folder, self._manifest.splits)
+        for name in sorted({*held, *self._manifest.contents}):
+            if held.get(name) != self._manifest.contents.get(name):
+                yield f"what {name} says is not what was released"
+
+    def _audit_problems(self) -> Iterator[str]:
+        """A certificate that is not what the labels show."""
+        if self._audited is None:
+            return
+        try:
+            certificate = self._audited.certificate()
+        except InputError as error:
+            yield str(error)
+            return
+        if certificate != self._manifest.certificate:
+            yield f"the certificate is not what the labels in {AUDIT} show"
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Keys of rows that are not recorded in their split; each is recorded in one."""
@@ -297,6 +551,19 @@ class _Rows:
                 yield f"two documents that are nearly the same are in {one} and {other}"
 
     def _count_problems(self) -> Iterator[str]:
+        facts = Counter(
+            {
+                (one["verdict"], one["decided_by"]): one["count"]
+                for one in read_facts(self._folder)["claims"]
+                if one["released"]
+            }
+        )
+        if facts != self._steps:
+            yield f"{FACTS} counts other steps that decided of claims than the rows name"
+        for name in _tables(self._manifest):
+            rows, told_rows = rows_of(self._folder / name), self._manifest.files[name].rows
+            if rows != told_rows:
+                yield f"{name} has {rows} rows, {MANIFEST} says {told_rows}"
         for what, told in (("split", self._manifest.splits), ("batch", self._manifest.batches)):
             held = self._counts[what]
             for name in sorted({*told, *held}):
@@ -363,19 +630,34 @@ def _pair_ids(file: Path) -> Iterator[pl.Series]:
                 yield pl.read_ndjson(block, schema=_LINE)["pair_id"].fill_null("")
 
 
-def _message_problems(split: str, rows: pl.DataFrame) -> Iterator[str]:
-    """Messages that say something else than question, answer and quotes."""
-    marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
-    bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
-    for layout in LAYOUTS:
-        shown = rows.filter(pl.col(MESSAGE_COLUMNS[layout]).is_not_null())
-        said = {
-            role: pl.col(MESSAGE_COLUMNS[layout]).list.get(place, null_on_oob=True).struct.field("content")
-            for place, role in enumerate(("system", "user", "assistant"))
-        }
-        answers = (said["assistant"] == marked.str.strip_chars()) | (
-            said["assistant"] == bare.str.strip_chars()
-        )
-        right = answers & said["user"].str.ends_with(pl.col("question"))
-        wrong = shown.filter(~right.fill_null(value=False))["pair_id"]
-        yield from (f"row {one} has other messages ({layout}) than question and answer" for one in wrong)
+def _other_messages(
+    row: Mapping[str, Any],
+    messages: Sequence[Mapping[str, str]] | None,
+    chunk_ids: Sequence[str] | None,
+    passages: Mapping[str, Passage],
+    system_prompts: Sequence[str],
+) -> str | None:
+    """Return what messages have that row, passages and system prompt do not give."""
+    if messages is None or chunk_ids is None:
+        alone = (messages is None) != (chunk_ids is None)
+        return "has messages without passages, or passages alone" if alone else None
+    if [one["role"] for one in messages] != ["system", "user", "assistant"]:
+        return f"has other messages than system, user and assistant: {len(messages)}"
+    system, user, assistant = (one["content"] for one in messages)
+    if system not in system_prompts:
+        return f"has a system message that {MANIFEST} does not name"
+    if assistant not in (row["marked"], row["bare"]):
+        return "has another answer in its messages"
+    if all(one in passages for one in chunk_ids):
+        wanted = user_message([passages[one] for one in chunk_ids], row["question"])
+        return None if user == wanted else "asks something else than its question and passages"
+    # without the texts: the head of each passage cannot be known either
+    return None if user.endswith(f"\n\n{row['question']}") else "asks something else than its question"
+
+
+def _is_document_id(piece: Mapping[str, Any]) -> bool:
+    """Return whether the id of a document is that of its bytes, or of bytes and path."""
+    sha256, path = piece["content_sha256"], piece["path"]
+    with_path = hashlib.sha256(f"{sha256}\0{path}".encode()).hexdigest()
+    # a path that is no UTF-8 is shown with a mark, and its id is made of its bytes
+    return piece["document_id"] in (sha256[:32], with_path[:32]) or "\ufffd" in path

@@ -13,6 +13,7 @@ from qa_pipeline.publishing.manifest import (
     LATEST,
     MANIFEST,
     PLACES,
+    SIGNATURE,
     SOURCES,
     TOMBSTONE,
     Tombstone,
@@ -26,7 +27,7 @@ from qa_pipeline.publishing.manifest import (
 from qa_pipeline.storage import write_bytes
 
 LONGEST_REASON = 500
-_KEPT = (MANIFEST, PLACES, TOMBSTONE)
+_KEPT = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
 
 
 def check_reason(reason: str) -> str:

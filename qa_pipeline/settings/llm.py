@@ -1,5 +1,6 @@
 """Settings of language models: who replies in each role, how fast, for how much, where replies are kept."""
 
+import ipaddress
 from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
@@ -15,6 +16,8 @@ Reviewer = Literal["verifier", "judge"]
 Safety = Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"]
 HOSTED: tuple[Provider, ...] = ("gemini", "openai")
 """Providers that are asked over the network and may cost money."""
+HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
+"""Of one try; a model on a processor without accelerator writes some 5 tokens a second."""
 
 
 class ModelSettings(Group):
@@ -48,6 +51,11 @@ class ModelSettings(Group):
         "auto",
         description="OpenAI: how JSON is asked for; auto takes the strictest way that the server knows.",
     )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine, so that nothing it does costs money."""
+        return self.provider in HOSTED and self.base_url is not None and is_loopback(self.base_url)
 
     @model_validator(mode="after")
     def _one_way_of_thinking(self) -> Self:
@@ -127,8 +135,11 @@ class LLMSettings(ModelSettings):
         "within a day, and the same run, started again, goes on.",
     )
     workers: int = Field(5, gt=0, description="Most calls in flight.")
-    timeout_seconds: float = Field(
-        120.0, gt=0, description="Of one try, from sending to the last byte; a model on a CPU may need more."
+    timeout_seconds: float | None = Field(
+        None,
+        gt=0,
+        description="Of one try, from sending to the last byte; null is 120, and 600 for a server on this "
+        "machine.",
     )
     max_tries: int = Field(
         5,
@@ -164,10 +175,23 @@ class LLMSettings(ModelSettings):
         chosen = {name: value for name, value in own.model_dump().items() if value is not None}
         return self.generator.model_copy(update=chosen)
 
+    def seconds_for(self, model: ModelSettings) -> float:
+        """Return how long one try of a model's call may take."""
+        return self.timeout_seconds or (LOCAL_SECONDS if model.is_local else HOSTED_SECONDS)
+
     @property
     def models(self) -> tuple[ModelSettings, ...]:
         """The models of all roles."""
         return self.generator, self.reviewer("verifier"), self.reviewer("judge")
+
+
+def is_loopback(url: str) -> bool:
+    """Return whether an address is of this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def same_model_warning(settings: LLMSettings) -> str | None:

@@ -3,9 +3,9 @@
 import hashlib
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
@@ -97,7 +97,8 @@ class VerificationSettings(Group):
         "auto",
         description="How answers are split into claims. rules: by sentence, list item and table row. "
         "model: the verifier splits every answer further. auto: it does so only for joined clauses, pronouns "
-        "and table rows that are not quoted word for word from the cited passages.",
+        "and table rows that are not quoted word for word from the cited passages. Evaluations heed it with "
+        "--scorer model; without one, and over answers in production, the rules split.",
     )
     unsure: Decides[Literal["unsupported", "undecided"]] = Field(
         "unsupported", description="Verdict of a claim about which the verifying model is unsure."
@@ -158,8 +159,17 @@ class VerificationSettings(Group):
 
     def thresholds_named(self, fitted: Thresholds) -> str:
         """The same id under another artefact than the configured one."""
+        return f"{fitted.named}-{self.values_id}"
+
+    @property
+    def values_id(self) -> str:
+        """Hash of every value that decides, the artefact aside."""
         values = self.model_dump_json(exclude={"thresholds", "entailment", "spans"})
-        return f"{fitted.named}-{hashlib.sha256(values.encode()).hexdigest()[:12]}"
+        return hashlib.sha256(values.encode()).hexdigest()[:12]
+
+    def deciding_values(self) -> dict[str, Any]:
+        """Return what `values_id` is the hash of, as JSON values."""
+        return self.model_dump(mode="json", exclude={"thresholds", "entailment", "spans"})
 
 
 class CanarySettings(Group):
@@ -235,6 +245,10 @@ class JudgingSettings(Group):
         """Hash of every setting that decides; how the judge is called is not part of it."""
         deciding = self.model_dump_json(exclude={"enabled", "temperature"})
         return "default-" + hashlib.sha256(deciding.encode()).hexdigest()[:12]
+
+    def deciding_values(self) -> dict[str, Any]:
+        """Return what `thresholds_id` is the hash of, as JSON values."""
+        return self.model_dump(mode="json", exclude={"enabled", "temperature"})
 
 
 class TrainingSettings(Group):
@@ -354,6 +368,12 @@ class ReleaseSettings(Group):
         gt=0,
         le=1,
         description="Blocking: share of wrong rows that these audits must rule out, with 95 % confidence.",
+    )
+    signing_key: Path | None = Field(
+        None, description="Secret key of minisign that signs each release; none signs nothing."
+    )
+    signing_password: SecretStr | None = Field(
+        None, description="Password of that key; leave it to the environment."
     )
 
     @field_validator("splits")

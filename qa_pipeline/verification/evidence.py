@@ -35,6 +35,8 @@ LONGEST_WINDOW = 3
 _CANDIDATES = 12
 """Pieces embedded for a claim: embedding is what costs, and the evidence is nearly always among the first."""
 _SEARCHED_CHUNKS = 8
+_OCCURRENCES = 20
+"""Places of a claim's letters in a passage that are looked at: the first may be in another sentence."""
 
 
 class TextVectors:
@@ -102,6 +104,11 @@ _HEADING = re.compile(r"#{1,6}\s")
 _ROW = re.compile(r"(?=.{1,400}$)[^\n]* \| |(?=.{1,120}$)[^\s:][^:\n]{0,40}: [^\s:][^\n:]*$")
 
 
+def is_row(text: str) -> bool:
+    """Return whether a text is a table row or key-value line."""
+    return _ROW.match(text) is not None
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A piece of a chunk: offsets are within the chunk's text, `parts` are its sentences."""
@@ -130,7 +137,7 @@ class Candidate:
     @property
     def is_row(self) -> bool:
         """Whether it is a table row or key-value line, whose words have no order of their own."""
-        return _ROW.match(self.text) is not None
+        return is_row(self.text)
 
 
 def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]]]:
@@ -291,11 +298,14 @@ class Batch:
         """The first whole sentence, as it is written, that is the claim to the letter: no other is better."""
         for i in citations.chunk_ids:
             at = self.texts[i].find(claim.written)
-            if at >= 0:
+            for _ in range(_OCCURRENCES):
+                if at < 0:
+                    break
                 chunk = self.reading(i, claim.language)
                 one = whole_sentences(i, chunk, (at, at + len(claim.written)))
                 if one.text == claim.written:
                     return self._as_written([one])
+                at = self.texts[i].find(claim.written, at + 1)
         return ()
 
     def pool(

@@ -203,6 +203,7 @@ def example(pair_id: str, **values: Any) -> Row:
         "coverage": "full",
         "messages": [],
         "tokens": {},
+        "passages": {},
         "evidence": [],
         "provenance": {},
         **values,

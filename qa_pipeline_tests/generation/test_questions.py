@@ -10,7 +10,14 @@ from qa_pipeline.errors import BudgetExhaustedError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guidance import Example, Guidance, Persona
 from qa_pipeline.generation.questions import write_questions
-from qa_pipeline.records import DraftQuestion, FieldValue, QuestionsReply, StandaloneReply
+from qa_pipeline.records import (
+    DraftQuestion,
+    DraftQuestionWithFields,
+    FieldValue,
+    QuestionsReply,
+    QuestionsWithFieldsReply,
+    StandaloneReply,
+)
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.tables import LINKS, QUESTIONS
@@ -393,8 +400,8 @@ def test_a_question_carries_the_users_fields_and_is_dropped_where_they_do_not_fi
     fields: list[tuple[str, str]], status: tuple[str, str | None, str | None], kept: str | None
 ) -> None:
     given = [FieldValue(name=name, value=value) for name, value in fields]
-    draft = DraftQuestion(question="What is a?", question_type="fact_single", fields=given)
-    model = ScriptedModel([QuestionsReply(questions=[draft])])
+    draft = DraftQuestionWithFields(question="What is a?", question_type="fact_single", fields=given)
+    model = ScriptedModel([QuestionsWithFieldsReply(questions=[draft])])
     questions = write(chunks("a"), model, guidance=Guidance(fields=Urgency))
     assert '- urgency: {"title": "Urgency", "type": "integer"}' in model.asked[0].prompt
     row = questions.row(0, named=True)

@@ -39,7 +39,8 @@ class FastClock:
 def provider_for(server: GeminiServer, *, key: str = LOOPBACK_KEY, **changes: Any) -> GeminiProvider:
     """The real provider, pointed at the server."""
     settings = LLMSettings(provider="gemini", base_url=server.url, **changes)
-    return GeminiProvider(settings.generator, settings.timeout_seconds, {"GEMINI_API_KEY": key})
+    seconds = settings.seconds_for(settings.generator)
+    return GeminiProvider(settings.generator, seconds, {"GEMINI_API_KEY": key})
 
 
 def model_for(

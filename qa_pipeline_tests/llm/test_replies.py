@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.replies import _words, read_reply
-from qa_pipeline.records import AnswerReply, JudgeReply
+from qa_pipeline.llm.replies import _words, literal_backslashes, mask_key, read_reply
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, QuestionsWithFieldsReply
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 
 JSON = ACCEPT.model_dump_json()
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
+TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 AROUND = st.text(st.characters(exclude_characters="{}[]", exclude_categories=["Cs"]), max_size=30)
 
 
@@ -56,6 +56,8 @@ def test_a_reply_that_was_cut_off_is_never_closed_for_it(length: int) -> None:
         (f"Here it is:\n{JSON}\nI hope that helps!", "stripped"),
         (f"<think>Is it {{25}} or 20?</think>{JSON}", "stripped"),
         (f"{JSON}\n{JSON}", "stripped"),
+        (f"<thinking>Is it {{25}} or 20?</thinking>\n{JSON}", "stripped"),
+        (f"Is it {{25}} or 20?\n</think>\n\n{JSON}", "stripped"),
         ('{"reasoning": "The passage says so.", "decision": "accept",}', "repaired"),
         ("{'reasoning': 'The passage says so.', 'decision': 'accept'}", "repaired"),
         ('{"reasoning": "The passage says so." "decision": "accept"}', "repaired"),
@@ -105,3 +107,58 @@ def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:
     value, repair = read_reply(raw, AnswerReply)
     assert repair == "repaired"
     assert [citation.quote for citation in value.citations] == ["wait 10 minutes", "close it"]
+
+
+def test_a_closing_tag_of_thoughts_inside_an_answer_stays() -> None:
+    raw = 'Here: {"reasoning": "It ends with </think> as always.", "decision": "accept"}'
+    assert read_reply(raw, Decision)[0].reasoning == "It ends with </think> as always."
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (r"The factor is \frac{a}{b} \times 2, \beta; path C:\temp\new", None),
+        (r"\rho, \right), \nabla f, \neq 0, \text{kg}, \theta and \tau", None),
+        (r"\(x\) and \[y\], \alpha, \sum, \underline{u}", None),
+        (r"D:\reports\2024\budget.xlsx", None),
+        (r"a\\b C:\\temp\\new", r"a\b C:\temp\new"),
+        (r"one\ntwo\n\nThree\ttab\u00e5 \"x\" \/", 'one\ntwo\n\nThree\ttabå "x" /'),
+        (r"Vi bor\ni Sverige", "Vi bor\ni Sverige"),
+    ],
+)
+def test_a_backslash_that_is_no_escape_stays_what_it_is(written: str, read: str | None) -> None:
+    value, _ = read_reply(f'{{"reasoning": "{written}", "decision": "accept"}}', Decision)
+    assert value.reasoning == (written if read is None else read)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60))
+def test_doubling_backslashes_twice_is_doubling_them_once(text: str) -> None:
+    once = literal_backslashes(text)
+    assert literal_backslashes(once) == once
+    assert "\\" in text or once == text
+
+
+@pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "[1]"])
+def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
+    scores = f'"relevance": {score}, "correctness": 1, "completeness": 0.5'
+    with pytest.raises(UnreadableReplyError, match="schema_breach"):
+        read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)
+
+
+def test_a_whole_number_is_a_score() -> None:
+    scores = '"relevance": 1, "correctness": 0, "completeness": 0.5'
+    assert read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)[0].relevance == 1.0
+
+
+def test_the_schema_of_questions_has_fields_only_where_they_are_asked_for() -> None:
+    assert "fields" not in json.dumps(QuestionsReply.model_json_schema())
+    assert "fields" in json.dumps(QuestionsWithFieldsReply.model_json_schema())
+
+
+def test_a_key_is_masked_however_json_writes_it_and_words_are_not() -> None:
+    key = "AIzaSy/Test=12345"
+    assert mask_key({"a": [f"x {key}", r"AIzaSy\/Test\u003D12345"], key: 1}, key) == {
+        "a": ["x [key]", "[key]"],
+        "[key]": 1,
+    }
+    assert mask_key("none of ollama", "none") == "none of ollama"

@@ -18,6 +18,7 @@ from qa_pipeline.publishing.certificate import (
     draw_sample,
     hold_to,
     in_words,
+    read_audits,
     still_needed,
     unsettled,
     upper_bound,
@@ -86,7 +87,7 @@ def drawn(path: Path, sample: int, wrong: Sequence[int] = (), seed: str = "s") -
 
 
 def certified(files: Sequence[Path], *batches: pl.DataFrame) -> Certificate:
-    certifier = Certifier(files)
+    certifier = Certifier(read_audits(files))
     for number, rows in enumerate(batches or (frame(IDS[:150]), frame(IDS[150:]))):
         certifier.add(f"b{number}", {}, rows)
     found = certifier.certificate()

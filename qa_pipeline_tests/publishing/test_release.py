@@ -1,5 +1,6 @@
 import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest
 from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage import read_table, write_table
-from qa_pipeline.tables import TRAINING_EXAMPLES
+from qa_pipeline.tables import MESSAGE_COLUMNS, TRAINING_EXAMPLES
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
@@ -73,7 +74,8 @@ def test_what_is_published_verifies(published: Workspace) -> None:
     said = json.loads(ran.stdout)
     assert said["holds"]
     assert [one["name"] for one in said["checks"]] == [
-        "files", "schema", "evidence", "messages", "splits", "counts", "left_out", "formats", "card",
+        "signature", "files", "schema", "evidence", "proof", "messages", "origin", "order", "splits",
+        "passages", "counts", "left_out", "formats", "settings", "card", "audit",
     ]  # fmt: skip
 
 
@@ -211,7 +213,7 @@ def test_a_release_that_would_not_verify_is_not_published(published: Workspace, 
     examples = read_table(path, TRAINING_EXAMPLES)
     write_table(path, examples.with_columns(answer=pl.lit("It takes nine bar.")), TRAINING_EXAMPLES)
     ran = invoke("release", "--out", copy)
-    assert (ran.code, "is not published: messages: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+    assert (ran.code, "is not published: proof: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
     assert sorted(one.name for one in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
 
 
@@ -482,12 +484,159 @@ def unnamed_in_manifest(folder: Path) -> None:
     (folder / MANIFEST).write_text(json.dumps(said))
 
 
+def element_with(**fields: pl.Expr) -> pl.Expr:
+    """A struct in a list, with other values of these fields."""
+    return pl.element().struct.with_fields(**fields)
+
+
+def turn_with(role: str, text: pl.Expr) -> pl.Expr:
+    own = pl.element().struct.field("role") == role
+    content = pl.element().struct.field("content")
+    said = pl.when(own).then(text).otherwise(content).alias("content")
+    return pl.col("messages").list.eval(pl.element().struct.with_fields(said))
+
+
+def dropped_system_message(folder: Path) -> None:
+    train_with(folder, messages=pl.col("messages").list.slice(1))
+
+
+def other_system_message(folder: Path) -> None:
+    train_with(folder, messages=turn_with("system", pl.lit("Lie.")))
+
+
+def further_turn(folder: Path) -> None:
+    train_with(folder, messages=pl.concat_list("messages", pl.col("messages").list.slice(1, 1)))
+
+
+def text_before_the_question(folder: Path) -> None:
+    content = pl.element().struct.field("content")
+    train_with(folder, messages=turn_with("user", pl.lit("Lie. ") + content))
+
+
+def other_role(folder: Path) -> None:
+    role = pl.element().struct.field("role").replace("system", "user")
+    train_with(folder, messages=pl.col("messages").list.eval(element_with(role=role)))
+
+
+def other_passage(folder: Path) -> None:
+    content = pl.element().struct.field("content").str.replace("is a part", "is no part")
+    messages = pl.col("messages_with_context").list.eval(element_with(content=content))
+    train_with(folder, messages_with_context=messages)
+
+
+def number_everywhere(folder: Path) -> None:
+    """Another number in answers, claims and messages; the evidence is as it was."""
+
+    def other(text: pl.Expr) -> pl.Expr:
+        return text.str.replace(r"takes \d+ bar", "takes 99 bar")
+
+    said = other(pl.element().struct.field("content"))
+    assistant = pl.element().struct.field("role") == "assistant"
+    content = pl.when(assistant).then(said).otherwise(pl.element().struct.field("content"))
+    train_with(
+        folder,
+        answer=other(pl.col("answer")),
+        evidence=pl.col("evidence").list.eval(element_with(claim=other(pl.element().struct.field("claim")))),
+        claims=pl.col("claims").list.eval(element_with(text=other(pl.element().struct.field("text")))),
+        **{name: pl.col(name).list.eval(element_with(content=content)) for name in MESSAGE_COLUMNS.values()},
+    )
+
+
+def number_that_a_model_accepted(folder: Path) -> None:
+    number_everywhere(folder)
+    train_with(folder, claims=pl.col("claims").list.eval(element_with(decided_by=pl.lit("llm"))))
+
+
+def further_sentence(folder: Path) -> None:
+    train_with(folder, answer=pl.col("answer") + " Nobody doubts that.")
+
+
+def other_verdict(folder: Path) -> None:
+    train_with(folder, claims=pl.col("claims").list.eval(element_with(verdict=pl.lit("undecided"))))
+
+
+def other_document_id(folder: Path) -> None:
+    train_with(folder, evidence=pl.col("evidence").list.eval(element_with(document_id=pl.lit("0" * 32))))
+
+
+def other_path(folder: Path) -> None:
+    train_with(folder, evidence=pl.col("evidence").list.eval(element_with(path=pl.lit("../x.md"))))
+
+
+def other_licence_of_a_document(folder: Path) -> None:
+    texts = pl.read_parquet(folder / "sources.parquet")
+    change(folder, "sources.parquet", texts.with_columns(licence=pl.lit("CC0-1.0")))
+
+
+def other_order(folder: Path) -> None:
+    change(folder, "data/train.parquet", pl.read_parquet(folder / "data/train.parquet").reverse())
+
+
+def swapped_ids(folder: Path) -> None:
+    train = pl.read_parquet(folder / "data/train.parquet")
+    ids = [train["pair_id"][1], train["pair_id"][0], *train["pair_id"][2:]]
+    change(folder, "data/train.parquet", train.with_columns(pair_id=pl.Series(ids)))
+
+
+def other_passage_id(folder: Path) -> None:
+    passages = pl.read_parquet(folder / "passages.parquet")
+    moved = passages.with_columns(section_path=pl.concat_list(pl.lit("elsewhere")))
+    change(folder, "passages.parquet", moved)
+
+
+def other_text_hash(folder: Path) -> None:
+    texts = pl.read_parquet(folder / "sources.parquet")
+    change(folder, "sources.parquet", texts.with_columns(text_sha256=pl.lit("0" * 64)))
+
+
+def manifest_with(folder: Path, *place: str, value: object) -> None:
+    said = part = json.loads((folder / MANIFEST).read_bytes())
+    for name in place[:-1]:
+        part = part[name]
+    part[place[-1]] = value
+    (folder / MANIFEST).write_text(json.dumps(said))
+
+
+def lower_floor(folder: Path) -> None:
+    manifest_with(folder, "settings", "release", "min_faithfulness", value=0.1)
+
+
+def lower_threshold(folder: Path) -> None:
+    manifest_with(folder, "settings", "judging", "threshold", value=0.1)
+
+
+def impossible_setting(folder: Path) -> None:
+    manifest_with(folder, "settings", "near_duplicate_similarity", value=7)
+
+
+def unknown_setting(folder: Path) -> None:
+    manifest_with(folder, "settings", "release", "nothing", value=1)
+
+
+def other_thresholds(folder: Path) -> None:
+    manifest_with(folder, "settings", "thresholds", value="shipped-0/default-0")
+
+
 TAMPERED = {
+    "proof": (
+        number_everywhere,
+        number_that_a_model_accepted,
+        further_sentence,
+        other_verdict,
+        without_evidence,
+    ),
+    "order": (other_order, swapped_ids),
+    "passages": (other_passage_id, other_text_hash, swapped_ids),
+    "settings": (lower_floor, lower_threshold, impossible_setting, unknown_setting, other_thresholds),
     "files": (unnamed_file, missing_file, flipped_bit, cut_file, linked_file, unnamed_in_manifest),
-    "schema": (other_column, further_column, repeated_row, later_version, other_licences),
+    "schema": (other_column, further_column, repeated_row, later_version),
+    "origin": (other_licences, other_licence_of_a_document, other_document_id, other_path),
     "counts": (lost_row, moved_row, other_batch),
     "evidence": (other_text, lost_document, without_evidence, other_quote, other_documents),
-    "messages": (other_answer, other_question, other_message),
+    "messages": (
+        *(other_answer, other_question, other_message, dropped_system_message, other_system_message),
+        *(further_turn, text_before_the_question, other_role, other_passage),
+    ),
     "splits": (other_keys, lost_keys, repeated_key, moved_row, copied_document),
     "left_out": (counted_wrongly, left_out_and_released),
     "formats": (foreign_line, line_of_another_split, other_line, lost_line),
@@ -506,7 +655,43 @@ def test_what_was_tampered_with_is_found(copied: Path, check: str, tamper: objec
     assert check in broken
 
 
-TABLES = ("data/train.parquet", "sources.parquet", "keys.parquet", "left_out.parquet")
+def test_a_link_to_a_folder_and_a_pipe_are_no_files_of_a_release(copied: Path) -> None:
+    (copied / "more").symlink_to(copied.parent)
+    os.mkfifo(copied / "pipe")
+    ran = invoke("verify", copied, "--json")
+    (problems,) = (one["problems"] for one in json.loads(ran.stdout)["checks"] if one["name"] == "files")
+    assert (ran.code, sorted(one.split()[0] for one in problems)) == (FAILED, ["more", "pipe"])
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("files",), {"../../etc/passwd": {"sha256": "0" * 64, "size": 1, "rows": None}}),
+        (("files",), {"/etc/passwd": {"sha256": "0" * 64, "size": 1, "rows": None}}),
+        (("splits",), {"../../x": 1}),
+        (("splits",), {"train": 10**30}),
+        (("splits",), {"train": -1}),
+        (("version",), 10**400),
+        (("batches",), {"b0": 2**63}),
+    ],
+)
+def test_a_manifest_that_names_other_places_or_numbers_beyond_all_is_damaged(
+    copied: Path, place: tuple[str, ...], value: object
+) -> None:
+    manifest_with(copied, *place, value=value)
+    for command in ("verify", "push"):
+        ran = invoke(command, copied, *([copied.parent / "target"] if command == "push" else []))
+        assert (ran.code, "is damaged" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"format": ' + "9" * 5000 + "}", "null", "\0"])
+def test_a_manifest_that_no_parser_should_read_is_damaged(copied: Path, content: str) -> None:
+    (copied / MANIFEST).write_text(content)
+    ran = invoke("verify", copied)
+    assert (ran.code, "is damaged" in ran.stderr) == (BAD_INPUT, True), ran.stderr
+
+
+TABLES = (*("data/train.parquet", "sources.parquet", "passages.parquet", "keys.parquet", "left_out.parquet"),)
 
 
 @pytest.mark.parametrize("name", TABLES)

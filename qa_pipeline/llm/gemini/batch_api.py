@@ -41,6 +41,8 @@ _AROUND = 200
 class GeminiBatches(GeminiProvider):
     """Batch jobs of a Gemini model; a reply from a job is that model's reply."""
 
+    _most_bytes = 512 * 1024**2  # a job is fetched with the replies to all of its requests
+
     def size(self, request: Request[Any]) -> int:
         """Bytes of the request as JSON, at most."""
         written = self._inlined("", request).model_dump_json(by_alias=True, exclude_none=True)
@@ -121,7 +123,7 @@ class GeminiBatches(GeminiProvider):
         if one.response is None:
             return None
         try:
-            return read_response(one.response, self._settings.model)
+            return read_response(one.response, self._settings.model, self.secret)
         except UnreadableReplyError as error:
             return error
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -11,7 +10,14 @@ from pydantic import SecretStr
 from qa_pipeline.errors import KeyRejectedError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.gemini.wire import KEY_ADVICE, VERTEX_ADVICE, read_response, request_config, translate
-from qa_pipeline.llm.provider import PerLoop, RawReply, looks_like_key, place_of
+from qa_pipeline.llm.provider import (
+    MOST_REPLY_BYTES,
+    PerLoop,
+    RawReply,
+    capped_responses,
+    looks_like_key,
+    place_of,
+)
 from qa_pipeline.llm.replies import one_line
 from qa_pipeline.settings.llm import ModelSettings
 
@@ -52,6 +58,8 @@ class GeminiProvider:
         KeyRejectedError: there is no key, or it can be none; or there are no credentials.
     """
 
+    _most_bytes = MOST_REPLY_BYTES
+
     def __init__(
         self,
         settings: ModelSettings,
@@ -78,7 +86,7 @@ class GeminiProvider:
             contents=request.prompt,
             config=request_config(request, self._settings),
         )
-        return read_response(await self.call(asked), self._settings.model)
+        return read_response(await self.call(asked), self._settings.model, self.secret)
 
     async def call(self, asked: Awaitable[Done]) -> Done:
         """What the client is asked; its errors are raised as this package's, without the key.
@@ -92,16 +100,23 @@ class GeminiProvider:
 
         try:
             return await asked
-        except (APIError, ClientError, TimeoutError, JSONDecodeError) as error:
-            failure = translate(error, self._key.get_secret_value(), self._settings.model)
+        except (APIError, ClientError, TimeoutError, ValueError) as error:
+            failure = translate(error, self.secret, self._settings.model)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
 
+    @property
+    def secret(self) -> str:
+        """The key or the access token that requests are sent with; empty before the first."""
+        if self._credentials is not None:
+            return self._credentials.token or ""
+        return self._key.get_secret_value()
+
     def without_key(self, message: str) -> str:
         """One printable line of a message of the server's."""
-        return one_line(message, self._key.get_secret_value())
+        return one_line(message, self.secret)
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""
@@ -123,7 +138,9 @@ class GeminiProvider:
         settings = self._settings
         on_vertex = settings.vertex_project is not None
         # the session is ours to close, and without a limit of its own: callers bound what is in flight
-        session = ClientSession(connector=TCPConnector(limit=0), trust_env=True)
+        session = ClientSession(
+            response_class=capped_responses(self._most_bytes), connector=TCPConnector(limit=0), trust_env=True
+        )
         options = HttpOptions(
             base_url=settings.base_url or (_vertex_url(settings.vertex_location) if on_vertex else _GOOGLE),
             timeout=round(self._timeout_seconds * 1000),

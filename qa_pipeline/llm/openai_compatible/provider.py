@@ -1,6 +1,5 @@
 """Chat completions: OpenAI, vLLM, llama.cpp, Ollama and whatever speaks the same."""
 
-import ipaddress
 import json
 import logging
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.openai_compatible.wire import (
     KEY_ADVICE,
     Way,
+    blames_json_mode,
     lesser_way,
     parameters,
     read_complaint,
@@ -21,8 +21,9 @@ from qa_pipeline.llm.openai_compatible.wire import (
     translate_line,
     translate_status,
 )
-from qa_pipeline.llm.provider import PerLoop, RawReply, looks_like_key, place_of
-from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.llm.provider import PerLoop, RawReply, capped_responses, looks_like_key, place_of
+from qa_pipeline.llm.replies import mask_key
+from qa_pipeline.settings.llm import ModelSettings, is_loopback
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -32,6 +33,8 @@ OPENAI = "https://api.openai.com/v1"
 
 _NO_KEY = "none"  # what a local server without keys is sent
 _REFUSED_STATUSES = frozenset({400, 422})
+_FAULTS = frozenset({500, 501})
+"""Statuses with which some servers refuse a schema that they cannot turn into a grammar."""
 _log = logging.getLogger(__name__)
 
 
@@ -81,7 +84,7 @@ class OpenAIProvider:
                 return read_reply(payload, headers, key, model)
             complaint = read_complaint(payload)
             lesser = None
-            if status in _REFUSED_STATUSES:
+            if status in _REFUSED_STATUSES or (status in _FAULTS and blames_json_mode(complaint)):
                 auto = self._settings.json_mode == "auto"
                 lesser = lesser_way(way, complaint, may_change_mode=auto)
             if lesser is None:
@@ -112,15 +115,22 @@ class OpenAIProvider:
             )
             async with posting as response:
                 content = await response.read()
-                return response.status, response.headers, _parsed(response.status, content)
+                payload = mask_key(_parsed(response.status, content), self._key.get_secret_value())
+                return response.status, response.headers, payload
         except (ClientError, TimeoutError, ValueError, RecursionError) as error:
             key = self._key.get_secret_value()
-            failure: ModelError = translate_line(error, key, is_local=_is_local(self._url))
+            failure: ModelError = translate_line(error, key, is_local=is_loopback(self._url))
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
 
     def _tell(self, way: Way, lesser: Way) -> None:
-        lacks = sorted(lesser.left_out - way.left_out) or [way.cap if way.mode == lesser.mode else way.mode]
+        if way.mode != lesser.mode:
+            _log.warning(
+                "%s does not take JSON by %s and is asked by %s; llm.json_mode=%s asks so at once",
+                *(self.name, way.mode, lesser.mode, lesser.mode),
+            )
+            return
+        lacks = sorted(lesser.left_out - way.left_out) or [way.cap]
         _log.warning("%s does not take %s and is asked without", self.name, lacks[0])
 
     def _connect(self) -> "ClientSession":
@@ -139,10 +149,11 @@ class OpenAIProvider:
             return await send(request)
 
         return ClientSession(
+            response_class=capped_responses(),
             connector=TCPConnector(limit=0),  # none: callers bound what is in flight
             middlewares=[with_key],
             timeout=ClientTimeout(total=self._timeout),
-            trust_env=not _is_local(self._url),
+            trust_env=not is_loopback(self._url),
         )
 
 
@@ -176,18 +187,10 @@ def _parsed(status: int, content: bytes) -> Any:
 
 def _key(environ: Mapping[str, str], url: str) -> str:
     key = environ.get(KEY_NAME, "").strip()
-    if not key and _is_local(url):
+    if not key and is_loopback(url):
         return _NO_KEY
     if not key:
         raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
     if not looks_like_key(key):
         raise KeyRejectedError(f"{KEY_NAME} holds characters no key has; {KEY_ADVICE}")
     return key
-
-
-def _is_local(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -16,15 +16,41 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.prices import believed
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.replies import inlined_schema, one_line
-from qa_pipeline.records import ReplyModel, Usage
+from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
+from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
 JsonMode = Literal["schema", "object", "text"]
 """How JSON is asked for: held to a schema; held to JSON; by words alone."""
 
+LOCAL_CAPS: dict[Role, int] = {
+    "questions": 2048,
+    "standalone": 512,
+    "validate": 512,
+    "guard": 512,
+    "answer": 1024,
+    "split": 2048,
+    "verify": 2048,
+    "solve": 1024,
+    "recall": 512,
+    "compare": 2048,
+    "judge": 1024,
+    "evaluate": 2048,
+}
+"""Tokens of a reply of each role on a server of this machine: several times the longest that is useful.
+
+Without a cap a small model that repeats itself runs until the call times out.
+"""
+
 _LESSER: dict[JsonMode, JsonMode] = {"schema": "object", "object": "text"}
+# what vLLM, llama.cpp, Ollama, LM Studio and gateways before them say of a schema or grammar
+_JSON_MODE = re.compile(
+    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar"
+    r"|not supported|unsupported",
+    re.IGNORECASE,
+)
 _DISPENSABLE = frozenset({"temperature", "seed"})
 # Keywords that OpenAI's strict mode refuses; the reply is checked against the whole model in any case.
 _REFUSED = frozenset({"$defs", "minLength", "maxLength", "default"})
@@ -64,7 +90,7 @@ def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict
         "temperature": request.temperature,
         "seed": request.seed,
         "reasoning_effort": settings.thinking_level,
-        way.cap: settings.max_output_tokens,
+        way.cap: settings.max_output_tokens or (LOCAL_CAPS[request.role] if settings.is_local else None),
         "response_format": _response_format(request.reply_model, way.mode),
     }
     return {name: value for name, value in wanted.items() if value is not None and name not in way.left_out}
@@ -79,9 +105,13 @@ def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way 
         return replace(way, cap="max_tokens")
     if not may_change_mode or way.mode not in _LESSER:
         return None
-    blamed = "response_format" in named or "response_format" in complaint.message
     # json_object is refused for want of the word "json" in the messages, which ours always hold
-    return replace(way, mode=_LESSER[way.mode]) if blamed else None
+    return replace(way, mode=_LESSER[way.mode]) if blames_json_mode(complaint) else None
+
+
+def blames_json_mode(complaint: Complaint) -> bool:
+    """Return whether a server refuses the way in which JSON is asked for."""
+    return "response_format" in complaint.parameter or _JSON_MODE.search(complaint.message) is not None
 
 
 @cache
@@ -183,15 +213,14 @@ def asked_wait(headers: Mapping[str, str]) -> float:
 
 def _translate_refusal(status: int, complaint: Complaint, summary: str, model: str) -> ModelError:
     if status == 413 or complaint.code == "context_length_exceeded" or _TOO_LONG.search(complaint.message):
-        return OversizedRequestError(
-            f"{summary}; cut documents into smaller chunks or choose another llm.model"
-        )
+        return OversizedRequestError(f"{summary}; {LENGTH_ADVICE}")
     if status == 404:
         return PermanentModelError(
             f"the server does not know llm.model {model!r} ({summary}); llm.base_url has to end before "
             "/chat/completions, as in http://127.0.0.1:8000/v1"
         )
-    return PermanentModelError(f"the server refuses the request ({summary})")
+    advice = "; llm.json_mode says how JSON is asked for" if blames_json_mode(complaint) else ""
+    return PermanentModelError(f"the server refuses the request ({summary}){advice}")
 
 
 def translate_line(error: Exception, key: str, *, is_local: bool) -> TransientModelError:
@@ -250,7 +279,7 @@ def _problem(choice: dict[str, Any], message: dict[str, Any], text: str) -> tupl
         case "content_filter":
             return "blocked_safety", "reply: content_filter"
         case "length":
-            return "truncated", "reply: length"
+            return "truncated", f"reply: length; {CAP_ADVICE}"
     return None if text.strip() else ("empty", "the reply has no text")
 
 
@@ -273,14 +302,12 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage:
-    def count(node: Any, name: str) -> int | None:
-        value = _object(node).get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
     whole = _object(usage)
-    return Usage(
-        input_tokens=count(whole, "prompt_tokens"),
-        output_tokens=count(whole, "completion_tokens"),
-        cached_tokens=count(whole.get("prompt_tokens_details"), "cached_tokens"),
-        thought_tokens=count(whole.get("completion_tokens_details"), "reasoning_tokens"),
+    return believed(
+        Usage(
+            input_tokens=whole.get("prompt_tokens"),
+            output_tokens=whole.get("completion_tokens"),
+            cached_tokens=_object(whole.get("prompt_tokens_details")).get("cached_tokens"),
+            thought_tokens=_object(whole.get("completion_tokens_details")).get("reasoning_tokens"),
+        )
     )

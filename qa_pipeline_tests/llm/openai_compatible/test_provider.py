@@ -121,7 +121,7 @@ def test_the_strictest_way_that_the_server_knows_is_found_once_and_kept(
     assert server.stats.asked == 5
     assert server.stats.invalid == list(ABILITIES).index(mode)
     assert len(caplog.records) == server.stats.invalid
-    assert all("is asked without" in record.message for record in caplog.records)
+    assert all("llm.json_mode=" in record.message for record in caplog.records)
 
 
 def test_many_requests_at_once_find_the_same_way() -> None:
@@ -258,3 +258,17 @@ def test_prompts_and_keys_are_in_no_log_of_ours(caplog: pytest.LogCaptureFixture
         send(provider_for(server), claim("A secret document."))
     assert "secret document" not in caplog.text
     assert LOOPBACK_KEY not in caplog.text
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, -1, 1.5, 1e300, float("nan"), "7", True, [7]])
+def test_a_count_of_tokens_that_cannot_be_true_is_unknown(count: Any) -> None:
+    assert reply_to(says(ACCEPT, usage={"prompt_tokens": count, "completion_tokens": 3})).usage == Usage()
+
+
+def test_a_key_that_the_server_repeats_is_masked_in_every_field() -> None:
+    echo = f'{{"reasoning": "{LOOPBACK_KEY}", "decision": "accept"}}'
+    reply = reply_to(says(echo, model=LOOPBACK_KEY))
+    assert (reply.text, reply.model) == (echo.replace(LOOPBACK_KEY, "[key]"), "openai/[key]")
+    error = error_of(says(None, refusal=f"Not for {LOOPBACK_KEY}."))
+    assert isinstance(error, UnreadableReplyError)
+    assert error.raw == "Not for [key]."

@@ -1,5 +1,6 @@
 """Faults of server, network and key, played to the real client."""
 
+import gzip
 import logging
 import traceback
 from collections.abc import Callable
@@ -14,12 +15,14 @@ from qa_pipeline.errors import (
     PermanentModelError,
     TransientModelError,
 )
-from qa_pipeline.llm.openai_compatible.wire import asked_wait
+from qa_pipeline.llm.openai_compatible.wire import LOCAL_CAPS, Way, asked_wait, parameters
+from qa_pipeline.llm.provider import MOST_REPLY_BYTES
+from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.testing.fake_server.chat import fails, limits_rate, rejects_key, says
 from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import ServerResponse, resets
+from qa_pipeline.testing.fake_server.responses import ServerResponse, json_response, resets
 from qa_pipeline_tests.llm.openai_compatible.loopback import error_of, provider_for, reply_to, send
-from qa_pipeline_tests.llm.requests import ACCEPT
+from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.support.replies import html_page, lacks_credit
 from qa_pipeline_tests.support.servers import ChatServer
 
@@ -89,6 +92,49 @@ def test_a_refusal_of_so_many_calls_at_a_time_is_told_from_one_of_the_rate(
     error = error_of(fault)
     assert isinstance(error, TransientModelError)
     assert error.is_crowded == is_crowded
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        json_response({"error": "json_schema is not supported"}, 400),
+        json_response("response_format is not supported", 422),
+        json_response({"error": {"message": "Failed to parse grammar", "code": 500}}, 500),
+        ServerResponse(400, b"JSON schema conversion failed"),
+    ],
+)
+def test_a_server_that_takes_no_schema_is_asked_for_json_and_the_setting_is_named(
+    refusal: ServerResponse, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ChatServer([refusal, says(ACCEPT), says(ACCEPT)]) as server:
+        send(provider_for(server), claim(), claim())
+    modes = [asked.body["response_format"]["type"] for asked in server.asked]
+    assert modes == ["json_schema", "json_object", "json_object"]
+    assert [record.message.count("llm.json_mode=object") for record in caplog.records] == [1]
+
+
+def test_a_server_that_takes_no_mode_that_is_set_says_which_setting_to_change() -> None:
+    error = error_of(json_response({"error": "json_object is not supported"}, 400), json_mode="object")
+    assert isinstance(error, PermanentModelError)
+    assert "llm.json_mode" in str(error)
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_a_body_larger_than_any_reply_is_not_read_to_its_end(status: int) -> None:
+    bomb = gzip.compress(bytes(MOST_REPLY_BYTES * 20))
+    assert len(bomb) < MOST_REPLY_BYTES // 10
+    error = error_of(ServerResponse(status, bomb, (("Content-Encoding", "gzip"),)))
+    assert (error.reason, str(error)) == ("truncated", "truncated: the reply is larger than 16 MiB")
+
+
+def test_a_server_of_this_machine_is_sent_a_cap_on_tokens_by_role_and_another_is_not() -> None:
+    with ChatServer([says(ACCEPT), says(ACCEPT)]) as server:
+        send(provider_for(server))
+        send(provider_for(server, max_output_tokens=77))
+    caps = [asked.body["max_completion_tokens"] for asked in server.asked]
+    assert caps == [LOCAL_CAPS[claim().role], 77]
+    hosted = ModelSettings(provider="openai", model="m")
+    assert "max_completion_tokens" not in parameters(claim(), hosted, Way("schema"))
 
 
 def test_nothing_is_tried_again() -> None:

@@ -1,0 +1,108 @@
+"""Rows of a release proved again from its passages, by the rules that accept without a model.
+
+What a model or a person decided cannot be decided again here. It must still not be what the rules refuse
+before they ask anybody.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from qa_pipeline.records import Passage
+from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.verification.consistency.proof import Proof, prove
+from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.verification.deciding import ALIGNMENT
+from qa_pipeline.verification.evidence import is_row
+from qa_pipeline.verification.outcomes import SUPPORTED
+from qa_pipeline.verification.pronouns import self_contained
+from qa_pipeline.verification.splitting import is_fragment, split_claims
+
+Row = Mapping[str, Any]
+
+_MODELS = ("entailment", "llm")
+_OTHERS = ("similarity_only", "person")
+_TOLERATED = ("unsupported", "undecided")
+"""Verdicts of a claim that an accepted row may have where accept_grounding is below 1."""
+
+
+def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: float) -> Iterator[str]:
+    """Yield why a row is not what local proof, or what decided in its place, can have accepted.
+
+    Args:
+        row: of a release: question, answer, language, coverage, claims and evidence.
+        passages: by chunk_id; one that is unknown is not looked at.
+        accept_grounding: share of its claims that must be supported.
+    """
+    claims, evidence = row["claims"], row["evidence"]
+    if row["coverage"] == "none":
+        if claims or evidence:
+            yield "is a refusal and has claims or evidence"
+        return
+    if not claims:
+        yield "has no claim"
+        return
+    yield from _cut_otherwise(row)
+    supported = [one for one in claims if one["verdict"] == SUPPORTED]
+    others = {one["verdict"] for one in claims} - {SUPPORTED}
+    if others - {*_TOLERATED} or len(supported) / len(claims) < accept_grounding:
+        yield f"has {len(claims) - len(supported)} claims that are not supported"
+    texts = {one["text"] for one in supported}
+    if any(piece["claim"] not in texts for piece in evidence):
+        yield "has evidence of a claim that is not its own"
+    for claim in supported:
+        yield from _claim_problems(row, claim, passages)
+
+
+def _cut_otherwise(row: Row) -> Iterator[str]:
+    """Yield whether the rules cut other claims from the answer than its own."""
+    if any(one["split_by"] != "rules" for one in row["claims"]):
+        return  # a model cut it, and would have to be asked again
+    cut = self_contained(split_claims(row["answer"], row["language"]), row["question"], row["language"])
+    if [(one.text, one.self_contained) for one in cut] != [
+        (one["text"], one["self_contained"]) for one in row["claims"]
+    ]:
+        yield "has other claims than its answer states"
+
+
+def _claim_problems(row: Row, claim: Row, passages: Mapping[str, Passage]) -> Iterator[str]:
+    text, step = claim["text"], claim["decided_by"]
+    pieces = [one for one in row["evidence"] if one["claim"] == text]
+    if not pieces:
+        yield f"has no evidence for {text[:60]!r}"
+    elif step not in (ALIGNMENT, *_MODELS, *_OTHERS):
+        yield f"has a claim that no step decides ({step})"
+    elif step not in _OTHERS:
+        found = [_proof(row, claim, one, passages) for one in pieces if one["chunk_id"] in passages]
+        if not found:
+            yield f"rests on a passage that is not there, for {text[:60]!r}"
+        elif step == ALIGNMENT and all(one.unproved for one in found):
+            yield f"is not proved: {text[:60]!r}: {found[0].unproved[0]}"
+        elif step in _MODELS and all(one.unproved for one in found) and _refused(found[0], step):
+            yield f"states what its evidence denies: {text[:60]!r}"
+
+
+def _refused(proof: Proof, step: str) -> bool:
+    """Return whether the rules keep a model from accepting such a claim."""
+    return bool(proof.denied) or (step == "entailment" and proof.scope_differs)
+
+
+def _proof(row: Row, claim: Row, piece: Row, passages: Mapping[str, Passage]) -> Proof:
+    language = row["language"]
+    stated = read(claim["self_contained"] or claim["text"], language)
+    passage = passages[piece["chunk_id"]]
+    nearest_first = dict.fromkeys((piece["chunk_id"], *claim["chunk_ids"]))
+    shown = [passages[chunk_id] for chunk_id in nearest_first if chunk_id in passages]
+    return prove(
+        stated,
+        read(piece["quote"], language),
+        question=read(row["question"], language),
+        answer=read(row["answer"], language),
+        headings=read("\n".join((passage.title, *passage.section_path)), language),
+        elsewhere=_readings(shown, language),
+        fragment=is_fragment(claim["text"], len(stated.term_set)),
+        is_row=is_row(piece["quote"]),
+    )
+
+
+def _readings(passages: Sequence[Passage], language: str) -> list[Any]:
+    return [read(blank_injections(one.text, one.language), language) for one in passages]
