@@ -1,6 +1,7 @@
 """Answers: each kept question is answered from its retrieved passages only, with citations."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -97,7 +98,7 @@ def draft_answers(
 ) -> pl.DataFrame:
     """Answer every kept question from its passages; one that the guard stops gets one refusal.
 
-    A pair of `previous` is kept while its question has the same passages, prompt and model, and the guard
+    A pair of `previous` is kept while the passages it rests on, prompt and model are the same, and the guard
     decides the same of it; a draft that failed is asked again. `select` says which of the retrieved passages
     may be used. Further drafts of a question differ in the seed alone.
 
@@ -126,7 +127,7 @@ def draft_answers(
     ]
     known = [earlier.get((row["question_id"], number)) for row, number, _, _ in drafts]
     known = [
-        pair if pair is not None and _same(pair, row, request, relevance) else None
+        _refreshed(pair, row, owners) if pair is not None and _same(pair, row, request, relevance) else None
         for pair, (row, _, request, relevance) in zip(known, drafts, strict=True)
     ]
     to_draft = [
@@ -226,9 +227,37 @@ def _relevances(
 
 
 def _same(pair: Row, question: Row, request: Request[AnswerReply], relevance: Relevance) -> bool:
-    """Whether the passages and the prompt are those of the earlier answer, and the guard lets it stand."""
-    passed = _guarded(relevance)["guard_passed"] == pair["guard_passed"]
-    return passed and _unchanged(pair, question, request)
+    """Return whether the earlier answer still rests on its passages and prompt, and the guard lets it stand.
+
+    A full answer rests on the passages it uses. A partial answer or a refusal rests on all that were
+    retrieved, since it states what they lack.
+    """
+    if _guarded(relevance)["guard_passed"] != pair["guard_passed"]:
+        return False
+    if pair["coverage"] != "full" or not pair["used_chunk_ids"] or _cites_unknown_passage(pair):
+        return _unchanged(pair, question, request)
+    is_retrieved = set(pair["used_chunk_ids"]) <= set(question["passage_ids"])
+    return is_retrieved and bool(pair["prompt_hash"] == request.prompt_hash)
+
+
+def _cites_unknown_passage(pair: Row) -> bool:
+    return any(citation["chunk_id"] is None for citation in pair["citations"])
+
+
+def _refreshed(pair: Row, question: Row, owners: Mapping[str, str]) -> Row:
+    """Return the earlier pair with what is retrieved now, and its citations in the documents of now."""
+    numbers = {chunk_id: number for number, chunk_id in enumerate(question["passage_ids"], start=1)}
+    citations = [
+        citation
+        if citation["chunk_id"] is None
+        else {
+            **citation,
+            "raw": f"[c{numbers[citation['chunk_id']]}]",
+            "document_id": owners[citation["chunk_id"]],
+        }
+        for citation in pair["citations"]
+    ]
+    return {**pair, **{name: question[name] for name in _BY_PASSAGE}, "citations": citations}
 
 
 def _unchanged(pair: Row, question: Row, request: Request[AnswerReply]) -> bool:
@@ -253,17 +282,17 @@ def _pair(
     }
     if isinstance(reply, ModelError):
         failure = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
-        return {**base, **failure, "pair_id": _pair_id(base, reply.reason)}
+        return {**base, **failure, "pair_id": _pair_id({**base, **failure})}
     draft = reply.value
-    return {
+    row = {
         **base,
         "answer": draft.answer,
         "coverage": draft.coverage,
         "used_chunk_ids": _used(draft, question["passage_ids"]),
         "citations": [_citation(one, question["passage_ids"], owners) for one in draft.citations],
         "status": "drafted",
-        "pair_id": _pair_id(base, draft.model_dump_json()),
     }
+    return {**row, "pair_id": _pair_id(row)}
 
 
 def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
@@ -285,7 +314,10 @@ def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str,
     }
 
 
-def _pair_id(row: Row, reply: str) -> str:
-    parts = [row["question_id"], *row["passage_ids"], row["prompt_hash"], row["generator"], reply]
-    parts += [str(row["draft"])] if row["draft"] > 1 else []
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+def _pair_id(row: Row) -> str:
+    """Return the hash of question, answer and the chunks in use; an unused passage is no part of it."""
+    cited = [[citation["chunk_id"] or citation["raw"], citation["quote"]] for citation in row["citations"]]
+    used = sorted(row["used_chunk_ids"])
+    outcome = [row.get("reason"), row.get("answer"), row.get("coverage"), used, cited]
+    parts = [row["question_id"], row["prompt_hash"], row["generator"], row["draft"], *outcome]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

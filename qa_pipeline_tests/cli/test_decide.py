@@ -11,7 +11,9 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
 from qa_pipeline.review.decision_files import LONGEST_CELL, _as_written, _is_same, template_bytes
+from qa_pipeline.storage import Layout
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 
 GUIDE = """# Guide
@@ -76,8 +78,6 @@ def verdicts(workspace: Workspace) -> dict[str, tuple[str, str, str]]:
 
 def rows_of(workspace: Workspace) -> dict[str, Row]:
     """For each question what a decision needs."""
-    from qa_pipeline.curation.decisions import content_hashes
-
     pairs, claims = workspace.table("pairs", "b"), workspace.table("claims", "b")
     content = content_hashes(pairs, claims)
     return {
@@ -169,8 +169,6 @@ def test_an_edited_answer_becomes_a_pair_that_is_verified(workspace: Workspace) 
 
 
 def rows_of_answer(workspace: Workspace, answer: str) -> Row:
-    from qa_pipeline.curation.decisions import content_hashes
-
     pairs = workspace.table("pairs", "b").filter(pl.col("answer") == answer)
     content = content_hashes(pairs, workspace.table("claims", "b"))
     pair_id = pairs["pair_id"][0]
@@ -503,3 +501,82 @@ def test_a_cell_that_was_cut_at_the_longest_that_a_spreadsheet_holds_is_no_chang
     text = "word " * 20_000
     assert _is_same(text[:LONGEST_CELL], text)
     assert not _is_same(text[: LONGEST_CELL - 100], text)
+
+
+BOILER = """# Boiler
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+The safety valve of the boiler opens at 3 bar.
+
+## Warranty
+
+The warranty of the boiler lasts 5 years after delivery.
+"""
+PUMP = """# Pump
+
+## Pressure
+
+A circulation pump is a machine that moves hot water through the pipes.
+
+## Noise
+
+The pump makes a noise of 40 decibels at full speed.
+
+## Service
+
+To replace the filter, close both taps and lift the cover.
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "edited"),
+    [
+        ("lower valve", "upper valve", 1),
+        ("5 years", "6 years", 1),
+        ("40 decibels", "50 decibels", 0),
+    ],
+)
+def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, edited: int
+) -> None:
+    workspace = new_workspace(tmp_path, monkeypatch)
+    workspace.write({"b/boiler.md": BOILER, "b/pump.md": PUMP})
+    assert workspace.run().code == OK
+    before, claims = workspace.table("pairs", "b"), workspace.table("claims", "b")
+    content = content_hashes(before, claims)
+    rows = [
+        {"pair_id": one, "content_sha256": content[one], "decision": "rejected", "who": "anna"}
+        for one in before["pair_id"]
+    ]
+    decisions = tmp_path / "decisions.jsonl"
+    decisions.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert invoke("decide", decisions, "--out", workspace.out).code == OK
+
+    texts = {"b/boiler.md": BOILER.replace(old, new), "b/pump.md": PUMP.replace(old, new)}
+    workspace.write(texts)
+    assert workspace.run().code == OK
+
+    chunk_ids = set(workspace.table("chunks", "b")["chunk_id"])
+    untouched = {
+        row["pair_id"]
+        for row in before.iter_rows(named=True)
+        if row["used_chunk_ids"] and chunk_ids.issuperset(row["used_chunk_ids"])
+    }
+    after = workspace.table("pairs", "b")
+    retired = set(before["pair_id"]) - set(after["pair_id"])
+    assert (len(retired), len(untouched)) == (edited, before.height - edited)
+    assert untouched <= set(after["pair_id"])
+    states = decision_states(
+        read_decisions(Layout(workspace.out).decisions("b")), after, workspace.table("claims", "b")
+    )
+    assert set(states.filter(pl.col("state") == "applied")["pair_id"]) == untouched
+    verdicts = workspace.table("verdicts", "b")
+    assert set(verdicts["pair_id"]) == set(after["pair_id"])
+    assert set(verdicts.filter(pl.col("decided_by") == "person")["pair_id"]) == untouched
+    assert untouched.isdisjoint(workspace.table("training_examples", "b")["pair_id"])
+    assert chunk_ids.issuperset(after["passage_ids"].explode().drop_nulls())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import Relevance
-from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.questions import Retrieve, write_questions
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import AnswerReply, DraftCitation, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
@@ -42,6 +42,87 @@ def test_an_unchanged_batch_drafts_nothing_and_gives_the_same_pairs(texts: list[
     again = ScriptedModel(ask_about_text)
     assert draft(chunks(*texts), again, previous=first).equals(first)
     assert again.asked == []
+
+
+def retrieve_all(frame: pl.DataFrame) -> Retrieve:
+    """Retrieve every chunk for each question, in reverse order of the batch."""
+    found = [(chunk_id, 1.0) for chunk_id in reversed(frame["chunk_id"].to_list())]
+    return lambda questions, languages: [found for _ in questions]
+
+
+def answer_from_the_chunk_it_asks_about(request: Request[ReplyModel]) -> ReplyModel:
+    """Answer from the chunk that the question names, wherever it is among the passages."""
+    if request.role == "questions":
+        return ask_about_text(request)
+    assert request.question is not None
+    text = request.question.removeprefix("What is ").removesuffix("?")
+    number = [passage.text for passage in request.passages].index(text) + 1
+    return AnswerReply(
+        coverage="full",
+        answer=f"It is {text}.",
+        used_chunks=[number],
+        citations=[DraftCitation(passage=number, quote=text)],
+    )
+
+
+def draft_from_all(
+    frame: pl.DataFrame, previous: pl.DataFrame | None = None
+) -> tuple[dict[str, tuple[str, ...]], pl.DataFrame, list[str | None]]:
+    """Pair ids by answer, the pairs, and the questions that the model was asked to answer."""
+    model = ScriptedModel(answer_from_the_chunk_it_asks_about)
+    settings = GenerationSettings()
+    questions = write_questions(
+        frame, ScriptedModel(ask_about_text), retrieve_all(frame), settings, LLMSettings(), batch="b"
+    )
+    pairs = draft_answers(questions, frame, model, settings, LLMSettings(), previous=previous)
+    ids = {row["answer"]: (row["pair_id"], *row["used_chunk_ids"]) for row in pairs.iter_rows(named=True)}
+    return ids, pairs, [request.question for request in model.asked]
+
+
+@given(st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, min_size=2, max_size=6), st.data())
+def test_an_edit_of_any_chunk_leaves_the_pairs_that_do_not_use_it(
+    texts: list[str], data: st.DataObject
+) -> None:
+    edited = data.draw(st.integers(0, len(texts) - 1))
+    before, pairs, _ = draft_from_all(chunks(*texts))
+    frame = chunks(*texts[:edited], "xyz", *texts[edited + 1 :])
+
+    after, kept, asked = draft_from_all(frame, pairs)
+    without_previous, drafted_again, _ = draft_from_all(frame)
+
+    untouched = {answer: ids for answer, ids in before.items() if answer != f"It is {texts[edited]}."}
+    assert after == without_previous == {**untouched, "It is xyz.": after["It is xyz."]}
+    assert asked == ["What is xyz?"]
+    assert kept.equals(drafted_again)
+    assert all(edited_id not in kept["passage_ids"].explode() for edited_id in [texts[edited]])
+
+
+def test_a_refusal_rests_on_all_that_was_retrieved() -> None:
+    def refuse(request: Request[ReplyModel]) -> ReplyModel:
+        if request.role == "questions":
+            return ask_about_text(request)
+        return AnswerReply(coverage="none", answer="Not known.", used_chunks=[], citations=[])
+
+    def refusals(frame: pl.DataFrame, previous: pl.DataFrame | None) -> tuple[pl.DataFrame, int]:
+        model, settings = ScriptedModel(refuse), GenerationSettings()
+        questions = write_questions(
+            frame, ScriptedModel(refuse), retrieve_all(frame), settings, LLMSettings(), batch="b"
+        )
+        pairs = draft_answers(questions, frame, model, settings, LLMSettings(), previous=previous)
+        return pairs, len(model.asked)
+
+    first, _ = refusals(chunks("a", "b"), None)
+    again, asked = refusals(chunks("a", "c"), first)
+    assert asked == 2
+    assert again["pair_id"][0] == first["pair_id"][0]  # drafted again, and equal
+
+
+def test_citations_of_a_pair_that_stays_name_the_document_of_now() -> None:
+    _, pairs, _ = draft_from_all(chunks("a", "b"))
+    renamed = chunks("a", "b").with_columns(document_id=pl.lit("edited elsewhere"))
+    _, again, asked = draft_from_all(renamed, pairs)
+    assert asked == []
+    assert {one["document_id"] for row in again["citations"] for one in row} == {"edited elsewhere"}
 
 
 def test_the_model_sees_only_the_retrieved_passages() -> None:
