@@ -98,6 +98,26 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+@contextmanager
+def works_on(out: Path, *, alone: bool = False) -> Iterator[None]:
+    """Hold an output folder while a command works on it: with others, or alone.
+
+    Raises:
+        StorageError: the folder cannot be opened, or another command works on it.
+    """
+    try:
+        handle = os.open(out, os.O_RDONLY)
+    except OSError as error:
+        raise _failed(f"open {out}", error) from error
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise StorageError(f"another command works on {out}; run this one again when it has ended") from error
+    finally:
+        os.close(handle)
+
+
 def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
     """Write a conforming frame as Parquet, named and versioned in the file's metadata.
 

@@ -99,7 +99,7 @@ def started(
 def wait_for(process: "subprocess.Popen[bytes]", line: str) -> None:
     assert process.stderr is not None
     for said in process.stderr:
-        if said.decode().strip() == line:
+        if said.decode().strip().startswith(line):
             return
     pytest.fail(f"the run ended before it said {line!r}")
 
@@ -221,3 +221,18 @@ def test_a_run_in_dagster_ends_there_too(
         assert [run.status for run in instance.get_runs()] == [dg.DagsterRunStatus.FAILURE]
         assert workspace.run("--batch", "pumps", "--dagster").code == OK
         assert instance.get_runs()[0].status == dg.DagsterRunStatus.SUCCESS
+
+
+def test_ctrl_c_while_a_command_is_being_loaded_ends_it_without_a_traceback() -> None:
+    script = (
+        "import builtins, os, signal, sys; from qa_pipeline.cli import start; real = builtins.__import__\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "def loading(name, *rest):\n"
+        "    if name == 'qa_pipeline.cli.app': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(name, *rest)\n"
+        "builtins.__import__ = loading; start()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=LIMIT
+    )
+    assert (ran.returncode, ran.stderr) == (130, "")

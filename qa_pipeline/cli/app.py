@@ -129,7 +129,7 @@ def run(
     from qa_pipeline.curation.withdrawals import withdraw_missing
     from qa_pipeline.pipeline import BatchOutcome
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, prepare_folder
+    from qa_pipeline.storage import Layout, prepare_folder, works_on
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
@@ -142,7 +142,7 @@ def run(
         if not batch and single is None:
             withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
         _tell_loose_files(found, settings.corpus)
-        with watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
+        with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
             outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
@@ -172,7 +172,7 @@ def validate(
     from qa_pipeline.pipeline import validate_pairs
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, check_batch_name, prepare_folder
+    from qa_pipeline.storage import Layout, check_batch_name, prepare_folder, works_on
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
@@ -181,7 +181,7 @@ def validate(
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
-        with watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
+        with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)

@@ -1,5 +1,6 @@
 """Options that several commands have, and what arguments mean: which batches, and which settings change."""
 
+import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,9 @@ import typer
 if TYPE_CHECKING:
     from qa_pipeline.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
+
+NAMED = 5
+"""Batches that are named where there are many."""
 
 Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
@@ -44,7 +48,9 @@ def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) 
         if name in found.refused:
             raise CorpusError(found.refused[name])
         if name not in found.names:
-            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(found.names)}")
+            near = difflib.get_close_matches(name, found.names, n=NAMED) or found.names
+            more = f" and {len(found.names) - NAMED} more" if len(found.names) > NAMED else ""
+            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:NAMED])}{more}")
     return list(dict.fromkeys(asked or found.names))
 
 

@@ -34,9 +34,11 @@ def sample(
     from qa_pipeline.errors import InputError
     from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import write_bytes
 
     with errors_as_exit_codes():
+        load_settings()  # files are private unless a setting says otherwise
         if to.exists():
             raise InputError(f"{to} exists, and may hold labels; name another file with --to")
         rows = draw_sample(release_folder(release), count, seed, labelled or ())

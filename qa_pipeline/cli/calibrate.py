@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def calibrate(
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Parquet or JSONL file of labelled rows, or a folder of them; repeatable."),
+        typer.Option(
+            help="Parquet, JSONL, JSON or CSV file of labelled rows, or a folder of them; repeatable."
+        ),
     ] = None,
     decisions: Annotated[
         Path | None,

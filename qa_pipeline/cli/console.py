@@ -265,7 +265,8 @@ def show_outcomes(
     _show_samples(found, layout)
     _show_totals(found, layout, {outcome.batch for outcome in outcomes})
     _show_batches(outcomes, verbose=verbose)
-    _show_next_commands(found, layout, in_dagster=in_dagster)
+    passed = any(outcome.passed for outcome in outcomes)
+    _show_next_commands(found, layout, can_release=passed, in_dagster=in_dagster)
 
 
 def _show_samples(found: Report, layout: Layout) -> None:
@@ -376,13 +377,13 @@ def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
             print_line(f"and {rest} more {word}", COLOURS[word])
 
 
-def _show_next_commands(found: Report, layout: Layout, *, in_dagster: bool) -> None:
+def _show_next_commands(found: Report, layout: Layout, *, can_release: bool, in_dagster: bool) -> None:
     """Print the commands that come next, with the output folder of this run."""
     counts = found.batches.select(pl.col("examples", "needs_review").sum()) if found.batches.height else None
     examples, review = (0, 0) if counts is None else counts.row(0)
     out = f"--out {shlex.quote(str(layout.out))}"
     commands = []
-    if examples:
+    if examples and can_release:
         commands.append((f"qa-pipeline release {out}", "the accepted rows for training, in splits"))
     if review:
         waiting = "1 pair waits" if review == 1 else f"{review} pairs wait"

@@ -33,9 +33,11 @@ def decide(
     run takes the decisions into its verdicts. They apply as long as question, answer and evidence
     of the pair are unchanged; `qa-pipeline status` counts those that no longer apply.
     """
+    from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage import Layout
 
     with errors_as_exit_codes():
+        load_settings(out=out)  # files are private unless a setting says otherwise
         if (file is None) == (template is None):
             raise InputError("name either a FILE of decisions, or --template FILE to make one")
         if template is not None:
@@ -68,7 +70,8 @@ def _take(layout: "Layout", path: Path) -> int:
     read = read_decision_file(path)
     taken = take_decisions(layout, read)
     for problem in taken.problems:
-        sys.stderr.write(f"{path.name} line {problem.line}: {problem.text}\n")
+        about = f" ({problem.about})" if problem.about else ""
+        sys.stderr.write(f"{path.name} {read.unit} {problem.row}{about}: {problem.text}\n")
     for name, count in taken.recorded.items():
         sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
     message = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 Data = Annotated[
-    list[Path], typer.Option(help="File or folder of labelled items, .parquet or .jsonl; repeatable.")
+    list[Path],
+    typer.Option(help="File or folder of labelled items, .parquet, .jsonl, .json or .csv; repeatable."),
 ]
 Limit = Annotated[
     int | None, typer.Option(min=1, help="Items of each data set, drawn by group; the same ones each time.")

@@ -37,8 +37,8 @@ def run(
         list[Path],
         typer.Argument(
             metavar="DATASET...",
-            help="Files or folders of answered questions, .parquet or .jsonl: our layout, exports of Ragas, "
-            "DeepEval or TruLens, or a release.",
+            help="Files or folders of answered questions, .parquet, .jsonl, .json or .csv: our layout, "
+            "files of Ragas, DeepEval or TruLens, a saved dataset, or a release.",
         ),
     ],
     out: Annotated[Path, typer.Option(metavar="REPORT", help="Folder of the report, made anew.")],
@@ -101,7 +101,7 @@ def run(
     with errors_as_exit_codes(resumable=True):
         metrics = chosen_metrics(metric or [])
         _check_worst_by(worst_by, metrics)
-        settings = _settings(data, change, named_settings(None, None, max_calls, max_cost))
+        settings = _settings(data, change, named_settings(None, None, max_calls, max_cost), scorer)
         means = _means(settings, scorer, undecided)
         faults: Faults = {}
         with (
@@ -136,7 +136,8 @@ def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
         raise InputError(f"--worst-by {name}: this metric is not measured; measured are {', '.join(names)}")
 
 
-def _settings(data: Path, change: list[str] | None, named: dict[str, Any]) -> "Settings":
+def _settings(data: Path, change: list[str] | None, named: dict[str, Any], scorer: Scorer) -> "Settings":
+    """The settings of all sources; with a model it cuts answers as verification.split_claims says."""
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.evaluation.scoring import evaluation_settings
     from qa_pipeline.settings.base import read_assignments
@@ -145,7 +146,8 @@ def _settings(data: Path, change: list[str] | None, named: dict[str, Any]) -> "S
     tree = read_assignments(change or [], named)
     if "out" in tree:
         raise SettingsError("--set out: caches lie where --data says")
-    return evaluation_settings(load_settings(**tree, out=data))
+    settings = load_settings(**tree, out=data)
+    return settings if scorer is Scorer.model else evaluation_settings(settings)
 
 
 def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
@@ -163,6 +165,11 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
     if scorer is Scorer.local:
         return Means(resources, undecided=undecided.value)
     verifier, judge = resources.reviewer("verifier"), resources.reviewer("judge")
+    if verifier is None and settings.verification.split_claims == "model":
+        raise SettingsError(
+            "verification.split_claims=model: no model verifies under these settings, and it is the one that "
+            "cuts answers; set llm.verifier.provider, or split_claims to auto or rules"
+        )
     if verifier is None and judge is None:
         raise SettingsError(
             "no model verifies or judges under these settings; set llm.provider (or llm.verifier.provider, "
@@ -193,6 +200,7 @@ def _settings_shown(means: "Means") -> dict[str, Any]:
         "verifier": None if means.verifier is None else means.verifier.name,
         "judge": None if means.judge is None else means.judge.name,
         "undecided": means.undecided,
+        "split_claims": "rules" if means.verifier is None else settings.verification.split_claims,
     }
 
 
@@ -203,15 +211,20 @@ def _without_folder(model: str | None) -> str | None:
 
 def _show(document: dict[str, Any], out: Path) -> None:
     from qa_pipeline.cli.console import print_line, show_table
+    from qa_pipeline.evaluation.deciders import describe_deciders
     from qa_pipeline.evaluation.report import plural, reasons, what_to_know, with_bounds
 
     metrics = document["metrics"]
     lines = [
-        [name, with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]]
+        [
+            name,
+            *(with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]),
+            describe_deciders(one["decided_by"]) if one["known"] else "–",
+        ]
         for name, one in metrics.items()
     ]
     title = f"{document['dataset']}: {plural(document['total_queries'], 'row')} (95 % intervals)"
-    show_table(title, ["metric", "mean", "median", "known", "unknown", "better"], lines)
+    show_table(title, ["metric", "mean", "median", "known", "unknown", "better", "decided by"], lines)
     for name, value in document["of_all_rows"].items():
         print_line(f"{name} of all rows together: {value:.3f}")
     if unknown := reasons(metrics):

@@ -16,7 +16,9 @@ Criterion = Annotated[
 def annotators(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Files or folders of ratings, .parquet or .jsonl: id, annotator, rating."),
+        typer.Argument(
+            help="Files or folders of ratings, .parquet, .jsonl, .json or .csv: id, annotator, rating."
+        ),
     ],
     criterion: Criterion = None,
     categories: Annotated[

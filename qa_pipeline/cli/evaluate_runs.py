@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.arguments import Json
-from qa_pipeline.cli.common import FAILED, OK, errors_as_exit_codes
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.comparison_pages import Page
@@ -74,6 +74,13 @@ def gate(
     critical: Annotated[
         list[str] | None, typer.Option(help="Critical metric, in place of the usual ones; repeatable.")
     ] = None,
+    accept_likeness: Annotated[
+        bool,
+        typer.Option(
+            "--accept-likeness",
+            help="Let figures that likeness alone decided pass and fail critical checks too.",
+        ),
+    ] = False,
     out: Written = None,
     as_json: Json = False,
 ) -> None:
@@ -81,7 +88,8 @@ def gate(
 
     A loss fails only where chance is ruled out (95 %, paired, by document); else it is named as within
     noise, with the rows needed to tell. Usually critical: faithfulness, hallucination, fabricated_citations
-    and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 the input cannot be used.
+    and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 undecided, since likeness alone decided what is
+    critical, or the input cannot be used.
     """
     from qa_pipeline.evaluation.comparison_pages import gate_page
     from qa_pipeline.evaluation.gates import CRITICAL, Limits
@@ -90,13 +98,16 @@ def gate(
     from qa_pipeline.evaluation.stored_report import read_report
 
     with errors_as_exit_codes():
-        limits = Limits(drop, critical_drop, tuple(critical or CRITICAL), _thresholds(threshold or []))
+        thresholds = _thresholds(threshold or [])
+        limits = Limits(
+            drop, critical_drop, tuple(critical or CRITICAL), thresholds, accept_likeness=accept_likeness
+        )
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
         found = held(read_report(current), before, limits, rows)
-        title = f"Evaluation gate {'passed' if found['passed'] else 'failed'}"
+        title = f"Evaluation gate {found['outcome']}"
         _tell("gate", title, found, gate_page(found), out, as_json=as_json)
-        raise typer.Exit(OK if found["passed"] else FAILED)
+        raise typer.Exit({"passed": OK, "failed": FAILED}.get(found["outcome"], BAD_INPUT))
 
 
 def sample_size(

@@ -36,23 +36,24 @@ def forget(
 
     Tables, indexes, exports, people's decisions, caches and the stored model replies of OUT lose it, earlier
     versions of it too. No later run reads it and no later release holds it (OUT/forgotten.jsonl). Releases
-    that are out are never changed: those that hold it are named, with how to yank them. Let no run work on
-    OUT meanwhile.
+    that are out are never changed: those that hold it are named, with how to yank them. While `run` or
+    `validate` works on OUT this is refused; let no run of Dagster work on it meanwhile.
     """
     from qa_pipeline.curation.forgetting import carry_out, near_texts, read_plan, rows_of, unlinked_decisions
     from qa_pipeline.publishing.manifest import alone
     from qa_pipeline.publishing.yank import releases_with
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage import Layout, works_on
 
     with errors_as_exit_codes(resumable=True):
         settings = load_settings(out=out, **read_assignments(change or [], {}))
         layout = Layout(out)
         really = yes and not dry_run
         releases = layout.releases
+        held_out = works_on(layout.out, alone=True) if really and layout.out.is_dir() else nullcontext()
         locked = alone(releases) if really and releases.is_dir() else nullcontext()
-        with _opened(settings, layout) as database, locked:
+        with held_out, _opened(settings, layout) as database, locked:
             begun = read_plan(layout)
             if begun is not None and really:
                 carry_out(layout, begun, database, settings.index)

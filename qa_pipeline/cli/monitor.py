@@ -103,7 +103,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
 
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.datasets import LEFT_OUT
-    from qa_pipeline.monitoring.days import day_file, metric_scores, score_day
+    from qa_pipeline.monitoring.days import day_file, has_decisions, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage import Layout
 
@@ -112,7 +112,11 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
         raise InputError("name a folder of logs, or set monitoring.logs")
     read, kept = Logs(folder, settings), Layout(settings.out).monitoring
     score = metric_scores(settings)
-    new = [day for day in read.days() if read.has_news(day, day_file(kept, day))]
+    new = [
+        day
+        for day in read.days()
+        if read.has_news(day, day_file(kept, day)) or not has_decisions(day_file(kept, day))
+    ]
     left_out = [score_day(read, day, score, kept).left_out for day in new]
     # what files beside the days leave out is told of on each day
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out]).unique(maintain_order=True)
@@ -129,11 +133,18 @@ def _show(document: dict[str, Any]) -> None:
     for one in document["left_out"]:
         place = f"first in {one['file']} line {one['first_row']}"
         print_line(f"  {one['reason']}: {one['rows']}, {place}: {one['detail']}")
-    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state")
-    shown = [one for one in document["levels"] if one["hour"] is None or one["state"] == "alert"]
+    columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
+    bad = ("alert", "by likeness")
+    shown = [one for one in document["levels"] if one["hour"] is None or one["state"] in bad]
     if shown:
         show_table(
             f"Limits since {document['since']}", columns, [[one[name] for name in columns] for one in shown]
+        )
+    if any(one["state"] == "by likeness" for one in shown):
+        print_line(
+            "by likeness: beyond its limit, but cosines and words in common alone decided it, which is no "
+            "alert; with monitoring.alerts.accept_likeness=true it is one",
+            "yellow",
         )
     for one in document["alerts"][:MOST_SHOWN]:
         print_line(one["message"], "red")

@@ -19,7 +19,7 @@ _RESAMPLES = 1000
 def train_verifier(
     data: Annotated[
         list[Path],
-        typer.Option(help="Parquet or JSONL file of labelled rows, or a folder; repeatable."),
+        typer.Option(help="Parquet, JSONL, JSON or CSV file of labelled rows, or a folder; repeatable."),
     ],
     out: Annotated[Path, typer.Option(help="Folder to write; it must not be there.")],
     corpus: Annotated[

@@ -17,6 +17,7 @@ from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.records import Mask, keep
 from qa_pipeline.settings.documents import MaskingAction
+from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST = 5_000_000
@@ -123,11 +124,11 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
 
 def _parsed(content: bytes, name: str) -> Any:
     try:
-        return yaml.safe_load(content.decode("utf-8-sig")) or {}
+        return read_yaml(content.decode("utf-8-sig")) or {}
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise CorpusError(f"{name}{line}: {error.problem}; it must be plain YAML") from None
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise CorpusError(f"{name} is not readable YAML in UTF-8") from error
 
 
@@ -151,13 +152,8 @@ def card_licence(found: Sequence[FoundFile]) -> str | None:
         return None
     try:
         front = _FRONT_MATTER.match(read_bytes(card, _LONGEST).decode("utf-8", "replace"))
-        fields = yaml.safe_load(front[1]) if front and len(front[1]) <= _LONGEST_FRONT else None
-    except (
-        DocumentFailure,
-        yaml.YAMLError,
-        ValueError,
-        RecursionError,
-    ):  # its row has the reason
+        fields = read_yaml(front[1]) if front and len(front[1]) <= _LONGEST_FRONT else None
+    except (DocumentFailure, yaml.YAMLError):  # its row has the reason
         return None
     if not isinstance(fields, Mapping):
         return None

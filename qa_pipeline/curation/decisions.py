@@ -43,7 +43,7 @@ def read_decisions(path: Path) -> pl.DataFrame:
 
 
 def add_decisions(path: Path, rows: list[Row]) -> None:
-    """Record further decisions; `rows` lack only their sequence number.
+    """Record further decisions; `rows` lack only their sequence number. Those recorded already are left out.
 
     Raises:
         TableError: the recorded ones are damaged.
@@ -51,6 +51,8 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
     """
     with locked(path.parent):
         recorded = read_decisions(path)
+        known = set(recorded["decision_id"])  # by another process that took the same file meanwhile
+        rows = [row for row in rows if row["decision_id"] not in known]
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
         first = last + 1 if isinstance(last, int) else 0
         numbered = [{**row, "sequence": first + place} for place, row in enumerate(rows)]

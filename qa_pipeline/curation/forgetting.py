@@ -117,11 +117,20 @@ def find_contents(known: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def unknown_document(known: pl.DataFrame, name: str) -> InputError:
-    """The message about a name that no document has; it names those that look like it."""
+    """The message about a name that no document has; it names those that look like it, or the first ones."""
     whole = known.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
     near = dict.fromkeys(difflib.get_close_matches(name, [*whole, *known["path"]], n=3))
-    told = f"did you mean {', '.join(near)}?" if near else "give a path as table documents has it, or an id"
+    if near:
+        told = f"did you mean {', '.join(near)}?"
+    elif whole.len():
+        more = f" and {whole.len() - _NAMED} more" if whole.len() > _NAMED else ""
+        told = f"give a path or an id as table documents has it; there are {', '.join(whole[:_NAMED])}{more}"
+    else:
+        told = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
     return InputError(f"no document is called {name!r}; {told}")
+
+
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)

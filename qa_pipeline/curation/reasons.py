@@ -40,7 +40,7 @@ REASONS: Mapping[str, str] = {
     "no_evidence_found": "nothing in its batch says so",
     "no_refusal_evidence": "nobody looked whether the documents answer it",
     "not_entailed": "the entailment model does not find it proved",
-    "not_judged": "it is verified and waits for a judge: a person, or a model",
+    "not_judged": "it is verified and waits to be judged",
     "one_chunk_answers": "one passage alone answers what should need two",
     "one_sided": "another document says otherwise",
     "person_rejected": "a person rejected it",

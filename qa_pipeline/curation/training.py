@@ -54,6 +54,8 @@ def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
     return proofs.group_by("pair_id", maintain_order=True).agg(proof.alias("evidence"))
 
 
+HEADING_JOINT = " › "
+"""Between the headings of a passage that is shown."""
 _MEASURED = ("citation_quality", "citation_precision")
 
 
@@ -351,7 +353,7 @@ def marked_passage(number: int, passage: Passage) -> str:
     """A passage as an application shows it: number, title and headings on one line, then its text."""
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)
-    return f"[{number}] {' '.join(' › '.join(head).split())}\n{passage.text}"
+    return f"[{number}] {' '.join(HEADING_JOINT.join(head).split())}\n{passage.text}"
 
 
 def _seeded_hash(seed: int, *parts: str) -> int:

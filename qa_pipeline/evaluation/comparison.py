@@ -13,6 +13,7 @@ import polars as pl
 from scipy.stats import binomtest, mannwhitneyu, ttest_ind, wilcoxon
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.statistics import Floats, Sums, holm, permutation_p, t_bounds, t_p
 from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
 from qa_pipeline.evaluation.summaries import group_sums, is_yes_no, number
@@ -37,7 +38,8 @@ def compare_paired(
         excluded: metrics that are not compared, and why.
         measured_otherwise: settings by which the runs were measured that differ, and how: a model that reads
         more strictly lowers scores as worse answers do.
-        metrics: of each metric direction, `baseline` and `current` (means over the rows known in both),
+        metrics: of each metric direction, `decided_by` (who decided those of current), `baseline` and
+        `current` (means over the rows known in both),
         `difference` with `low` and `high` (95 %, t by document) and `error` (standard error by document),
         `joint_low` and `joint_high` (the interval that holds for all metrics of a family together, by
         Bonferroni), `family` (how many metrics it has), `gain` (the difference, above zero where current is
@@ -224,6 +226,7 @@ def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
         "difference": difference,
         "gain": gain,
         "relative": _ratio(gain, abs(before) if before is not None else 0),
+        "decided_by": describe_deciders(facts.decided_by),
     }
 
 

@@ -8,7 +8,16 @@ from qa_pipeline.evaluation.report import plain
 from qa_pipeline.publishing.card import markdown_table
 
 Document = Mapping[str, Any]
-_MARKS = {"failed": "❌ failed", "within_noise": "within noise", "passed": "✅ passed"}
+_MARKS = {
+    "failed": "❌ failed",
+    "undecided": "❔ undecided",
+    "within_noise": "within noise",
+    "passed": "✅ passed",
+}
+_ASK_FOR_LIKENESS = (
+    "Undecided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
+    "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
+)
 _LONGEST = 300
 
 
@@ -35,10 +44,11 @@ def comparison_page(compared: Document) -> Page:
             _interval(one["difference"], one["low"], one["high"]),
             *(one[column] for column in ("p", "p_holm", "cohens_d")),
             {None: "–", True: "current", False: "baseline"}[one["better"]],
+            one["decided_by"],
         ]
         for name, one in compared["metrics"].items()
     ]
-    columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better")
+    columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
     decision = compared.get("decision")
     decided = [f"{decision['decision']}: {decision['why']} ({decision['metric']})"] if decision else []
     return [
@@ -56,13 +66,14 @@ def gate_page(found: Document) -> Page:
     if golden := found["golden"]:
         columns = ("name", "version", "rows", "sha256")
         page.append(Table("Golden set", columns, [[golden[name] for name in columns]]))
-    for outcomes in (("failed", "within_noise"), ("passed",)):
+    for outcomes in (("failed", "undecided", "within_noise"), ("passed",)):
         checks = [
             [
                 one["kind"],
                 f"{_printable(one['name'])}{' (critical)' if one.get('critical') else ''}",
                 _MARKS[outcome],
                 _printable(one["detail"]),
+                _printable(one.get("decided_by", "–")),
             ]
             for outcome in outcomes
             for one in found["checks"]
@@ -70,10 +81,17 @@ def gate_page(found: Document) -> Page:
         ]
         if checks:
             title = f"{len(checks)} {' or '.join(outcomes).replace('_', ' ')}"
-            columns = ("check", "what", "outcome", "detail")
-            page.append(Table(title, columns, checks, folded=outcomes == ("passed",)))
+            names = ("check", "what", "outcome", "detail", "decided by")
+            page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
     counted = [_in_both(found["rows"])] if found["rows"] else []
-    return [*page, *counted, *cautions(found), f"The gate {'passed' if found['passed'] else 'failed'}."]
+    undecided = any(one["outcome"] == "undecided" for one in found["checks"])
+    advice = [_ASK_FOR_LIKENESS] if undecided else []
+    return [*page, *counted, *cautions(found), *advice, gate_sentence(found)]
+
+
+def gate_sentence(found: Document) -> str:
+    """What came of a gate, as a sentence."""
+    return "The gate is undecided." if found["outcome"] == "undecided" else f"The gate {found['outcome']}."
 
 
 def markdown(title: str, page: Page) -> str:
@@ -92,7 +110,11 @@ def markdown(title: str, page: Page) -> str:
 
 def cautions(found: Document) -> list[str]:
     """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
-    excluded = [f"{name} is not compared: {why}" for name, why in found["excluded"].items()]
+    reasons: dict[str, list[str]] = {}
+    for name, why in found["excluded"].items():
+        reasons.setdefault(why, []).append(name)
+    parts = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
+    excluded = [f"not compared: {parts}"] if parts else []
     otherwise = [
         f"measured otherwise: {name} is {_printable(how)}"
         for name, how in found["measured_otherwise"].items()

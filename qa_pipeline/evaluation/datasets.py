@@ -1,4 +1,4 @@
-"""Labelled files, Parquet or JSONL: read within limits, each row used or counted with a reason.
+"""Labelled files, as tables, JSON or CSV: read within limits, each row used or counted with a reason.
 
 Every command that reads labelled data reads it here; a `LabelledRow` is what the rows of a kind of file hold.
 """
@@ -17,10 +17,14 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.generation.pair_formats import csv_rows, entries
+from qa_pipeline.generation.pair_layouts import UnusableEntry
 from qa_pipeline.settings.generation import PairsFileSettings
 
 Row = dict[str, Any]
-SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
+_SAVED = ("state.json", "dataset_info.json", "dataset_dict.json")
+"""What `save_to_disk` of `datasets` writes beside the rows."""
 LEFT_OUT = pl.Schema(
     {
         "file": pl.String(),
@@ -100,9 +104,17 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for place in places:
         if place.is_dir():
-            inside = sorted(path for path in place.iterdir() if path.suffix.lower() in SUFFIXES)
+            # the splits of a saved dataset are folders
+            splits = place.glob("*/*.arrow") if (place / "dataset_dict.json").is_file() else ()
+            inside = sorted(
+                path
+                for path in (*place.iterdir(), *splits)
+                if path.suffix.lower() in SUFFIXES and path.name not in _SAVED
+            )
             if not inside:
-                raise InputError(f"{place} holds no .parquet or .jsonl file; name a folder of labelled files")
+                raise InputError(
+                    f"{place} holds no file of {', '.join(SUFFIXES)}; name a folder of labelled files"
+                )
             found += inside
         elif place.is_file():
             found.append(place)
@@ -138,10 +150,10 @@ def left_out(faults: Faults) -> pl.DataFrame:
 def read_blocks(
     path: Path, kind: Choice, faults: Faults, limits: PairsFileSettings = LIMITS
 ) -> Iterator[pl.DataFrame]:
-    """The rows of one file, a block at a time; columns of a JSONL file are the fields of its first object.
+    """The rows of one file, a block at a time; columns of a JSON file are the fields of its first object.
 
     Args:
-        path: Parquet or JSONL.
+        path: one of `SUFFIXES`.
         kind: what its rows hold.
         faults: rows that cannot be used are counted here.
         limits: bytes and rows of the file, bytes of a line.
@@ -150,7 +162,7 @@ def read_blocks(
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: unknown format; labelled items come as .parquet or .jsonl")
+        raise InputError(f"{path}: unknown format; labelled items come as {', '.join(SUFFIXES)}")
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -158,8 +170,13 @@ def read_blocks(
             raise InputError(
                 f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
             )
-        if path.suffix.lower() == ".parquet":
+        suffix = path.suffix.lower()
+        if suffix == ".parquet":
             shape, values = _parquet_values(path, kind, limits)
+        elif suffix == ".arrow":
+            shape, values = _arrow_values(path, kind, size, limits)
+        elif suffix in (".json", ".csv", ".tsv"):
+            shape, values = _whole_file_values(path, kind, limits)
         else:
             _check_amount(path, sum(1 for _ in _lines(path)), size, limits)
             objects = (decoded(line, limits) for line in _lines(path))
@@ -176,6 +193,44 @@ def _lines(path: Path) -> Iterator[bytes]:
         for number, line in enumerate(file):
             if line.strip():
                 yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
+
+
+def _whole_file_values(
+    path: Path, kind: Choice, limits: PairsFileSettings
+) -> tuple[type[LabelledRow], Iterator[Any]]:
+    """The rows of a file that cannot be read line by line: a list of objects, or records of cells."""
+    content = path.read_bytes()
+    if path.suffix.lower() == ".json":
+        found = [one.value for one in entries(content, path.name, limits)]
+        columns: Collection[str] = next((one for one in found if isinstance(one, dict)), {})
+    else:
+        columns, rows = csv_rows(content, path.name, limits)
+        found = [value for _, _, value in rows]
+    _check_amount(path, len(found), 0, limits)
+    values = (Fault(one.reason, one.detail) if isinstance(one, UnusableEntry) else one for one in found)
+    return kind(columns), values
+
+
+def _arrow_values(
+    path: Path, kind: Choice, size: int, limits: PairsFileSettings
+) -> tuple[type[LabelledRow], Iterator[Any]]:
+    """The rows of a file that `save_to_disk` of `datasets` wrote: Arrow's stream of batches."""
+    from pyarrow import ipc
+
+    with _as_parquet(path, "an Arrow stream"), ipc.open_stream(path) as stream:
+        shape = kind(stream.schema.names)
+        rows = sum(batch.num_rows for batch in stream)
+    _check_amount(path, rows, size, limits)
+    return shape, _arrow_rows(path)
+
+
+def _arrow_rows(path: Path) -> Iterator[Row]:
+    from pyarrow import ipc
+
+    with _as_parquet(path, "an Arrow stream"), ipc.open_stream(path) as stream:
+        for batch in stream:
+            for start in range(0, batch.num_rows, _BLOCK):
+                yield from pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True)
 
 
 def _parquet_values(
@@ -205,13 +260,13 @@ def _parquet_rows(path: Path, columns: list[str]) -> Iterator[Row]:
 
 
 @contextmanager
-def _as_parquet(path: Path) -> Iterator[None]:
+def _as_parquet(path: Path, format_name: str = "a Parquet file") -> Iterator[None]:
     from pyarrow import ArrowException
 
     try:
         yield
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise InputError(f"{path} is not a Parquet file that can be read; write it again") from error
+        raise InputError(f"{path} is not {format_name} that can be read; write it again") from error
 
 
 def _check_amount(path: Path, rows: int, unpacked: int, limits: PairsFileSettings) -> None:
@@ -405,7 +460,11 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        return shape.model_validate(shape.given(values)).row()
+        named = shape.given(values)
+    except ValueError as error:
+        return Fault("wrong_type", str(error))
+    try:
+        return shape.model_validate(named).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field, needed = str(problem["loc"][0]), shape.needed()

@@ -1,13 +1,14 @@
 """The regression gate: what may not get worse from one evaluation to the next, and what must hold at all."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import compare_paired
+from qa_pipeline.evaluation.deciders import describe_deciders, rests_on_likeness
 from qa_pipeline.evaluation.experiments import SIGNIFICANCE, rows_needed
 from qa_pipeline.evaluation.golden import GoldenSet, golden_outcomes
 from qa_pipeline.evaluation.stored_report import StoredReport
@@ -15,7 +16,8 @@ from qa_pipeline.evaluation.summaries import summarise
 
 Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
-PASSED, FAILED, WITHIN_NOISE = "passed", "failed", "within_noise"
+PASSED, FAILED, WITHIN_NOISE, UNDECIDED = "passed", "failed", "within_noise", "undecided"
+_BY_LIKENESS = "likeness alone decided most"
 MOST_NAMED = 20
 """Golden rows that are named one by one; all are counted."""
 
@@ -30,12 +32,14 @@ class Limits:
         critical_drop: the same of critical metrics.
         critical: names of critical metrics; those that neither run has count for none.
         thresholds: the worst mean allowed, by metric: the least where higher is better, else the greatest.
+        accept_likeness: whether figures that likeness alone decided pass and fail critical checks.
     """
 
     drop: float = 0.05
     critical_drop: float = 0.02
     critical: tuple[str, ...] = CRITICAL
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    accept_likeness: bool = False
 
     def of(self, name: str) -> float:
         """The loss that fails this metric."""
@@ -55,35 +59,41 @@ def gate(
     changed. Else the drop is `within_noise`, with the number of rows in which one of this size would be
     found four times in five.
     A golden row fails the gate where it fails now and was not seen to fail in the baseline.
+    A critical metric, a threshold and a golden criterion are undecided where likeness alone decided most of
+    the figure in either run, unless `limits.accept_likeness`.
 
     Returns:
-        passed, current and baseline and golden (what they are), rows (in both, and in one alone), excluded
-        and measured_otherwise (as of `compare_paired`), and checks: each with kind (drop, unknown,
-        threshold or golden), name, outcome (passed, failed or within_noise), a sentence about it, and its
-        figures.
+        outcome (passed, failed or undecided), passed, current and baseline and golden (what they are), rows
+        (in both, and in one alone), excluded and measured_otherwise (as of `compare_paired`), and checks:
+        each with kind (drop, unknown, threshold or golden), name, outcome (passed, failed, within_noise or
+        undecided), a sentence about it, who decided the figure, and its figures.
 
     Raises:
         InputError: the runs cannot be compared, a critical metric is of another version, a threshold names
             a metric that the run does not have, or there is nothing to check.
     """
     limits = limits or Limits()
+    reports = [current, *([baseline] if baseline else [])]
     checks: list[Document] = []
     compared: Document = {"rows": None, "excluded": {}, "measured_otherwise": {}}
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
-        _check_excluded(compared["excluded"], limits)
+        _check_excluded(compared["excluded"], baseline, limits)
         for name, one in compared["metrics"].items():
-            checks += _metric_checks(name, one, limits)
-    checks += _thresholds(current, limits.thresholds)
+            checks += _unless_likeness(_metric_checks(name, one, limits), reports, limits)
+    checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
     if golden is not None:
-        checks += _golden(current, baseline, golden)
+        checks += _golden(current, baseline, golden, limits)
     if not checks:
         raise InputError(
             f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
             "threshold and no golden set; give --baseline, --threshold or --golden"
         )
+    outcomes = {one["outcome"] for one in checks}
+    outcome = next((one for one in (FAILED, UNDECIDED) if one in outcomes), PASSED)
     return {
-        "passed": all(one["outcome"] != FAILED for one in checks),
+        "outcome": outcome,
+        "passed": outcome == PASSED,
         "current": _described(current),
         "baseline": _described(baseline) if baseline else None,
         "golden": golden.document() if golden else None,
@@ -91,6 +101,7 @@ def gate(
             "drop": limits.drop,
             "critical_drop": limits.critical_drop,
             "critical": [*limits.critical],
+            "accept_likeness": limits.accept_likeness,
         },
         **{name: compared[name] for name in ("rows", "excluded", "measured_otherwise")},
         "checks": checks,
@@ -106,13 +117,31 @@ def _described(report: StoredReport) -> Document:
     }
 
 
-def _check_excluded(excluded: Mapping[str, str], limits: Limits) -> None:
-    """A gate that silently looked no more at what is critical would be open."""
+def _was_known(baseline: StoredReport, name: str) -> bool:
+    """Return whether the baseline has a score of a metric, from which there can be a loss."""
+    return name in baseline.rows.columns and baseline.rows[name].null_count() < baseline.rows.height
+
+
+def _check_excluded(excluded: Mapping[str, str], baseline: StoredReport, limits: Limits) -> None:
+    """Refuse to look no more at what is critical, which would leave the gate open."""
     for name, why in excluded.items():
-        if name in limits.critical and why != "only in current":
+        if name in limits.critical and why != "only in current" and _was_known(baseline, name):
             raise InputError(
                 f"the critical metric {name} cannot be compared ({why}); evaluate both runs alike"
             )
+
+
+def _unless_likeness(
+    checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
+) -> Iterator[Document]:
+    """Name who decided each figure; critical checks and thresholds over likeness alone are undecided."""
+    for one in checks:
+        by = [report.metrics[one["name"]].decided_by for report in reports]
+        told = {**one, "decided_by": describe_deciders(by[0])}
+        strict = one["kind"] == "threshold" or (one["kind"] == "drop" and one["critical"])
+        if strict and not limits.accept_likeness and any(map(rests_on_likeness, by)):
+            told |= {"outcome": UNDECIDED, "detail": f"{one['detail']}; {_BY_LIKENESS} of it"}
+        yield told
 
 
 def _metric_checks(name: str, one: Document, limits: Limits) -> Iterator[Document]:
@@ -200,15 +229,38 @@ def _threshold_noise(one: Document, bound: float) -> str:
     return f"; the interval {one['low']:.3f} to {one['high']:.3f} holds both"
 
 
-def _golden(current: StoredReport, baseline: StoredReport | None, golden: GoldenSet) -> Iterator[Document]:
-    """A check of all rows together, and one of each of the first that newly fail."""
+def _golden(
+    current: StoredReport, baseline: StoredReport | None, golden: GoldenSet, limits: Limits
+) -> Iterator[Document]:
+    """A check of all rows together, and one of each of the first that newly fail.
+
+    Criteria over figures that likeness alone decided are a check of their own, which is undecided.
+    """
+    likeness = {name for name, one in current.metrics.items() if rests_on_likeness(one.decided_by)}
+    named = {name for bounds in golden.criteria.values() for name in bounds}
+    if likeness & named and not limits.accept_likeness:
+        doubtful = ", ".join(sorted(likeness & named))
+        rows, would_pass = len(golden.criteria), golden_outcomes(current, golden)["passed"].sum()
+        yield {
+            "kind": "golden",
+            "name": golden.name,
+            "outcome": UNDECIDED,
+            "detail": f"{would_pass} of {rows} rows would pass; {_BY_LIKENESS} of {doubtful}",
+        }
+        decided = {
+            key: {name: bound for name, bound in bounds.items() if name not in likeness}
+            for key, bounds in golden.criteria.items()
+        }
+        golden = replace(golden, criteria={key: bounds for key, bounds in decided.items() if bounds})
+        if not golden.criteria:
+            return
     failing = golden_outcomes(current, golden).filter(~pl.col("passed"))
     seen = pl.DataFrame(schema={"id": pl.String()})
     if baseline is not None:
         before = golden_outcomes(baseline, golden)
         seen = before.filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(seen, on="id", how="anti", maintain_order="left")
-    rows = golden.document()["rows"]
+    rows = len(golden.criteria)
     said = f"{rows - failing.height} of {rows} rows pass, {new.height} newly fail"
     still = failing.height - new.height
     yield {

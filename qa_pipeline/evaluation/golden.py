@@ -11,6 +11,7 @@ from pydantic import Field
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import LIMITS, Fault, LabelledRow, Row, Text, read_file
+from qa_pipeline.evaluation.rag_datasets import is_unanswerable
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.settings.generation import PairsFileSettings
 
@@ -29,7 +30,20 @@ class GoldenRow(LabelledRow):
     dataset: Text | None = None
     version: Annotated[Text | None, Field(max_length=100)] = None
     criteria: dict[str, Bound | None] = Field(default_factory=dict, max_length=100)
-    must_refuse: bool = False
+    must_refuse: bool | None = None
+
+    @classmethod
+    def given(cls, values: Row) -> Row:
+        """The fields of a row; of a ground truth it is read whether the question must be refused."""
+        truth, answer = values.get("ground_truth"), values.get("reference")
+        if isinstance(truth, Mapping):
+            answer = truth.get("answer")
+            values = {**values, "must_refuse": truth.get("must_refuse", values.get("must_refuse"))}
+        elif truth is not None:
+            answer = truth
+        if values.get("must_refuse") is None and isinstance(answer, str) and answer.strip():
+            values = {**values, "must_refuse": is_unanswerable(answer)}
+        return super().given(values)
 
     @classmethod
     def columns(cls) -> pl.Schema:
@@ -41,7 +55,7 @@ class GoldenRow(LabelledRow):
     def row(self) -> Row | Fault:
         """The row with its criteria; one without any would pass whatever is answered."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
-        if self.must_refuse:
+        if self.must_refuse or (self.must_refuse is False and not bounds):
             bounds[REFUSAL] = 1.0
         if not bounds:
             return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
@@ -72,11 +86,12 @@ class GoldenSet:
 
 
 def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
-    """Read a golden set, JSONL or Parquet: id, criteria, must_refuse, dataset (its name) and version.
+    """Read a golden set: id, criteria, must_refuse or ground_truth, dataset (its name) and version.
 
     `criteria` maps a metric to the bound its score must reach: the least one where higher is better, the
     greatest one where lower is (`{"faithfulness": 0.95, "fabricated_citations": 0}`). `must_refuse` asks
-    for a score of 1 of `refusal_correct`.
+    for a score of 1 of `refusal_correct`, as does a ground truth whose answer is UNANSWERABLE. A row with
+    another answer and no criteria must be answered, which is a score of 1 too.
 
     Raises:
         InputError: the file cannot be read, a row cannot (a gate that lost one would hold less than it says),

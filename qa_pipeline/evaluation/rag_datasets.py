@@ -1,8 +1,10 @@
-"""Answered questions to evaluate: our own layout, exports of Ragas, DeepEval and TruLens, and releases."""
+"""Answered questions to evaluate: our own layout, files of Ragas, DeepEval and TruLens, and releases."""
 
+import ast
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from qa_pipeline.curation.training import HEADING_JOINT
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     LIMITS,
@@ -36,6 +39,7 @@ CONTEXT = pl.Struct(
         "score": pl.Float64(),
         "date": pl.String(),
         "authority": pl.Float64(),
+        "headings": pl.List(pl.String()),
     }
 )
 CITATION = pl.Struct({"raw": pl.String(), "document": pl.String(), "quote": pl.String()})
@@ -79,17 +83,54 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "group": ("group_id",),
 }
 """What fields are called in exports: Ragas (user_input, response, retrieved_contexts, reference and, before
-0.2, question, contexts, ground_truth), DeepEval (input, actual_output, retrieval_context, expected_output),
-TruLens (record_id, input, output)."""
+0.2, question, contexts, ground_truth), DeepEval (input, actual_output, retrieval_context, context,
+expected_output), TruLens (record_id, input, output)."""
+UNANSWERABLE = "UNANSWERABLE"
+"""The answer of a golden row whose question must be refused."""
 _MOST_TEXTS = 1000
+_MOST_HEADINGS = 20
+_HEADING_LINE = re.compile(r"^\[\d+\] (.*)$", re.MULTILINE)
+"""The line above a passage that a released row shows (`curation.training.marked_passage`)."""
+_QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
+_PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
+"""A list of texts as Python and NumPy write it into a cell; NumPy sets no commas."""
+_DEEPEVAL_SEPARATOR = re.compile(r"(?<! )\|(?! )")
+"""What DeepEval joins contexts by in CSV and JSONL; the sign among spaces is one of a table in a context."""
 
 
 def _number(value: object) -> object:
-    """A score that is no number is unknown."""
+    """A score that is no number is unknown; the cell of a CSV file is read as a number."""
+    if isinstance(value, str):
+        value = float(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _yes_or_no(value: object) -> object:
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def _listed(value: object) -> object:
+    """The list that the cell of a CSV file holds, as JSON, Python or NumPy write it; other texts stay texts.
+
+    Raises:
+        ValueError: it begins like such a list and does not go on like one.
+    """
+    if not isinstance(value, str) or not re.match(r"""\[\s*(?:['"\]{\d-]|null)""", value):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        if not _PYTHON_LIST.fullmatch(value.strip()):
+            if re.match(r"""\[\s*['"{]""", value):
+                raise ValueError(
+                    f"{value[:40]!r} begins a list and is none; write it as a JSON list"
+                ) from None
+            return value
+    return [ast.literal_eval(text) for text in re.findall(_QUOTED, value, re.DOTALL)]
+
+
 Number = Annotated[float | None, BeforeValidator(_number)]
+_LIST = BeforeValidator(_listed)
 
 
 class _Part(BaseModel):
@@ -97,7 +138,10 @@ class _Part(BaseModel):
 
 
 class Context(_Part):
-    """A passage the answer could rest on; one that is only a text has no document."""
+    """A passage the answer could rest on; one that is only a text has no document.
+
+    `headings` are those above it in its document, the title first.
+    """
 
     text: str | None = None
     document: str | None = None
@@ -105,6 +149,7 @@ class Context(_Part):
     score: Number = None
     date: str | None = None
     authority: Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)] = None
+    headings: Annotated[list[str], Field(max_length=_MOST_HEADINGS)] | None = None
 
 
 class Citation(_Part):
@@ -126,6 +171,7 @@ def _texts_as(name: str) -> BeforeValidator:
     """Texts in place of objects become objects with this field."""
 
     def read(value: object) -> object:
+        value = _listed(value)
         if isinstance(value, str):
             value = [value]
         if isinstance(value, list):
@@ -148,11 +194,11 @@ class RagRow(LabelledRow):
     contexts: Annotated[list[Context], _texts_as("text"), Field(max_length=_MOST_TEXTS)] | None = None
     citations: Annotated[list[Citation], _texts_as("raw"), Field(max_length=_MOST_TEXTS)] | None = None
     reference: str | None = None
-    relevant_documents: list[str] | None = None
+    relevant_documents: Annotated[list[str] | None, _LIST] = None
     true_claims: Annotated[list[TrueClaim], _texts_as("claim")] | None = None
-    must_refuse: bool | None = None
-    samples: list[str] | None = None
-    confidences: list[float] | None = None
+    must_refuse: Annotated[bool | None, BeforeValidator(_yes_or_no)] = None
+    samples: Annotated[list[str] | None, _LIST] = None
+    confidences: Annotated[list[float] | None, _LIST] = None
     category: str | None = None
     difficulty: str | None = None
     seconds: Number = None
@@ -170,19 +216,18 @@ class RagRow(LabelledRow):
             found |= _of_release(found)
         truth = found.pop("ground_truth", None)
         if isinstance(truth, Mapping):
-            found |= {
-                "reference": truth.get("answer"),
-                "relevant_documents": truth.get("relevant_documents"),
-                "true_claims": truth.get("claims"),
-                "must_refuse": truth.get("must_refuse", found.get("must_refuse")),
-            }
+            found |= of_ground_truth(truth, found)
         elif truth is not None:
             found.setdefault("reference", truth)
+        if "retrieval_context" in found:
+            found = _of_deepeval(found)
         for name, others in OTHER_NAMES.items():
             if found.get(name) is None:
                 found[name] = next((found[one] for one in others if found.get(one) is not None), None)
         if isinstance(found["reference"], list) and found["reference"]:
             found["reference"] = found["reference"][0]
+        if is_unanswerable(found["reference"]):
+            found |= {"reference": None, "must_refuse": True}
         return super().given(_with_documents(found))
 
     def row(self) -> Row | Fault:
@@ -237,8 +282,12 @@ def _of_release(values: Row) -> Row:
     """A released row: its quotes are the contexts, each once, and its claims are true."""
     evidence: list[Row] = values["evidence"]
     quotes = {(one["path"], one["quote"]): None for one in evidence}
+    shown = _shown_passages(values.get("messages_with_context"))
     return {
-        "contexts": [{"text": quote, "document": path} for path, quote in quotes],
+        "contexts": [
+            {"text": quote, "document": path, "headings": _headings_of(quote, shown)}
+            for path, quote in quotes
+        ],
         "citations": [
             {"raw": one["path"], "document": one["path"], "quote": one["quote"]} for one in evidence
         ],
@@ -248,13 +297,64 @@ def _of_release(values: Row) -> Row:
     }
 
 
+def _shown_passages(messages: object) -> str:
+    """What a released row shows its reader before the question: passages, each under its line of headings."""
+    if not isinstance(messages, list):
+        return ""
+    said = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+    return next((text for text in said if isinstance(text, str)), "")
+
+
+def _headings_of(quote: str, shown: str) -> list[str] | None:
+    """The headings above a quote; None where the passages do not show it."""
+    at = shown.find(quote)
+    lines = _HEADING_LINE.findall(shown, 0, at) if at > 0 else []
+    return lines[-1].split(HEADING_JOINT)[:_MOST_HEADINGS] if lines else None
+
+
+def of_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
+    """What a golden row says of the right answer; documents that it cites are relevant if none are named."""
+    relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
+    cited = truth.get("citations")
+    if relevant is None and isinstance(cited, list):
+        named = [one.get("document") if isinstance(one, Mapping) else one for one in cited]
+        relevant = list(dict.fromkeys(one for one in named if isinstance(one, str))) or None
+    return {
+        "reference": truth.get("answer"),
+        "relevant_documents": relevant,
+        "true_claims": truth.get("claims"),
+        "must_refuse": truth.get("must_refuse", row.get("must_refuse")),
+    }
+
+
+def is_unanswerable(answer: object) -> bool:
+    """Whether the right answer to a golden row is that there is none."""
+    return isinstance(answer, str) and answer.strip().upper() == UNANSWERABLE
+
+
+def _of_deepeval(values: Row) -> Row:
+    """A row of DeepEval: `context` are the texts that should have been retrieved, not those that were."""
+    joined = {name: values.get(name) for name in ("retrieval_context", "context")}
+    parts = {
+        name: _DEEPEVAL_SEPARATOR.split(value) if isinstance(value, str) else value
+        for name, value in ((name, _listed(value)) for name, value in joined.items())
+    }
+    return {
+        **{name: value for name, value in values.items() if name != "context"},
+        "retrieval_context": parts["retrieval_context"],
+        "reference_contexts": values.get("reference_contexts") or parts["context"],
+    }
+
+
 def _with_documents(values: Row) -> Row:
     """Contexts with the ids that Ragas gives them; without ids they are named by their texts."""
-    contexts = values.get("contexts")
+    contexts = _listed(values.get("contexts"))
     if not isinstance(contexts, list) or not all(isinstance(one, str) for one in contexts):
         return values
-    ids, relevant = values.get("retrieved_context_ids"), values.get("reference_context_ids")
-    references = values.get("reference_contexts")
+    ids, relevant, references = (
+        _listed(values.get(name))
+        for name in ("retrieved_context_ids", "reference_context_ids", "reference_contexts")
+    )
     if isinstance(ids, list) and len(ids) == len(contexts):
         named = [str(one) for one in ids]
         wanted = [str(one) for one in relevant] if isinstance(relevant, list) else []

@@ -8,6 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.evaluation.deciders import (
+    LIKENESS,
+    decider_shares,
+    decision_counts,
+    describe_deciders,
+    rests_on_likeness,
+)
 from qa_pipeline.evaluation.meta_evaluation import known_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
@@ -23,7 +30,6 @@ WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
 """Below so many rows, or documents they are about, a report says that they are few."""
 MOSTLY = 0.5
-SIMILARITY = "similarity"
 _LONGEST_NAME, _MOST_NAMES = 80, 5
 
 
@@ -157,19 +163,15 @@ def _half_unknown(document: Document) -> Iterator[str]:
 
 
 def _by_likeness(document: Document) -> Iterator[str]:
-    by = {name: _deciders(one) for name, one in document["metrics"].items()}
-    shares = {name: one.get(SIMILARITY, 0) / max(1, sum(one.values())) for name, one in by.items()}
-    if mostly := [f"{name} ({share:.0%})" for name, share in shares.items() if share > MOSTLY]:
+    by = {name: one["decided_by"] for name, one in document["metrics"].items()}
+    if mostly := [
+        f"{name} ({decider_shares(one)[LIKENESS]:.0%})" for name, one in by.items() if rests_on_likeness(one)
+    ]:
         yield (
             f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
             "with the share of their words that a text has. It overlooks a swapped number, name or negation, "
             "and rejects right answers in other words or in a few."
         )
-
-
-def _deciders(one: Document) -> dict[str, int]:
-    """Who decided; a metric may also count the parts that it had to do without."""
-    return {who: count for who, count in one["decided_by"].items() if not who.startswith("without ")}
 
 
 _MOST_LISTED = 4
@@ -273,8 +275,11 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
     ]
     known = {key: one for key, one in metrics.items() if one["known"]}
     if known:
-        columns = ("metric", "mean (95 %)", "median", "95th percentile", "known", "better")
-        cells = ([f"`{key}`", *_cells(one), one["direction"]] for key, one in known.items())
+        columns = ("metric", "mean (95 %)", "median", "95th percentile", "known", "better", "decided by")
+        cells = (
+            [f"`{key}`", *_cells(one), one["direction"], plain(describe_deciders(one["decided_by"]))]
+            for key, one in known.items()
+        )
         parts.append(table(columns, cells))
     if whole := document.get("of_all_rows"):
         parts.append(
@@ -321,7 +326,7 @@ def _by_part(parts: Mapping[str, Mapping[str, Document]], column: str, name: str
 def _decided(metrics: Mapping[str, Document]) -> str:
     most: dict[str, int] = {}
     for one in metrics.values():
-        for who, count in _deciders(one).items():
+        for who, count in decision_counts(one["decided_by"]).items():
             most[who] = max(most.get(who, 0), count)
     ranked = sorted(most.items(), key=lambda one: (-one[1], one[0]))
     said = ", ".join(f"{code(who)} {count:,}" for who, count in ranked)

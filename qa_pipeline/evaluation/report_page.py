@@ -16,6 +16,7 @@ import polars as pl
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.metrics.meanings import MARKS
 from qa_pipeline.evaluation.plots import histogram_svg, strip_svg
 from qa_pipeline.evaluation.report import (
@@ -110,6 +111,7 @@ def _allowed(content: str) -> str:
 def _environment() -> Environment:
     made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     made.filters |= {"figure": figure, "plural": plural, "bounds": with_bounds, "words": _words}
+    made.filters["deciders"] = describe_deciders
     return made
 
 

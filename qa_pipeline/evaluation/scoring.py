@@ -38,11 +38,23 @@ class Scored:
 
 
 def evaluation_settings(settings: Settings) -> Settings:
-    """The settings as they are, with each item alone, and its claims cut by the rules.
+    """The settings as they are, with the claims cut by the rules.
 
-    Other items are no texts of one corpus, and no scorer may see other claims than the next, nor a model be
-    paid that nobody named.
+    No scorer may see other claims than the next, nor a model be paid that nobody named.
+
+    Raises:
+        SettingsError: the settings want a model to cut them.
     """
+    if settings.verification.split_claims == "model":
+        raise SettingsError(
+            "verification.split_claims=model: here the rules cut answers into claims, so that every scorer "
+            "sees the same; set it to auto or rules, or have the model cut with eval run --scorer model"
+        )
+    return cut_by_rules(settings)
+
+
+def cut_by_rules(settings: Settings) -> Settings:
+    """Return the settings with claims cut by the rules, whatever the pipeline does."""
     alone = settings.verification.model_copy(update={"split_claims": "rules"})
     return settings.model_copy(update={"verification": alone})
 

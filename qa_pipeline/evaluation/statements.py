@@ -18,13 +18,15 @@ _BETWEEN = "\n\n"
 class Statement:
     """A claim, or an answer of several, and the texts that should prove it.
 
-    `question` is what it answers; a few words say nothing without it.
+    `question` is what it answers; a few words say nothing without it. `headings` has those above each
+    passage, the title of its document first; nothing where none is known.
     """
 
     claim: str
     passages: tuple[str, ...]
     language: str = "en"
     question: str | None = None
+    headings: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,14 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
     pairs: dict[str, dict[str, Any]] = {}
     pair_ids = []
     for statement in statements:
-        passages = [passage for passage in statement.passages if passage.strip()]
-        document_id = _hash(statement.language, *passages)[:16]
+        headings = statement.headings or ((),) * len(statement.passages)
+        shown = [one for one in zip(statement.passages, headings, strict=True) if one[0].strip()]
+        passages = [passage for passage, _ in shown]
+        above = ("\x1e".join(own) for _, own in shown) if statement.headings else ()
+        document_id = _hash(statement.language, *passages, *above)[:16]
         if document_id not in documents:
             documents[document_id] = _document(document_id, passages, statement.language)
-            chunks[document_id] = _chunks(document_id, passages, statement.language)
+            chunks[document_id] = _chunks(document_id, shown, statement.language)
         pair_id = _hash(document_id, statement.question or "", statement.claim)[:32]
         pair_ids.append(pair_id)
         chunk_ids = [chunk["chunk_id"] for chunk in chunks[document_id]]
@@ -94,10 +99,13 @@ def _document(document_id: str, passages: Sequence[str], language: str) -> dict[
     }
 
 
-def _chunks(document_id: str, passages: Sequence[str], language: str) -> list[dict[str, Any]]:
+def _chunks(
+    document_id: str, passages: Sequence[tuple[str, Sequence[str]]], language: str
+) -> list[dict[str, Any]]:
+    """A chunk for each passage, under its headings."""
     rows, start = [], 0
-    length = len(_BETWEEN.join(passages))
-    for position, text in enumerate(passages):
+    length = len(_BETWEEN.join(text for text, _ in passages))
+    for position, (text, headings) in enumerate(passages):
         rows.append(
             {
                 "chunk_id": f"{document_id}-{position}",
@@ -107,7 +115,7 @@ def _chunks(document_id: str, passages: Sequence[str], language: str) -> list[di
                 "char_start": start,
                 "char_end": start + len(text),
                 "title": "",
-                "section_path": [],
+                "section_path": [*headings],
                 "section_start": 0,
                 "section_end": length,
                 "tokens": len(text.split()),

@@ -17,13 +17,17 @@ _REMEDY = "write it anew with `qa-pipeline eval run`"
 
 
 class MetricFacts(BaseModel):
-    """What a report says of a metric beside its figures: the code it was computed by, and what is better."""
+    """What a report says of a metric beside its figures.
+
+    These are the code it was computed by, what is better, and how many decisions each step took.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     version: str | int
     direction: Literal["higher", "lower"]
     range: tuple[float, float | None]
+    decided_by: dict[str, int] = Field(default_factory=dict, max_length=1000)
 
 
 class _Document(BaseModel):

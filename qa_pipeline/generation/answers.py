@@ -159,6 +159,8 @@ def _guarded(relevance: Relevance) -> Row:
         "guarded_by": relevance.decided_by,
         "guard_similarity": relevance.similarity,
         "guard_passed": None if relevance.error else relevance.passes,
+        "guard_confidence": relevance.confidence,
+        "guard_reasoning": relevance.reasoning,
     }
 
 
@@ -210,7 +212,13 @@ def _relevances(
         if pair is not None and settings.guard.asks_a_model and pair["guarded_by"] == "llm":
             similar, least = pair["guard_similarity"], settings.guard.threshold
             if _unchanged(pair, row, request) and (least is None or (similar or -1.0) >= least):
-                found[place] = Relevance("llm", similar, passes=pair["guard_passed"])
+                found[place] = Relevance(
+                    "llm",
+                    similar,
+                    passes=pair["guard_passed"],
+                    confidence=pair["guard_confidence"],
+                    reasoning=pair["guard_reasoning"],
+                )
     rest = [place for place in range(len(asked)) if place not in found]
     said = guard([asked[place][0] for place in rest], [asked[place][1].passages for place in rest])
     found |= dict(zip(rest, said, strict=True))

@@ -34,12 +34,16 @@ class Relevance:
         similarity: mean cosine of the question and its best passages; None where it was not computed.
         passes: whether an answer is drafted.
         error: why the model that should decide did not.
+        confidence: how sure a model was of its decision, 0 to 1; None where none decided.
+        reasoning: why a model decided so, in its words; None where none decided.
     """
 
     decided_by: str
     similarity: float | None = None
     passes: bool = True
     error: ModelError | None = None
+    confidence: float | None = None
+    reasoning: str | None = None
 
 
 def guard_questions(
@@ -107,7 +111,13 @@ def _decided(
     if isinstance(reply, ModelError):
         return Relevance("llm", similarity, passes=False, error=reply)
     said = reply.value
-    return Relevance("llm", similarity, passes=said.can_answer and said.confidence >= settings.confidence)
+    return Relevance(
+        "llm",
+        similarity,
+        passes=said.can_answer and said.confidence >= settings.confidence,
+        confidence=said.confidence,
+        reasoning=said.reasoning,
+    )
 
 
 def guard_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:

@@ -19,6 +19,7 @@ from qa_pipeline.errors import SettingsError
 from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
@@ -152,8 +153,8 @@ def _fields(named: str) -> type[BaseModel]:
 
 def _personas(path: Path) -> tuple[Persona, ...]:
     try:
-        listed = yaml.safe_load(_text(path, "generation.personas"))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        listed = read_yaml(_text(path, "generation.personas"))
+    except yaml.YAMLError as error:
         raise SettingsError(f"generation.personas: {path} is not readable YAML") from error
     wanted = "a list of entries with name and description"
     found = _checked(TypeAdapter(list[Persona]), listed, f"generation.personas: {path}", wanted, "entry")

@@ -168,28 +168,40 @@ class _Lines(Iterator[str]):
 
 
 def _csv(content: bytes, name: str, limits: PairsFileSettings) -> Iterator[Written]:
-    text = _text(content, name)
-    before = csv.field_size_limit(max(len(text), 1))  # the module's own limit holds for the process
-    try:
-        rows = list(islice(_csv_rows(text, name, limits), limits.max_pairs + 1))
-    finally:
-        csv.field_size_limit(before)
+    header, rows = csv_rows(content, name, limits)
+    if header:
+        _check_columns(header, f"{name} line 1")
     return iter(rows)
 
 
-def _csv_rows(text: str, name: str, limits: PairsFileSettings) -> Iterator[Written]:
-    """Rows as objects named by the header; the sign that parts cells is the one that lets it fit a layout."""
-    headers = {sign: _header(text, sign, limits) for sign in ",;\t"}
-    delimiter = next((sign for sign in headers if fitting(headers[sign])), None)
-    if delimiter is None:
-        if text.strip():
-            _check_columns(max(headers.values(), key=len), f"{name} line 1")
-        return
-    header = headers[delimiter]
+def csv_rows(content: bytes, name: str, limits: PairsFileSettings) -> tuple[list[str], list[Written]]:
+    """Return the header of a CSV file and its rows, as objects named by it: at most one more than allowed.
+
+    The sign that parts cells is the one whose header fits a layout of pairs, else the one of most columns.
+
+    Raises:
+        PairsFileError: it is no UTF-8 text, has no header, or two columns have one name.
+    """
+    text = _text(content, name)
+    before = csv.field_size_limit(max(len(text), 1))  # the module's own limit holds for the process
+    try:
+        headers = {sign: _header(text, sign, limits) for sign in ",;\t"}
+        delimiter = max(headers, key=lambda sign: (bool(fitting(headers[sign])), len(headers[sign])))
+        if text.strip() and not headers[delimiter]:
+            raise PairsFileError(f"{name} line 1: found no header that can be read; write the file again")
+        rows = _csv_rows(text, name, headers[delimiter], delimiter, limits)
+        return headers[delimiter], list(islice(rows, limits.max_pairs + 1))
+    finally:
+        csv.field_size_limit(before)
+
+
+def _csv_rows(
+    text: str, name: str, header: list[str], delimiter: str, limits: PairsFileSettings
+) -> Iterator[Written]:
     if twice := [column for column, count in Counter(header).items() if count > 1]:
         raise PairsFileError(f"{name} line 1: column {twice[0]!r} stands twice; rename one")
     records = _records(text, delimiter, limits)
-    next(records)
+    next(records, None)
     for place, written, cells in records:
         yield place, written, cells if isinstance(cells, UnusableEntry) else _row(header, cells)
 

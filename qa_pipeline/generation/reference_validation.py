@@ -81,8 +81,6 @@ def validate_references(
         SettingsError: the strategy asks a model and there is none.
         PermanentModelError: the model can answer no further request.
     """
-    if settings.validation_strategy == "noop":
-        return [ReferenceDecision("accept") for _ in requests]
     if settings.validation_strategy == "embedding":
         return _by_similarity(requests, settings.validation_similarity, encoder)
     if model is None:
@@ -118,7 +116,7 @@ def _sure(cosine: float, threshold: float) -> Decision:
 
 def accepted_places(decisions: Sequence[ReferenceDecision], settings: GenerationSettings) -> list[int]:
     """Places of the passages an answer may be drafted from: accepted, the best first, and not too many."""
-    if not settings.enable_reference_validation or settings.validation_strategy == "noop":
+    if not settings.enable_reference_validation:
         return list(range(len(decisions)))
     good = ("accept", "unsure") if settings.validation_unsure == "accept" else ("accept",)
     accepted = [place for place, one in enumerate(decisions) if one.decision in good and one.error is None]

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -22,7 +23,8 @@ from qa_pipeline.text.refusals import is_refusal
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3
-_THOUGHTS = re.compile(r"\A(?:\s*<think(?:ing)?>)?.*?</think(?:ing)?>", re.DOTALL)
+_TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
+_THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
 """Thoughts before a reply; a server may have cut off the opening tag."""
 # commands of LaTeX that begin like an escape of JSON; \ni is left out: it is "i" on a new line in Swedish
 _LATEX = (
@@ -252,6 +254,31 @@ CAP_ADVICE = "raise llm.max_output_tokens"
 LENGTH_ADVICE = (
     "show fewer passages (retrieval.top_k), cut documents into smaller chunks or choose another llm.model"
 )
+SHORTEST_MASKED = 12
+"""Characters of a key that is masked in replies; shorter ones, such as `none` and `ollama`, may be words."""
+
+
+def mask_key(value: Any, key: str) -> Any:
+    """Return a reply, as text or as JSON, without the key wherever a server repeats it.
+
+    Encoders of JSON may write any character of a key as an escape, as Google's do with `=`.
+    """
+    if len(key) < SHORTEST_MASKED:
+        return value
+    if isinstance(value, str):
+        return _pattern_of(key).sub("[key]", value)
+    if isinstance(value, list):
+        return [mask_key(one, key) for one in value]
+    if isinstance(value, dict):
+        return {mask_key(name, key): mask_key(one, key) for name, one in value.items()}
+    return value
+
+
+@cache
+def _pattern_of(key: str) -> re.Pattern[str]:
+    return re.compile("".join(rf"(?:\\?{re.escape(one)}|(?i:\\u{ord(one):04x}))" for one in key))
+
+
 MOST_LETTERS = 300
 
 

@@ -18,7 +18,9 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.monitoring.drift import find_drift
+from qa_pipeline.evaluation.deciders import rests_on_likeness
+from qa_pipeline.monitoring.days import DECIDED_BY, decisions_of, describe_decisions
+from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
 
 Floats = npt.NDArray[np.float64]
@@ -33,6 +35,7 @@ LEVELS = pl.Schema(
         "high": pl.Float64(),
         "limit": pl.Float64(),
         "side": pl.String(),
+        "decided_by": pl.String(),
         "state": pl.String(),
         "message": pl.String(),
     }
@@ -138,7 +141,11 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
         hourly = metric in settings.alerts.hourly
         error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
         score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())
-        known = ordered.select("day", hour=pl.col("time").dt.hour() if hourly else None, score=score)
+        known = ordered.select(
+            *(["day", DECIDED_BY] if DECIDED_BY in rows.columns else ["day"]),
+            hour=pl.col("time").dt.hour() if hourly else None,
+            score=score,
+        )
         timed = known.drop_nulls("hour") if hourly else known
         for (day, hour), part in timed.group_by("day", "hour", maintain_order=True):
             about = {"metric": metric, "day": day, "hour": hour, "limit": limit, "side": side}
@@ -148,7 +155,11 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
                     f"{metric} has scores from {scores.min():g} to {scores.max():g} on {day}, and a limit "
                     "needs scores between 0 and 1; leave it out of monitoring.alerts"
                 )
-            found.append(about | _held(scores, limit, side, error, settings.least_rows))
+            held = _held(scores, limit, side, error, settings.least_rows)
+            by = decisions_of(part).get(metric, {})
+            if held["state"] == "alert" and rests_on_likeness(by) and not settings.alerts.accept_likeness:
+                held["state"] = BY_LIKENESS
+            found.append(about | held | {"decided_by": describe_decisions(part, metric)})
     return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=LEVELS)
 
 
@@ -172,4 +183,5 @@ def _message(row: dict[str, Any]) -> str:
     if "low" not in row:
         return f"{where}: {row['state']} ({row['rows']})"
     bounds = f"{row['mean']:.3f} ({row['low']:.3f}–{row['high']:.3f}, {row['rows']} rows)"
-    return f"{where} is {bounds}; limit: not {row['side']} {row['limit']:g}: {row['state']}"
+    limit = f"limit: not {row['side']} {row['limit']:g}"
+    return f"{where} is {bounds}; {limit}: {row['state']}; decided by {row['decided_by']}"

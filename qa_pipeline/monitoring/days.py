@@ -3,15 +3,18 @@
 Texts stay in the logs: a scored row holds an id, a time, whether the request failed, and numbers.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import Labelled
+from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
@@ -20,8 +23,17 @@ from qa_pipeline.settings.monitoring import ERRORS
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage import write_frame
 
+if TYPE_CHECKING:
+    from qa_pipeline.evaluation.metrics.base import Metric
+
+DECIDED_BY = "decided_by"
+DECISIONS = pl.List(pl.Struct({"metric": pl.String(), "step": pl.String(), "count": pl.Int64()}))
+"""How many decisions each step took for the figures of a row, by metric; null where that was not stored."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
-"""From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown."""
+"""From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
+
+A column `DECIDED_BY` (`DECISIONS`) may stand beside them.
+"""
 BASE = pl.Schema(
     {
         "id": pl.String(),
@@ -46,12 +58,32 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
     """
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics  # heavy, and only scoring needs them
     from qa_pipeline.evaluation.running import evaluate
-    from qa_pipeline.evaluation.scoring import evaluation_settings
+    from qa_pipeline.evaluation.scoring import cut_by_rules
     from qa_pipeline.evaluation.signals.base import Means
 
     metrics = chosen_metrics(settings.monitoring.metrics)
-    means = Means(Resources(evaluation_settings(settings), embedder=embedder))
-    return lambda rows: evaluate(rows, metrics, means)[1]
+    means = Means(Resources(cut_by_rules(settings), embedder=embedder))
+
+    def score(rows: pl.DataFrame) -> pl.DataFrame:
+        frame, values = evaluate(rows, metrics, means)
+        return values.with_columns(_decisions(frame, values, metrics))
+
+    return score
+
+
+def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
+    """Who decided the figures of each row (`DECISIONS`)."""
+    judged = [one for one in metrics if one.decided_by is not None]
+    found: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
+    for metric in judged:
+        known = values[metric.name].is_not_null()
+        steps = frame.select(by=metric.decided_by)["by"].to_list()
+        for of_row, is_known, own in zip(found, known, steps, strict=True):
+            counts = Counter(step for step in own or () if step is not None) if is_known else {}
+            of_row += [
+                {"metric": metric.name, "step": step, "count": counts[step]} for step in sorted(counts)
+            ]
+    return pl.Series(DECIDED_BY, found, dtype=DECISIONS)
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
@@ -78,14 +110,30 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
     answered = log.items.filter(pl.col("query").is_not_null())
     if answered.height:
         scores = _finite(score(answered.select(RAG_ROWS.names())))
+        if DECIDED_BY not in scores.columns:
+            scores = scores.with_columns(pl.lit([], DECISIONS).alias(DECIDED_BY))
         rows = rows.join(scores.with_columns(answered["id"]), on="id", how="left", maintain_order="left")
     write_frame(day_file(folder, day), rows)
     return Labelled(rows, log.left_out)
 
 
 def _finite(scores: pl.DataFrame) -> pl.DataFrame:
-    """Scores as floats; what is no finite number is unknown."""
-    return scores.cast(pl.Float64()).with_columns(pl.when(pl.all().is_finite()).then(pl.all()))
+    """Scores as floats, beside who decided them; what is no finite number is unknown."""
+    number = cs.exclude(DECIDED_BY)
+    return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
+
+
+def has_decisions(file: Path) -> bool:
+    """Return whether the scores of a day, if there are any, say who decided them: earlier versions did not.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        names = pl.read_parquet_schema(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
+    return DECIDED_BY in names or set(names) <= set(BASE)
 
 
 def day_file(folder: Path, day: date) -> Path:
@@ -108,7 +156,8 @@ def read_days(folder: Path, first: date | None = None, last: date | None = None)
     days = []
     for file in files:
         try:
-            days.append(pl.read_parquet(file).cast(BASE).cast({cs.exclude(*BASE): pl.Float64()}))
+            of_day = pl.read_parquet(file).cast(BASE)
+            days.append(of_day.cast({cs.exclude(*BASE, DECIDED_BY): pl.Float64()}))
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{file} holds no scores that can be read; delete it and score again") from error
     return pl.concat(days, how="diagonal")
@@ -131,4 +180,29 @@ def read_reference(file: Path) -> pl.DataFrame:
 
 def metrics_of(rows: pl.DataFrame) -> Sequence[str]:
     """Names of the columns that are watched: the share of errors, and the metrics in their order."""
-    return [ERRORS, *(name for name in rows.columns if name not in BASE)]
+    return [ERRORS, *(name for name in rows.columns if name not in BASE and name != DECIDED_BY)]
+
+
+def describe_decisions(rows: pl.DataFrame, metric: str) -> str:
+    """Return who decided a metric of some scored rows, in words."""
+    if metric == ERRORS:
+        return "logs"
+    if DECIDED_BY not in rows.columns or rows[DECIDED_BY].null_count() == rows.height:
+        return "unknown (scored before this was stored)"
+    return describe_deciders(decisions_of(rows).get(metric, {}))
+
+
+def decisions_of(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """Return how many decisions each step took for each metric of some scored rows.
+
+    A metric of arithmetic alone is not in it, and neither are rows that were stored without.
+    """
+    if DECIDED_BY not in rows.columns:
+        return {}
+    told = rows.select(pl.col(DECIDED_BY).explode()).drop_nulls().unnest(DECIDED_BY)
+    found: dict[str, dict[str, int]] = {}
+    for metric, step, count in (
+        told.group_by("metric", "step").agg(pl.col("count").sum()).sort("metric", "step").rows()
+    ):
+        found.setdefault(metric, {})[step] = count
+    return found

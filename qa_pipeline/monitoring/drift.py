@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.monitoring.days import metrics_of
+from qa_pipeline.evaluation.deciders import rests_on_likeness
+from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 
 Floats = npt.NDArray[np.float64]
@@ -36,13 +37,17 @@ DRIFT = pl.Schema(
         "psi": pl.Float64(),
         "p": pl.Float64(),
         "differs": pl.Boolean(),
+        "decided_by": pl.String(),
         "state": pl.String(),
         "message": pl.String(),
     }
 )
 """One row for each day and metric. `ks` is the largest distance of the distribution functions, `p` the chance
 of both tests together, `differs` whether it is a discovery of its day; null where nothing was tested.
-`state` is reference, not enough rows, steady, differs (not yet confirmed), drift (first day) or drifted."""
+`state` is reference, not enough rows, steady, differs (not yet confirmed), drift (first day) or drifted; by
+likeness in the place of drift where likeness alone decided the metric and the settings do not accept it.
+`decided_by` says who decided, with shares."""
+BY_LIKENESS = "by likeness"
 _EXCHANGES = 1999
 _YEAR = 365
 _RECOVERED = 7
@@ -113,6 +118,7 @@ def find_drift(
     metrics = [name for name in metrics_of(rows) if name in before.columns]
     references = {name: np.sort(before[name].drop_nulls().to_numpy()) for name in metrics}
     found: list[dict[str, Any]] = []
+    likely: set[tuple[date, str]] = set()
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
         tested = [
@@ -120,8 +126,14 @@ def find_drift(
             for name in metrics
         ]
         _mark_discoveries(tested, settings.drift.rate)
-        found += tested
+        by = decisions_of(of_day)
+        found += [{**row, "decided_by": describe_decisions(of_day, row["metric"])} for row in tested]
+        if not settings.alerts.accept_likeness:
+            likely |= {(day, name) for name, counts in by.items() if rests_on_likeness(counts)}
     _mark_states(found, settings.drift)
+    for row in found:
+        if row["state"] in ("drift", "drifted") and (row["day"], row["metric"]) in likely:
+            row["state"] = BY_LIKENESS
     return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=DRIFT)
 
 
@@ -181,4 +193,4 @@ def _message(row: dict[str, Any]) -> str:
     if "p" not in row:
         return f"{about} ({row['rows']} rows)"
     moved = f"mean {row['reference_mean']:.3f} to {row['mean']:.3f}, PSI {row['psi']:.3f}, KS {row['ks']:.3f}"
-    return f"{about}: {moved}, p {row['p']:.2g}, {row['rows']} rows"
+    return f"{about}: {moved}, p {row['p']:.2g}, {row['rows']} rows, decided by {row['decided_by']}"

@@ -15,13 +15,13 @@ import polars as pl
 
 from qa_pipeline.evaluation.report_page import STYLE, rendered
 from qa_pipeline.monitoring.alerts import Findings, mean_interval
-from qa_pipeline.monitoring.days import metrics_of
+from qa_pipeline.monitoring.days import describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import ERRORS, MonitoringSettings
 
 MOST_SHOWN = 100
 """Alerts that are listed, the latest first; all are counted."""
 _ERROR = 0.05
-_SEVERITY = ("not enough rows", "fine", "uncertain", "alert")
+_SEVERITY = ("not enough rows", "fine", "uncertain", "by likeness", "alert")
 _LEFT, _RIGHT, _TOP, _FLOOR, _BARS = 40, 920, 8, 168, 200
 """Borders of a picture: of the means, and below them of the bars of rows, which end at `_BARS`."""
 _DATES = 6
@@ -66,6 +66,7 @@ def _metric(name: str, rows: pl.DataFrame, found: Findings, days: Sequence[date]
         "limit": f"{levels[0]['side']} {levels[0]['limit']:g}" if levels else None,
         "level": max(on_last, key=_SEVERITY.index, default=None),
         "drift": states.get(days[-1]),
+        "decided_by": describe_decisions(rows.filter(pl.col("day") == days[-1]), name),
         "picture": _picture(of_days, levels, [states.get(day) for day in days], days),
     }
 

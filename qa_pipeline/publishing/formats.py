@@ -299,14 +299,19 @@ def _preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.
 def _evaluation(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
     """What evaluators of retrieval and answers ask for; documents are named by their path in the batch."""
     paths = tables["documents"].select("document_id", document="path")
-    texts = tables["chunks"].select("chunk_id", "document_id", "text", "placed").join(paths, on="document_id")
+    headings = pl.concat_list(pl.concat_list(pl.col("title").fill_null("")), "section_path")
+    texts = (
+        tables["chunks"]
+        .select("chunk_id", "document_id", "text", "placed", headings=headings)
+        .join(paths, on="document_id")
+    )
     contexts = (
         _passages(tables, released)
         .join(texts, on="chunk_id", maintain_order="left")
         .join(released.select("pair_id", "split"), on="pair_id", maintain_order="left")
         .filter(_OF_OWN_SPLIT)
         .group_by("pair_id", maintain_order=True)
-        .agg(contexts=pl.struct("text", "document", "rank", "score"))
+        .agg(contexts=pl.struct("text", "document", "rank", "score", "headings"))
     )
     citations = (
         tables["pairs"]

@@ -102,7 +102,7 @@ def publish_release(resources: Resources) -> Release:
             return _publish(resources, gather(resources, notes, evaluation), own, sign)
         except OSError as error:
             raise StorageError(
-                f"cannot write {releases}: {error.strerror or error}; free space or rights, then again"
+                f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
             ) from error
         finally:
             shutil.rmtree(own, ignore_errors=True)

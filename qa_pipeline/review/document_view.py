@@ -10,6 +10,7 @@ import polars as pl
 
 from qa_pipeline.corpus.files import DocumentFailure, read_bytes
 from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.curation.forgetting import unknown_document
 from qa_pipeline.documents.formats.pdf.page_images import PagePicture, Span, draw_page
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage import Layout, read_table
@@ -43,13 +44,14 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
     Raises:
         InputError: no document is called so, or several are.
     """
-    found = []
+    found, known = [], [DOCUMENTS.empty().select("batch", "path")]
     for batch in batches:
         documents = read_table(layout.table("documents", batch), DOCUMENTS)
         found += documents.filter(_called(name)).to_dicts()
+        known.append(documents.select("batch", "path"))
     exact = [row for row in found if name in (row["document_id"], f"{row['batch']}/{row['path']}")] or found
     if not exact:
-        raise InputError(f"no document is called {name!r}; give an id, or a path as table documents has it")
+        raise unknown_document(pl.concat(known), name)
     if len(exact) > 1:
         places = ", ".join(f"{row['batch']}/{row['path']}" for row in exact[:_NAMED])
         raise InputError(

@@ -10,6 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.plain_yaml import read_yaml
 
 PREFIX = "QA_PIPELINE_"
 FILE_NAME = "QA_PIPELINE_SETTINGS"
@@ -60,7 +61,7 @@ def _parsed(path: Path) -> Any:
     try:
         if path.stat().st_size > _LARGEST:
             raise SettingsError(f"settings file {path} is larger than {_LARGEST} bytes")
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return read_yaml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -68,7 +69,7 @@ def _parsed(path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise SettingsError(f"settings file {path}{line}: {error.problem}; it must be plain YAML") from error
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"settings file {path} is not readable YAML in UTF-8") from error
 
 

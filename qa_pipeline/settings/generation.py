@@ -155,7 +155,8 @@ class GenerationSettings(Group):
         False, description="Hold each retrieved passage against its question before an answer is drafted."
     )
     validation_strategy: Literal["noop", "embedding", "llm"] = Field(
-        "noop", description="How passages are validated: not at all, by a cosine, or by a model."
+        "embedding",
+        description="How passages are validated: by a cosine or a model; noop is refused where enabled.",
     )
     validation_model: str | None = Field(
         None, description="Model that validates, of the verifier's provider; null is the verifier's own."
@@ -226,6 +227,15 @@ class GenerationSettings(Group):
         if self.answer_style == "by_type":
             return STYLES.get(cast("QuestionType", question_type), "sentence")
         return self.answer_style
+
+    @model_validator(mode="after")
+    def _validates_something(self) -> "GenerationSettings":
+        if self.enable_reference_validation and self.validation_strategy == "noop":
+            raise ValueError(
+                "generation.enable_reference_validation is true and generation.validation_strategy is noop, "
+                "which validates nothing; choose embedding or llm, or leave the validation off"
+            )
+        return self
 
     @property
     def asks_about_references(self) -> bool:

@@ -34,6 +34,12 @@ class AlertSettings(Group):
         description="With which a day's interval must exclude the limit; its hours share what is left to 1.",
     )
 
+    accept_likeness: bool = Field(
+        False,
+        description="Whether figures that likeness alone decided (cosines and words in common) raise alerts "
+        "of limits and drift too. They are named either way.",
+    )
+
     @model_validator(mode="after")
     def _hours_of_known_limits(self) -> "AlertSettings":
         unknown = set(self.hourly) - {*self.below, *self.above}

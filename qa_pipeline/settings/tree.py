@@ -62,6 +62,9 @@ and only for what they can ask.
 """
 
 
+PRIVATE_UMASK = 0o077
+
+
 class Settings(BaseSettings):
     """The whole tree."""
 
@@ -77,6 +80,11 @@ class Settings(BaseSettings):
         description="Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x.",
     )
     out: Path = Field(Path("data"), description="Where tables, indexes, caches and exports are written.")
+    private: bool = Field(
+        True,
+        description="Create files and folders for their owner alone (0600, 0700), releases too; "
+        "false leaves it to the umask.",
+    )
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -186,6 +194,9 @@ def _filled(chosen: object, defaults: dict[str, Any]) -> object:
 def load_settings(**overrides: Any) -> Settings:
     """Gather the settings from all sources; `overrides` win.
 
+    With `private` the process creates its files for their owner alone from here on: SQLite, Parquet writers
+    and child processes take no mode but the umask.
+
     Raises:
         SettingsError: naming each setting that is unknown, of a wrong type or contradictory.
     """
@@ -194,11 +205,14 @@ def load_settings(**overrides: Any) -> Settings:
         raise SettingsError(f"{FILE_NAME} names {named}, which is not a file")
     check_environment(os.environ, PREFIX, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
     try:
-        return Settings(**overrides)
+        settings = Settings(**overrides)
     except ValidationError as error:
         raise SettingsError(explain(error, Settings)) from None
     except UnreadableSourceError as error:
         raise SettingsError(f"{error}; name one setting, such as {PREFIX}LLM__WORKERS=20") from None
+    if settings.private:
+        os.umask(PRIVATE_UMASK)
+    return settings
 
 
 def check_model(settings: Settings, model: str | None) -> None:

@@ -97,7 +97,8 @@ class VerificationSettings(Group):
         "auto",
         description="How answers are split into claims. rules: by sentence, list item and table row. "
         "model: the verifier splits every answer further. auto: it does so only for joined clauses, pronouns "
-        "and table rows that are not quoted word for word from the cited passages.",
+        "and table rows that are not quoted word for word from the cited passages. Evaluations heed it with "
+        "--scorer model; without one, and over answers in production, the rules split.",
     )
     unsure: Decides[Literal["unsupported", "undecided"]] = Field(
         "unsupported", description="Verdict of a claim about which the verifying model is unsure."

@@ -10,19 +10,23 @@ from dataclasses import dataclass
 
 import yaml
 
+from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import fields_of_all
 
 try:  # the same rules compiled, where PyYAML was built with it
-    from yaml import CSafeLoader as SafeLoader
+    from yaml import CBaseLoader as BaseLoader
 except ImportError:
-    from yaml import SafeLoader  # type: ignore[assignment]
+    from yaml import BaseLoader  # type: ignore[assignment]
 
 _TITLE = ("title", *fields_of_all("title"))
 _LANGUAGE = ("language", "lang", *fields_of_all("language"))
 _LICENCE = ("licence", "license", *fields_of_all("licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
 _LONGEST = 50_000
+_LONGEST_TOML = 10_000  # tomllib takes 6.5 s for 20,000 dotted names
+_MOST_BITS = 1000  # Python refuses to write out integers of more than 4,300 digits
+_NO_TEXT = frozenset({"", "~", "null", "true", "false"})
 _YAML = re.compile(r"\A---[ \t]*\n(?P<fields>.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"(?:\s|#[^\n]*\n)*(?:[\w\"'][^\n:=]*[:=]|!!|- |[\[{])")
 _TOML = re.compile(r"\A\+\+\+[ \t]*\n(?P<fields>.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
@@ -63,7 +67,7 @@ def known_fields(fields: Mapping[str, object]) -> FrontMatter:
 
 
 def _toml_fields(text: str) -> Mapping[str, object]:
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST_TOML:
         return {}
     try:
         loaded = tomllib.loads(text)
@@ -76,8 +80,9 @@ def _yaml_fields(text: str) -> Mapping[str, object]:
     if not text.strip() or len(text) > _LONGEST:
         return {}
     try:
-        loaded = yaml.load(text, Loader=SafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError):  # ValueError: a date such as 2024-13-45
+        # as strings: a title 1.10 or 2024-13-45 and a language `no` are what they read as
+        loaded = read_yaml(text, BaseLoader)
+    except yaml.YAMLError:
         return {}
     if not isinstance(loaded, dict):
         return {}
@@ -87,6 +92,8 @@ def _yaml_fields(text: str) -> Mapping[str, object]:
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
     for name in names:
         value = fields.get(name)
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+        if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            continue
+        if isinstance(value, str | int | float) and str(value).strip().lower() not in _NO_TEXT:
             return str(value).strip()
     return None

@@ -6,19 +6,25 @@ import re
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
-_LONGEST = 240
+_LONGEST = 600
+"""Characters; what is longer says more than that there is no answer, or is not worth the time of patterns."""
 _MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")
+_SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?…]+(?=\s|$)|[;:](?=\s|$)|\s[–—-]\s|\n")
+_QUOTED = re.compile(r"[\"“”„«»]")
 
 
 def is_refusal(answer: str, language: str) -> bool:
-    """Whether an answer only says that the sources do not answer the question.
+    """Return whether an answer only says that the sources do not answer the question.
 
-    A longer text that says so in passing is an answer of partial coverage, not a refusal.
+    Every clause must say so, or be a courtesy: what goes on to say something else is an answer. All languages
+    are tried, because that of a short text is often mistaken. An empty text refuses nothing.
     """
     text = _plain(_MARKS.sub(" ", answer))
     if any(text == _plain(refusal(known)) for known in LANGUAGES):
         return True
-    return len(text) <= _LONGEST and _pattern(language).search(text) is not None
+    if len(text) > _LONGEST or _QUOTED.search(text):
+        return False
+    return any(_refuses(text, code) for code in dict.fromkeys((language, *LANGUAGES)))
 
 
 def disputes(answer: str, language: str) -> bool:
@@ -26,11 +32,33 @@ def disputes(answer: str, language: str) -> bool:
     return re.search(lexicon(language).disputes, _plain(answer)) is not None
 
 
+def _refuses(text: str, language: str) -> bool:
+    breaks, refusing, filler = _patterns(language)
+    clauses = [
+        clause.strip(" ,.()")
+        for sentence in _SENTENCE_ENDS.split(text)
+        for clause in breaks.split(sentence)
+        if clause.strip(" ,.()")
+    ]
+    refusals = [refusing.search(clause) is not None for clause in clauses]
+    return any(refusals) and all(
+        refuses or filler.fullmatch(clause) for refuses, clause in zip(refusals, clauses, strict=True)
+    )
+
+
 def _plain(text: str) -> str:
-    return " ".join(text.casefold().split()).strip(" .")
+    # lower() and not casefold(), which would write ß as ss
+    return "\n".join(" ".join(line.split()) for line in text.lower().replace("’", "'").splitlines()).strip(
+        " .\n"
+    )
 
 
 @functools.cache
-def _pattern(language: str) -> re.Pattern[str]:
-    known = lexicon(language)
-    return re.compile(known.refusal.replace("{sources}", known.refusal_sources))
+def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """What parts clauses, a clause that refuses, and one that may stand beside it."""
+    words = lexicon(language)
+    refusing, filler = (
+        re.compile(pattern.replace("{sources}", words.refusal_sources))
+        for pattern in (words.refusal, words.refusal_fillers)
+    )
+    return re.compile(rf"[,\s]+(?:{words.clause_breaks})(?=[\s,])"), refusing, filler

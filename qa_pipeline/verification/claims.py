@@ -55,7 +55,8 @@ class _Task:
     reading: Reading
     stated: Reading
     question: Reading
-    answer: Reading | None
+    answer: Reading
+    to_the_question: bool
     citations: ClaimCitations
     fragment: bool
     compared_text: str
@@ -90,7 +91,8 @@ def find_claims(
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
         one_corpus: whether a passage that another pair cites may show that a citation is wrong.
-        to_the_question: whether evidence must speak of what was asked; that of a fragment always must.
+        to_the_question: whether evidence must speak of what was asked; that of a fragment always must,
+            unless it is all of the evidence.
 
     Raises:
         SettingsError: the embedding model gives vectors without a direction.
@@ -139,11 +141,12 @@ def _tasks(
             reading=reading,
             stated=stated,
             question=question,
-            answer=answer if to_the_question or fragment else None,
+            answer=answer,
+            to_the_question=to_the_question,
             citations=citations,
             fragment=fragment,
             compared_text=f"{pair['question']} {claim.text}" if with_question else stated.written,
-            pool=() if fragment else batch.repeating(stated, citations),
+            pool=() if fragment and to_the_question else batch.repeating(stated, citations),
             cited_documents=batch.documents_of(citations),
         )
         proof = _proof(task, task.pool[0], batch) if task.pool else None
@@ -238,11 +241,13 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     language = task.reading.language
     # what the claim says in a slot may be in the evidence's own chunk, then in the others cited
     nearest_first = list(dict.fromkeys((evidence.chunk_id, *task.citations.chunk_ids)))[:_ELSEWHERE]
+    # a line of its own states what it says whatever was asked: "Status: Base"
+    leans_on_question = task.fragment and not task.reading.repeats(evidence.reading)
     return prove(
         task.stated,
         evidence.reading,
         question=task.question,
-        answer=task.answer,
+        answer=task.answer if task.to_the_question or leans_on_question else None,
         headings=batch.headings(evidence.chunk_id, language),
         elsewhere=[batch.reading(i, language) for i in nearest_first],
         fragment=task.fragment,

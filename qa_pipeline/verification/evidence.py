@@ -35,6 +35,8 @@ LONGEST_WINDOW = 3
 _CANDIDATES = 12
 """Pieces embedded for a claim: embedding is what costs, and the evidence is nearly always among the first."""
 _SEARCHED_CHUNKS = 8
+_OCCURRENCES = 20
+"""Places of a claim's letters in a passage that are looked at: the first may be in another sentence."""
 
 
 class TextVectors:
@@ -296,11 +298,14 @@ class Batch:
         """The first whole sentence, as it is written, that is the claim to the letter: no other is better."""
         for i in citations.chunk_ids:
             at = self.texts[i].find(claim.written)
-            if at >= 0:
+            for _ in range(_OCCURRENCES):
+                if at < 0:
+                    break
                 chunk = self.reading(i, claim.language)
                 one = whole_sentences(i, chunk, (at, at + len(claim.written)))
                 if one.text == claim.written:
                     return self._as_written([one])
+                at = self.texts[i].find(claim.written, at + 1)
         return ()
 
     def pool(

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.models import encoder as embedding_model
+from qa_pipeline.storage import read_table
+from qa_pipeline.tables import VERDICTS
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace
 from qa_pipeline_tests.end_to_end import invoke as invoke_all
@@ -111,10 +114,67 @@ def test_unusable_arguments_exit_with_two_and_say_what_to_do(
     assert told in stderr
 
 
-def test_an_empty_corpus_is_named(tmp_path: Path) -> None:
+def test_an_empty_corpus_is_named_with_where_documents_go(tmp_path: Path) -> None:
     code, _, stderr = invoke("run", tmp_path)
     assert code == BAD_INPUT
-    assert str(tmp_path) in stderr
+    assert f"corpus {tmp_path} holds no documents; put them into it, where they are one batch" in stderr
+
+
+def test_a_name_that_no_document_has_is_answered_with_near_ones(workspace: Workspace) -> None:
+    none = invoke_all("show", "guide.md", "--out", workspace.out)
+    assert (none.code, "run qa-pipeline run CORPUS first" in none.stderr) == (BAD_INPUT, True)
+    invoke_all("run", workspace.corpus, "--out", workspace.out)
+    near = invoke_all("show", "giude.md", "--out", workspace.out).stderr
+    assert "did you mean guide.md?" in near
+    far = invoke_all("show", "x", "--out", workspace.out).stderr
+    assert "there are boilers/guide.md, boilers/pumps.md" in far
+
+
+def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace: Workspace) -> None:
+    hostile = {
+        "question": "Is [bold]it\x1b[31m red\u202e?",
+        "answer": "It is 9 bar.\x07 " + "very " * 500,
+        "citations": ["[source:guide.md]"],
+    }
+    workspace.write({"boilers/pairs.jsonl": json.dumps(hostile)})
+    out = workspace.out.with_name("my out")
+    shown = invoke_all("run", workspace.corpus, "--out", out).stdout
+    accepted, refused, rest = re.split(r"Not accepted, 1\n|\ndocuments +2 of 2 read", shown)
+    for row in read_table(out / "tables" / "verdicts" / "boilers.parquet", VERDICTS).iter_rows(named=True):
+        assert (row["verdict"] == "accepted") == (row["reason"] == "unjudged")
+    assert "boilers/guide.md › Kestrel 4 guide › Filling" in accepted
+    assert "open the lower valve and wait 10 minutes" in accepted
+    assert "Is [bold]it\ufffd[31m red\ufffd?" in refused
+    assert "characters more)" in refused
+    assert "needs review: not proved word by word, and no model was asked" in " ".join(refused.split())
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    assert "Canaries" not in rest
+    for command in ("release", "decide --template review.csv", "status"):
+        assert f"qa-pipeline {command} --out '{out}'" in rest
+    assert "Canaries" in invoke_all("run", workspace.corpus, "--out", out, "--verbose").stdout
+
+
+def test_where_people_are_the_judges_a_batch_waits_for_them_and_then_passes(workspace: Workspace) -> None:
+    arguments = ("run", workspace.corpus, "--out", workspace.out, "--require-judge")
+    waits = invoke_all(*arguments)
+    count = workspace.table("verdicts", "boilers").height
+    assert (waits.code, count > 1) == (OK, True)
+    assert (
+        f"boilers waiting: {count} verified pairs wait for a judge; record what people decide" in waits.stdout
+    )
+    assert "failed" not in waits.stdout
+    assert "it is verified and waits to be judged: no judge is configured" in " ".join(waits.stdout.split())
+    assert not (workspace.out / "withdrawn").exists()
+    review = workspace.out.parent / "review.jsonl"
+    invoke_all("decide", "--template", review, "--out", workspace.out)
+    rows = [json.loads(line) for line in review.read_text("utf-8").splitlines()]
+    words = ["rejected", *["accepted"] * (count - 1)]
+    decided = [{**row, "decision": word, "who": "Ann"} for row, word in zip(rows, words, strict=True)]
+    review.write_text("".join(f"{json.dumps(row)}\n" for row in decided), encoding="utf-8")
+    assert invoke_all("decide", review, "--out", workspace.out).code == OK
+    passes = invoke_all(*arguments)
+    assert (passes.code, "boilers succeeded" in passes.stdout) == (OK, True)
+    assert workspace.table("training_examples", "boilers").height == count - 1
 
 
 def test_a_missing_key_stops_the_run_with_three(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

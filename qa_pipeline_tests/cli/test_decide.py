@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
+from qa_pipeline.review.decision_files import LONGEST_CELL, _as_written, _is_same, template_bytes
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 
 GUIDE = """# Guide
@@ -218,7 +220,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
 
     assert ran.code == FAILED
     assert "1 recorded, 15 refused, 1 without a decision" in ran.stdout
-    told = dict(one.split(": ", 1) for one in ran.stderr.splitlines())
+    messages = {int(re.findall(r" line (\d+)", one)[0]): one for one in ran.stderr.splitlines()}
     expected = {
         2: "no pair has the id",
         3: "no claim has the id",
@@ -237,8 +239,9 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
         17: "no date and time",
     }
     for number, text in expected.items():
-        assert text in told[f"decisions.jsonl line {number}"], number
-    assert len(told) == len(expected)
+        assert text in messages[number], number
+    assert "question “How long?”" in messages[14]
+    assert len(messages) == len(expected)
 
 
 def test_of_two_files_the_later_decision_counts_and_an_older_one_is_refused(workspace: Workspace) -> None:
@@ -301,7 +304,9 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
             "not UTF-8 (line 2)",
         ),
-        ("a.csv", "pair_id,decision\n".encode("utf-16"), "not UTF-8"),
+        ("a.csv", "pair_id,decision\n".encode("utf-16"), "no column content_sha256, who"),
+        ("a.csv", "pair_id,decision,ö\n".encode("cp1252"), "not UTF-8"),
+        ("a.csv", "pair_id,decision".encode("utf-16") + b"x", "not UTF-8"),
         ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
         ("a.csv", b"", "no column content_sha256, decision, who"),
         ("a.xlsx", b"PK", "come as .csv or .jsonl"),
@@ -331,7 +336,7 @@ def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> No
     ran = invoke("decide", file, "--out", workspace.out)
 
     assert ran.code == FAILED
-    assert [one.split(":")[0] for one in ran.stderr.splitlines()] == [
+    assert [re.split(r":| \(", one)[0] for one in ran.stderr.splitlines()] == [
         f"odd.jsonl line {n}" for n in (1, 3, 5)
     ]
     assert "1 recorded" in ran.stdout
@@ -405,3 +410,96 @@ def test_what_is_masked_in_documents_is_masked_in_edited_answers(
     assert "Ask [removed]." in workspace.table("pairs", "b")["answer"].to_list()
     tables = b"".join(file.read_bytes() for file in (workspace.out / "exports").rglob("*.jsonl"))
     assert b"kim@example.org" not in tables
+
+
+def template_rows(workspace: Workspace, name: str = "review.csv") -> list[Row]:
+    """The rows of a new template, filled in by nobody."""
+    template = workspace.out.parent / name
+    assert invoke("decide", "--template", template, "--out", workspace.out).code == OK
+    return list(csv.DictReader(io.StringIO(template.read_text(encoding="utf-8-sig"))))
+
+
+def give_back(
+    workspace: Workspace,
+    rows: list[Row],
+    *,
+    separator: str = ",",
+    encoding: str = "utf-8-sig",
+    newline: str = "\r\n",
+) -> Ran:
+    """Decide by a file as a spreadsheet program saves it."""
+    buffer = io.StringIO(newline="")
+    writer = csv.DictWriter(buffer, list(rows[0]), delimiter=separator, lineterminator=newline)
+    writer.writeheader()
+    writer.writerows(rows)
+    file = workspace.out.parent / "filled.csv"
+    file.write_bytes(buffer.getvalue().encode(encoding))
+    return invoke("decide", file, "--out", workspace.out)
+
+
+def test_a_template_says_where_each_piece_of_evidence_is(workspace: Workspace) -> None:
+    (row,) = (row for row in template_rows(workspace) if row["answer"] == LOOSE)
+    assert row["sources"] == "1. b/guide.md › Guide › Filling"
+
+
+@pytest.mark.parametrize(
+    ("decision", "cell"), [("accepted", "answer"), ("rejected", "answer"), ("edited", "question")]
+)
+def test_a_changed_cell_is_never_passed_over(workspace: Workspace, decision: str, cell: str) -> None:
+    (row,) = (row for row in template_rows(workspace) if row["answer"] == LOOSE)
+    ran = give_back(workspace, [row | {"decision": decision, "who": "anna", cell: "Something else."}])
+    assert (ran.code, "0 recorded, 1 refused" in ran.stdout) == (FAILED, True)
+    assert (
+        f"filled.csv row 2 (pair {row['pair_id']}, question “How is it drained?”): its cell {cell}"
+        in ran.stderr
+    )
+    assert not (workspace.out / "decisions" / "b.jsonl").exists()
+
+
+def test_a_changed_answer_with_the_decision_edited_is_the_edit(workspace: Workspace) -> None:
+    (row,) = (row for row in template_rows(workspace) if row["answer"] == LOOSE)
+    new = "To drain the boiler, open the lower valve and wait 10 minutes."
+    ran = give_back(workspace, [row | {"decision": "edited", "who": "anna", "answer": new}])
+    assert (ran.code, ran.stderr) == (OK, "")
+    run(workspace)
+    assert verdicts(workspace)[new][0] == "accepted"
+
+
+def test_two_new_answers_in_one_row_are_an_error(workspace: Workspace) -> None:
+    (row,) = (row for row in template_rows(workspace) if row["answer"] == LOOSE)
+    changed = {"decision": "edited", "who": "anna", "answer": "One.", "edited_answer": "Two."}
+    ran = give_back(workspace, [row | changed])
+    assert (ran.code, "its cell answer was changed" in ran.stderr) == (FAILED, True)
+
+
+@pytest.mark.parametrize(
+    ("separator", "encoding", "newline"),
+    [(",", "utf-8", "\n"), (";", "utf-8-sig", "\r\n"), ("\t", "utf-16", "\r\n")],
+)
+def test_a_file_of_any_spreadsheet_is_read_and_its_rows_have_the_numbers_that_it_shows(
+    workspace: Workspace, separator: str, encoding: str, newline: str
+) -> None:
+    rows = template_rows(workspace)
+    filled = [{**row, "reason": "two\nlines", "decision": "", "who": ""} for row in rows]
+    filled += [dict.fromkeys(rows[0], ""), {**rows[0], "decision": "maybe", "who": "Åsa"}]
+    ran = give_back(workspace, filled, separator=separator, encoding=encoding, newline=newline)
+    assert f"filled.csv row {len(filled) + 1} " in ran.stderr
+    assert f"{len(rows)} without a decision" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "answer", ["24,00", "10", "1.10", "2026-03-01", "3:30", "12 %", "true", "=1+1", "-5", "'quoted'"]
+)
+def test_an_answer_that_a_spreadsheet_would_write_anew_comes_back_as_it_was(answer: str) -> None:
+    text = template_bytes([{"answer": answer}], ".csv").decode("utf-8-sig")
+    cell = next(csv.DictReader(io.StringIO(text)))["answer"]
+    assert cell[0] == "'"
+    assert _as_written(cell) == answer
+    for seen in (cell, cell[1:]):  # as Excel keeps it, and as Google Sheets takes the sign for its own mark
+        assert _is_same(_as_written(seen), answer)
+
+
+def test_a_cell_that_was_cut_at_the_longest_that_a_spreadsheet_holds_is_no_change() -> None:
+    text = "word " * 20_000
+    assert _is_same(text[:LONGEST_CELL], text)
+    assert not _is_same(text[: LONGEST_CELL - 100], text)

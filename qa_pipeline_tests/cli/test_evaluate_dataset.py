@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,24 @@ def test_a_data_set_becomes_a_report(folder: Path) -> None:
     assert found["settings"]["verifier"] is None
     rows = pl.read_parquet(folder / "report" / "rows.parquet")
     assert rows["id"].to_list() == [one["id"] for one in ROWS]
+
+
+def test_what_verification_accepted_is_supported_when_its_release_is_evaluated(folder: Path) -> None:
+    corpus = Path(__file__).parents[2] / "data" / "corpora"
+    assert invoke("run", corpus, "--out", folder / "out", "--accept-unjudged").code == OK
+    formats = ("--set", 'release.formats=["chat","evaluation"]')
+    assert invoke("release", "--out", folder / "out", *formats).code == OK
+    release = folder / "out" / "releases" / "1"
+    for _ in range(2):  # with the passages that were searched, then with the quotes of the proof alone
+        ran = run(folder, release, "--metric", "faithfulness", "--metric", "grounding", "--replace")
+        assert ran.code == OK, ran.stderr
+        told = pl.read_parquet(folder / "report" / "statements.parquet")
+        assert told.height > 50
+        against = told.filter(pl.col("verdict").ne("supported") | pl.col("decided_by").ne("alignment"))
+        assert against.to_dicts() == []
+        values = pl.read_parquet(folder / "report" / "rows.parquet")
+        assert set(values["faithfulness"].drop_nulls()) == set(values["grounding"].drop_nulls()) == {1.0}
+        shutil.rmtree(release / "evaluation", ignore_errors=True)
 
 
 def test_micro_f1_is_one_figure_of_all_rows(folder: Path) -> None:
@@ -202,6 +221,39 @@ def test_a_model_decides_what_no_rule_does_and_is_paid_once(
     found = json.loads(ran.stdout)
     assert "m" in found["settings"]["verifier"]
     assert found["metrics"]["faithfulness"]["decided_by"].keys() & {"llm", "m", found["settings"]["verifier"]}
+
+
+def test_the_model_cuts_answers_where_the_settings_say_so_and_is_paid_once(
+    folder: Path, hosted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = written(folder, row(0, answer="The Kestrel heats water; it was built in 1998."))
+    by_model = ("--set", "verification.split_claims=model", "--metric", "faithfulness", "--max-calls", "50")
+    by_rules = ("--set", "verification.split_claims=rules", *by_model[2:])
+    cut = {}
+    with ChatServer() as server:
+        monkeypatch.setenv("QA_PIPELINE_LLM__BASE_URL", server.url)
+        for name, options in {"rules": by_rules, "model": by_model, "again": by_model}.items():
+            before = server.stats.answered
+            assert run(folder, data, *hosted, *options, "--replace").code == OK
+            told = pl.read_parquet(folder / "report" / "statements.parquet")["text"].to_list()
+            cut[name] = (len(told), server.stats.answered > before)
+    assert cut == {"rules": (1, False), "model": (2, True), "again": (2, False)}
+    assert json.loads((folder / "report" / "report.json").read_text())["settings"]["split_claims"] == "model"
+
+
+@pytest.mark.parametrize("command", ["run", "grounding"])
+def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path, command: str) -> None:
+    data = written(folder, *ROWS)
+    monkey = ("--set", "verification.split_claims=model")
+    if command == "run":
+        ran = run(folder, data, *monkey)
+    else:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("QA_PIPELINE_VERIFICATION__SPLIT_CLAIMS", "model")
+            ran = invoke("eval", "grounding", "--data", data, "--out", folder / "data")
+    assert ran.code == BAD_INPUT
+    assert "eval run --scorer model" in ran.stderr
+    assert not (folder / "report").exists()
 
 
 def test_a_cap_that_is_reached_stops_without_a_report_and_a_higher_one_goes_on(

@@ -123,7 +123,7 @@ def test_other_data_is_compared_only_as_independent_samples(good: Path, tmp_path
     assert "--unpaired" in ran.stderr
     ran = invoke("eval", "compare", good, other, "--unpaired", "--decide", "faithfulness")
     assert ran.code == OK
-    assert "grounding is not compared: only in baseline" in ran.stdout
+    assert "not compared: grounding (only in baseline)" in ran.stdout
 
 
 def test_a_number_of_rows_is_printed_alone_or_refused() -> None:

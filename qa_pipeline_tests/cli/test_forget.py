@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import size, versions_of
-from qa_pipeline.storage import Layout
+from qa_pipeline.storage import Layout, works_on
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 
@@ -53,7 +53,7 @@ def test_a_document_nobody_knows_is_reported_with_names_like_it(workspace: Works
         True,
     )
     ran = invoke("forget", "x", "--out", workspace.out / "none")
-    assert (ran.code, "no document is called 'x'; give a path" in ran.stderr) == (BAD_INPUT, True)
+    assert (ran.code, "no document is called 'x'; there are no documents" in ran.stderr) == (BAD_INPUT, True)
     assert not (workspace.out / "none").exists()
 
 
@@ -62,3 +62,16 @@ def test_a_folder_without_stored_replies_can_forget_too(workspace: Workspace) ->
     ran = invoke("forget", "guide.md", "--out", workspace.out, "--yes")
     assert (ran.code, "0 replies" in ran.stdout) == (OK, True)
     assert "guide.md" not in set(workspace.table("documents", "one")["path"])
+
+
+def test_nothing_is_forgotten_while_a_run_works_on_the_folder_and_could_bring_it_back(
+    workspace: Workspace,
+) -> None:
+    before = workspace.contents()
+    with works_on(workspace.out):
+        ran = invoke("forget", "one/guide.md", "--out", workspace.out, "--yes")
+    assert (ran.code, f"another command works on {workspace.out}" in ran.stderr) == (BAD_INPUT, True)
+    assert workspace.contents() == before
+    with works_on(workspace.out, alone=True):
+        assert "another command works on" in workspace.run().stderr
+    assert invoke("forget", "one/guide.md", "--out", workspace.out, "--yes").code == OK

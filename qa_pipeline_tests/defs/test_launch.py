@@ -66,6 +66,17 @@ def test_an_unchanged_batch_is_not_run_again_on_a_persistent_instance(tmp_path: 
             assert instance.get_runs_count() == 1
 
 
+def test_a_batch_of_which_nothing_was_read_stops_before_its_chunks_and_names_the_gate(
+    project: Project,
+) -> None:
+    project.write("b2", "no text", "photo.png")
+    found = project.launch("b2")["b2"]
+    assert (found.outcome, found.error) == ("failed", BLOCKED)
+    gates = found.failed_gates
+    assert gates == ("documents documents_read: nothing was read of 1 file: 1 unsupported_format",)
+    assert not project.resources.layout.table("chunks", "b2").exists()
+
+
 def test_a_forced_run_asks_no_model_and_changes_no_byte(project: Project) -> None:
     project.launch("b1")
     before, asked = project.contents(), len(project.model.asked)

@@ -27,6 +27,7 @@ def write_report(
     sha256: str = "a" * 64,
     versions: Mapping[str, str] | None = None,
     ids: Sequence[str] | None = None,
+    decided_by: Mapping[str, int] | None = None,
     **changes: Any,
 ) -> Path:
     """A report folder; row n is about document n modulo `documents`. `changes` are of report.json."""
@@ -37,6 +38,8 @@ def write_report(
     }
     columns = {name: pl.Series(list(values), dtype=pl.Float64) for name, values in scores.items()}
     metrics = {name: facts(name, (versions or {}).get(name, "1")) for name in scores}
+    for one in metrics.values():
+        one["decided_by"] = dict(decided_by or {})
     document = {
         "format": 1, "dataset": "questions", "dataset_sha256": sha256, "metrics": metrics, **changes
     }  # fmt: skip

@@ -71,5 +71,5 @@ def test_what_was_decided_and_what_was_not_compared_stand_below_the_figures(tmp_
     compared["decision"] = {"metric": "grounding", **ab_decision(compared["metrics"]["grounding"])}
     assert comparison_page(compared)[-2:] == [
         "keep: it is not better (grounding)",
-        "token_f1 is not compared: only in baseline",
+        "not compared: token_f1 (only in baseline)",
     ]

@@ -123,7 +123,7 @@ def test_a_column_of_another_type_is_a_mistake_of_the_file(
 def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
-    (tmp_path / "items.csv").write_text("id\n")
+    (tmp_path / "items.xml").write_text("id\n")
     write_parquet(tmp_path / "none.parquet", items(1), label=pl.col("label")).touch()
     pl.DataFrame(items(1)).clear().write_parquet(tmp_path / "none.parquet")
     (tmp_path / "nothing").mkdir()
@@ -131,9 +131,9 @@ def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
         "broken.parquet": "not a Parquet file",
         "empty.jsonl": "holds no row",
         "none.parquet": "holds no row",
-        "items.csv": "unknown format",
+        "items.xml": "unknown format",
         "absent.jsonl": "does not exist",
-        "nothing": "holds no .parquet or .jsonl file",
+        "nothing": "holds no file of .parquet",
     }.items():
         with pytest.raises(InputError, match=said) as caught:
             read_labelled([tmp_path / name])

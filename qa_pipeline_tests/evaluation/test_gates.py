@@ -123,6 +123,14 @@ def test_a_metric_that_neither_run_knows_is_not_checked(tmp_path: Path) -> None:
     assert outcomes(held(tmp_path, nothing, nothing)) == {"grounding": "passed"}
 
 
+def test_a_metric_that_the_baseline_never_knew_is_ignored(tmp_path: Path) -> None:
+    never: Scores = {"faithfulness": [None] * 60, "grounding": BEFORE["grounding"]}
+    assert outcomes(held(tmp_path, BEFORE, never)) == {"grounding": "passed"}
+    assert outcomes(held(tmp_path, {"grounding": BEFORE["grounding"]}, never)) == {"grounding": "passed"}
+    other = held(tmp_path, BEFORE, never, versions={"faithfulness": "2"})
+    assert outcomes(other) == {"grounding": "passed"}
+
+
 def test_a_critical_metric_of_another_version_makes_the_baseline_unusable(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"faithfulness cannot be compared \(version 1 in baseline, 2"):
         held(tmp_path, BEFORE, versions={"faithfulness": "2"})
@@ -217,3 +225,42 @@ def test_very_many_failing_golden_rows_are_counted_and_the_first_named(tmp_path:
 def test_equal_runs_give_an_equal_result(tmp_path: Path) -> None:
     now = {name: less(values, 0.02) for name, values in BEFORE.items()}
     assert held(tmp_path, now) == held(tmp_path, now)
+
+
+LIKENESS, RULES = {"similarity": 6, "alignment": 4}, {"similarity": 4, "alignment": 6}
+
+
+def test_likeness_alone_neither_passes_nor_fails_what_is_critical_unless_asked(tmp_path: Path) -> None:
+    worse = {name: less(values, 0.1) for name, values in BEFORE.items()}
+    for now in (BEFORE, worse):
+        found = held(tmp_path, now, decided_by=LIKENESS)
+        assert outcomes(found)["faithfulness"] == "undecided"
+    assert outcomes(found)["grounding"] == "failed"
+    assert (held(tmp_path, BEFORE, decided_by=LIKENESS)["outcome"], found["outcome"]) == (
+        "undecided",
+        "failed",
+    )
+    asked = Limits(accept_likeness=True)
+    assert held(tmp_path, BEFORE, limits=asked, decided_by=LIKENESS)["passed"]
+    assert outcomes(held(tmp_path, worse, limits=asked, decided_by=LIKENESS))["faithfulness"] == "failed"
+
+
+def test_a_figure_mostly_proved_by_rules_passes_and_says_so(tmp_path: Path) -> None:
+    found = held(tmp_path, BEFORE, decided_by=RULES)
+    assert found["passed"]
+    assert {one["decided_by"] for one in found["checks"]} == {"rules 60 %, likeness 40 %"}
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.99])
+def test_a_threshold_over_likeness_is_undecided(tmp_path: Path, bound: float) -> None:
+    current = stored(tmp_path / "now", BEFORE, decided_by=LIKENESS)
+    limits = Limits(thresholds={"grounding": bound})
+    assert gate(current, None, limits)["outcome"] == "undecided"
+
+
+def test_golden_criteria_over_likeness_are_undecided_and_the_others_still_hold(tmp_path: Path) -> None:
+    current = stored(tmp_path / "now", BEFORE, decided_by=LIKENESS)
+    rows = GoldenSet("boilers", None, "0" * 64, {"r0": {"faithfulness": 0.0}, "r1": {"length": 1.0}})
+    found = gate(current, None, None, rows)
+    assert [one["outcome"] for one in found["checks"]] == ["undecided", "failed", "failed"]
+    assert gate(current, None, Limits(accept_likeness=True), rows)["checks"][0]["passing"] == 1

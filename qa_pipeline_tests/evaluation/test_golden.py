@@ -157,3 +157,13 @@ def test_a_row_passes_just_if_its_score_reaches_its_bound(
     assert found["passed"].to_list() == [
         score >= bound if better == "higher" else score <= bound for score, bound in rows
     ]
+
+
+def test_a_ground_truth_without_criteria_says_whether_to_refuse(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "query": "How heavy?", "ground_truth": {"answer": "43 kg", "relevant_docs": ["g.md"]}},
+        {"id": "b", "query": "How much?", "ground_truth": {"answer": "UNANSWERABLE"}},
+        {"id": "c", "query": "Who?", "reference": "Ann", "criteria": {"faithfulness": 0.9}},
+    ]
+    golden = read_golden(write(tmp_path / "set.jsonl", rows))
+    assert golden.criteria == {"a": {REFUSAL: 1.0}, "b": {REFUSAL: 1.0}, "c": {"faithfulness": 0.9}}

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from datasets import Dataset, DatasetDict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -160,3 +161,122 @@ def test_true_claims_may_be_texts_or_have_sources(tmp_path: Path) -> None:
 def test_authority_is_unknown_or_from_0_to_1(tmp_path: Path, authority: float | None, kept: int) -> None:
     row = {"query": "Who?", "contexts": [{"text": "A.", "authority": authority}]}
     assert read(tmp_path, row, {"query": "Why?"}).items.height == kept
+
+
+# As DeepEval 4.3 (save_as) and Ragas 0.4 (to_csv, to_pandas, to_hf_dataset, Dataset.save) write them.
+_DEEPEVAL_HEAD = "input,actual_output,expected_output,retrieval_context,context,name,comments,source_file\n"
+_DEEPEVAL_ROW = {"input": "How heavy?", "actual_output": "43 kg.", "expected_output": "43 kg", "name": None}
+_RAGAS_HEAD = "user_input,retrieved_contexts,reference_contexts,response,reference\n"
+_TEXTS = ["It weighs 43 kg.", "A 'quoted' \"text\", here\nand there"]
+_SAVED_FILES = {
+    "goldens.json": json.dumps(
+        [{**_DEEPEVAL_ROW, "retrieval_context": _TEXTS, "context": [_TEXTS[0]]}], indent=4
+    ),
+    "goldens.jsonl": json.dumps(
+        {**_DEEPEVAL_ROW, "retrieval_context": "|".join(_TEXTS), "context": _TEXTS[0]}
+    ),
+    "goldens.csv": _DEEPEVAL_HEAD
+    + 'How heavy?,43 kg.,43 kg,"It weighs 43 kg.|A \'quoted\' ""text"", here\nand there",'
+    + "It weighs 43 kg.,,,\n",
+    "python_lists.csv": _RAGAS_HEAD
+    + "How heavy?,\"['It weighs 43 kg.', 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
+    + "['It weighs 43 kg.'],43 kg.,43 kg\n",
+    "numpy_lists.csv": ","
+    + _RAGAS_HEAD
+    + "0,How heavy?,\"['It weighs 43 kg.'\n 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
+    + "['It weighs 43 kg.'],43 kg.,43 kg\n",
+    "semicolons.csv": _RAGAS_HEAD.replace(",", ";")
+    + 'How heavy?;"[""It weighs 43 kg."", ""A \'quoted\' \\""text\\"", here\\nand there""]";'
+    + '"[""It weighs 43 kg.""]";43 kg.;43 kg\n',
+}
+
+
+@pytest.mark.parametrize("name", _SAVED_FILES)
+def test_files_that_other_evaluators_save_are_read_as_what_they_hold(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(_SAVED_FILES[name], encoding="utf-8", newline="")
+    row = read_rag_rows([tmp_path / name]).items.row(0, named=True)
+    assert (row["query"], row["answer"], row["reference"]) == ("How heavy?", "43 kg.", "43 kg")
+    assert [one["text"] for one in row["contexts"]] == _TEXTS
+    assert row["relevant_documents"] == [row["contexts"][0]["document"]]
+
+
+def test_a_saved_dataset_is_read_from_its_folder_with_and_without_splits(tmp_path: Path) -> None:
+    rows = {"user_input": ["Who?", "When?"], "response": ["Ann.", None], "retrieved_contexts": [["x"], None]}
+    saved = Dataset.from_dict(rows)
+    saved.save_to_disk(tmp_path / "one")
+    DatasetDict({"eval": saved}).save_to_disk(tmp_path / "more")
+    for folder in ("one", "more"):
+        items = read_rag_rows([tmp_path / folder]).items
+        assert items["query"].to_list() == ["Who?", "When?"]
+        assert items["answer"].to_list() == ["Ann.", None]
+
+
+def test_an_arrow_file_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data.arrow").write_bytes(b"no stream")
+    with pytest.raises(InputError, match="is not an Arrow stream that can be read"):
+        read_rag_rows([tmp_path / "data.arrow"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "texts"),
+    [
+        ("a|b", ["a", "b"]),
+        ("head|| a | b |", ["head", "| a | b |"]),
+        ("[1] See below.", ["[1] See below."]),
+        ("[]", []),
+    ],
+)
+def test_contexts_of_deepeval_are_parted_where_it_joined_them(
+    tmp_path: Path, cell: str, texts: list[str]
+) -> None:
+    row = one(tmp_path, {"input": "Who?", "actual_output": "Ann", "retrieval_context": cell})
+    assert [context["text"] for context in row["contexts"]] == texts
+
+
+def test_ideal_contexts_of_deepeval_are_not_taken_for_retrieved_ones(tmp_path: Path) -> None:
+    assert (
+        one(tmp_path, {"input": "Who?", "retrieval_context": None, "context": ["Ann."]})["contexts"] is None
+    )
+
+
+def test_a_list_in_a_cell_that_breaks_off_is_left_out_with_a_reason(tmp_path: Path) -> None:
+    found = read(tmp_path, {"query": "Who?", "contexts": "['Ann', 'Bo"}, {"query": "When?"})
+    assert found.left_out.select("reason", "rows").rows() == [("wrong_type", 1)]
+
+
+def test_numbers_and_truths_of_csv_cells_are_read(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(
+        'query,answer,seconds,must_refuse,confidences\nWho?,12,1.5,True,"[0.5, 0.75]"\n'
+    )
+    row = read_rag_rows([tmp_path / "rows.csv"]).items.row(0, named=True)
+    assert (row["answer"], row["seconds"], row["must_refuse"]) == ("12", 1.5, True)
+    assert row["confidences"] == [0.5, 0.75]
+
+
+GOLDEN_ROW = {
+    "id": "g1",
+    "query": "How heavy?",
+    "ground_truth": {"answer": "43 kg", "relevant_docs": ["guide.md"], "citations": ["guide.md#mass"]},
+}
+
+
+def test_a_golden_row_has_the_right_answer_and_its_documents(tmp_path: Path) -> None:
+    row = one(tmp_path, GOLDEN_ROW)
+    assert (row["reference"], row["relevant_documents"], row["must_refuse"]) == ("43 kg", ["guide.md"], False)
+    assert row["true_claims"] is None
+
+
+def test_documents_that_a_golden_row_cites_are_relevant_where_none_are_named(tmp_path: Path) -> None:
+    truth = {"answer": "43 kg", "citations": [{"document": "a.md"}, "b.md", "b.md"]}
+    assert one(tmp_path, {"query": "How heavy?", "ground_truth": truth})["relevant_documents"] == [
+        "a.md",
+        "b.md",
+    ]
+
+
+@pytest.mark.parametrize("truth", ["UNANSWERABLE", {"answer": "unanswerable "}, {"answer": "UNANSWERABLE"}])
+def test_an_unanswerable_question_must_be_refused_and_has_no_right_answer(
+    tmp_path: Path, truth: object
+) -> None:
+    row = one(tmp_path, {"query": "What does it cost?", "ground_truth": truth})
+    assert (row["must_refuse"], row["reference"]) == (True, None)

@@ -148,7 +148,10 @@ def test_a_guard_that_could_not_be_asked_is_a_failure_and_never_an_answer() -> N
 
 def test_what_a_model_decided_of_an_unchanged_question_is_not_asked_again() -> None:
     settings = GenerationSettings.model_validate({"guard": {"mode": "llm"}})
-    said = [Relevance("llm"), Relevance("llm", passes=False)]
+    said = [
+        Relevance("llm", confidence=0.9, reasoning="It says so."),
+        Relevance("llm", passes=False, confidence=0.8, reasoning="No price is there."),
+    ]
     frame, model = chunks("a", "b"), ScriptedModel(ask_about_text)
     first = draft_answers(ASKED, frame, model, settings, LLMSettings(), guard=lambda rows, shown: said)
     seen: list[int] = []
@@ -160,6 +163,16 @@ def test_what_a_model_decided_of_an_unchanged_question_is_not_asked_again() -> N
     options: dict[str, Any] = {"guard": guard, "previous": first}
     assert draft_answers(ASKED, frame, ScriptedModel([]), settings, LLMSettings(), **options).equals(first)
     assert seen == [0]
+
+
+def test_what_a_model_of_the_guard_said_is_stored_with_the_pair() -> None:
+    reply = GuardReply(reasoning="No price is there.", can_answer=False, confidence=0.8)
+    settings = GuardSettings(mode="llm")
+    rows, shown = list(ASKED.iter_rows(named=True)), [passages(90)] * 2
+    said = guard_questions(rows, shown, settings, Directions(), ScriptedModel([reply] * 2), LLMSettings())
+    found = drafted(ScriptedModel([]), said)
+    columns = found.select("guard_reasoning", "guard_confidence", "guard_passed")
+    assert columns.rows() == [("No price is there.", 0.8, False)] * 2
 
 
 def test_a_pair_is_kept_where_another_mode_lets_it_stand_too() -> None:

@@ -69,13 +69,17 @@ def test_no_more_passages_are_kept_than_set_and_only_accepted_ones_in_their_orde
 
 
 def test_validation_disabled_keeps_all_top_matches() -> None:
-    for made in (
-        GenerationSettings(validation_strategy="embedding"),
-        settings(),
-        settings(validation_strategy="noop", validation_max_refs_per_item=1),
-    ):
+    for made in (GenerationSettings(), GenerationSettings(validation_strategy="noop")):
         assert accepted_places([ReferenceDecision("reject")] * 3, made) == [0, 1, 2]
-    assert [one.decision for one in decisions(settings())] == ["accept"] * 3
+
+
+def test_validation_that_is_enabled_without_a_strategy_validates_by_embedding() -> None:
+    assert [one.decision for one in decisions(settings())] == ["accept", "unsure", "reject"]
+
+
+def test_validation_that_is_enabled_and_validates_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="validation_strategy is noop, which validates nothing"):
+        settings(validation_strategy="noop")
 
 
 def test_validation_rejects_drops_reference() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.replies import _words, literal_backslashes, read_reply
+from qa_pipeline.llm.replies import _words, literal_backslashes, mask_key, read_reply
 from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, QuestionsWithFieldsReply
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 
@@ -153,3 +153,12 @@ def test_a_whole_number_is_a_score() -> None:
 def test_the_schema_of_questions_has_fields_only_where_they_are_asked_for() -> None:
     assert "fields" not in json.dumps(QuestionsReply.model_json_schema())
     assert "fields" in json.dumps(QuestionsWithFieldsReply.model_json_schema())
+
+
+def test_a_key_is_masked_however_json_writes_it_and_words_are_not() -> None:
+    key = "AIzaSy/Test=12345"
+    assert mask_key({"a": [f"x {key}", r"AIzaSy\/Test\u003D12345"], key: 1}, key) == {
+        "a": ["x [key]", "[key]"],
+        "[key]": 1,
+    }
+    assert mask_key("none of ollama", "none") == "none of ollama"

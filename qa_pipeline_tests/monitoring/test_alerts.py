@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.monitoring.alerts import LEVELS, find_levels, findings, mean_interval
-from qa_pipeline.settings.monitoring import AlertSettings, MonitoringSettings
+from qa_pipeline.monitoring.days import DECISIONS
+from qa_pipeline.settings.monitoring import AlertSettings, DriftSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
 
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
@@ -156,3 +157,30 @@ def test_the_promised_limits_alert_without_any_setting() -> None:
 def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="no limit below or above"):
         AlertSettings(hourly=("latency",))
+
+
+def by_likeness(rows: pl.DataFrame, likeness: int, rules: int) -> pl.DataFrame:
+    counts = [
+        {"metric": "faithfulness", "step": "alignment", "count": rules},
+        {"metric": "faithfulness", "step": "similarity", "count": likeness},
+    ]
+    return rows.with_columns(pl.Series("decided_by", [counts] * rows.height, dtype=DECISIONS))
+
+
+def test_likeness_alone_raises_no_alert_unless_asked_and_every_alert_says_who_decided() -> None:
+    rows = by_likeness(scored_rows([[0.9] * 100] * 3 + [[0.1] * 100] * 3), likeness=3, rules=1)
+    days = DriftSettings(reference_days=3)
+    quiet = MonitoringSettings(alerts=ONLY.alerts, drift=days)
+    found = findings(rows, quiet)
+    assert found.alerts() == []
+    assert found.levels["state"].to_list()[-1] == found.drift["state"].to_list()[-1] == "by likeness"
+    asked = limits(accept_likeness=True).alerts
+    told = findings(rows, MonitoringSettings(alerts=asked, drift=days)).alerts()
+    assert {one["kind"] for one in told} == {"level", "drift"}
+    assert all("decided by likeness 75 %, rules 25 %" in one["message"] for one in told)
+
+
+def test_figures_mostly_decided_by_rules_raise_alerts() -> None:
+    rows = by_likeness(scored_rows([[0.1] * 100]), likeness=1, rules=1)
+    (one,) = findings(rows, ONLY).alerts()
+    assert one["decided_by"] == "likeness 50 %, rules 50 %"

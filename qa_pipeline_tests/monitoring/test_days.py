@@ -12,6 +12,9 @@ from qa_pipeline.monitoring.days import (
     BASE,
     Score,
     day_file,
+    decisions_of,
+    describe_decisions,
+    has_decisions,
     metric_scores,
     metrics_of,
     read_days,
@@ -122,4 +125,20 @@ def test_answers_are_scored_by_the_metrics_of_the_settings_and_unknown_without_t
     found = scored(logs, score)
     assert metrics_of(found) == ["errors", "faithfulness", "hallucination"]
     assert found["faithfulness"].to_list() == [1.0, None]
+    assert decisions_of(found) == {"faithfulness": {"alignment": 1}, "hallucination": {"alignment": 1}}
+    assert decisions_of(read_days(tmp_path / "out")) == decisions_of(found)
     assert score(RAG_ROWS.to_frame()).height == 0
+
+
+def test_days_scored_before_deciders_were_stored_are_scored_again_and_say_so_until_then(
+    tmp_path: Path,
+) -> None:
+    rows = scored(logged(tmp_path, {"id": "a", "answer": "x"}), lengths, tmp_path / "out")
+    file = day_file(tmp_path / "out", DAY)
+    assert has_decisions(file)
+    assert describe_decisions(rows, "length") == "arithmetic"
+    rows.drop("decided_by").write_parquet(file)
+    assert not has_decisions(file)
+    assert describe_decisions(read_days(tmp_path / "out"), "length").startswith("unknown")
+    rows.select(*BASE).write_parquet(file)
+    assert has_decisions(file)

@@ -290,7 +290,8 @@ def test_an_evaluation_row_says_what_is_right_and_what_was_shown(written: Path) 
     found = first(written, "evaluation")
     assert (found["id"], found["query"], found["answer"]) == ("p", QUESTION, ANSWER)
     assert (found["category"], found["difficulty"]) == ("fact_single", "easy")
-    assert found["contexts"][0] == {"text": THIRD, "document": "d.md", "rank": 1, "score": 1.0}
+    about = {"document": "d.md", "rank": 1, "score": 1.0, "headings": ["Library", "Opening hours"]}
+    assert found["contexts"][0] == {"text": THIRD, **about}
     assert [one["rank"] for one in found["contexts"]] == [
         1,
         2,

@@ -1,12 +1,17 @@
+import os
+import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 from qa_pipeline.settings.generation import SWEDISH_EMBEDDING_MODEL
 from qa_pipeline.settings.llm import LLMSettings, same_model_warning
 from qa_pipeline.settings.tree import load_settings, notes
 from qa_pipeline.settings.verification import TWIN_SIMILARITIES
+from qa_pipeline.storage import Layout, write_bytes
 
 
 def test_environment_wins_over_the_file_and_arguments_over_both(
@@ -183,3 +188,27 @@ def test_a_threshold_of_twins_goes_to_no_other_embedding_model_unless_it_is_set(
     told = [[note for note in notes(one) if "twin_similarity" in note] for one in (usual, other, own)]
     assert [len(one) for one in told] == [0, 1, 0]
     assert "other/model" in told[1][0]
+
+
+@pytest.mark.parametrize(("private", "modes"), [(True, (0o600, 0o700)), (False, (0o644, 0o755))])
+def test_new_files_are_the_owners_alone_unless_a_setting_says_otherwise(
+    tmp_path: Path, private: bool, modes: tuple[int, int]
+) -> None:
+    earlier = os.umask(0o022)
+    try:
+        settings = load_settings(out=tmp_path / "out", private=private)
+        layout = Layout(settings.out)
+        write_bytes(layout.table("documents", "b"), b"x")
+        cache = VectorCache(layout.vectors)
+        cache.put_many(VectorSpace("m", "r", "fp32"), {"a": np.ones(1, np.float32)})
+        assert {path.suffix for path in layout.vectors.parent.iterdir()} == {
+            ".sqlite",
+            ".sqlite-wal",
+            ".sqlite-shm",
+        }
+        made = [*settings.out.rglob("*"), settings.out]
+        found = {(path.is_dir(), stat.S_IMODE(path.stat().st_mode)) for path in made}
+        cache.close()
+    finally:
+        os.umask(earlier)
+    assert found == {(False, modes[0]), (True, modes[1])}

@@ -2,7 +2,15 @@
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import Metric, all_known, entropy, expression, field, share
+from qa_pipeline.evaluation.metrics.base import (
+    STATEMENTS_VERSION,
+    Metric,
+    all_known,
+    entropy,
+    expression,
+    field,
+    share,
+)
 from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
 
 WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
@@ -102,6 +110,7 @@ METRICS = (
         expression(_correctness()),
         f"{_SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
         decided_by=pl.concat_list("reference_statements_by", "reference_similarity_by"),
+        version=STATEMENTS_VERSION,
     ),
     Metric("exact_match", ("answer", "reference"), expression(_exact()), _SQUAD),
     Metric("token_f1", ("answer", "reference"), _token_f1, _SQUAD),
@@ -127,6 +136,7 @@ METRICS = (
         _integration,
         f"{_SPECIFIED}: 0.6 true claims stated + 0.4 their sources that the answer draws on",
         decided_by=pl.concat_list("covered_by", DECIDED),
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "contradiction_handling",

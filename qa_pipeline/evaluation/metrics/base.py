@@ -13,6 +13,9 @@ from typing import Literal
 import polars as pl
 
 Direction = Literal["higher", "lower"]
+STATEMENTS_VERSION = 2
+"""Version of metrics over statements: 2 since headings and copied lines prove, changed numbers contradict,
+and a proved statement has the score 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Metric:
         range: least and largest value; None where there is no largest.
         direction: whether more or less is better.
         decided_by: lists of who found out what the metric rests on; None for arithmetic alone.
-        version: goes up with each change of the formula, so that no two reports are compared across it.
+        version: goes up with each change of the formula, or of how what it counts is decided, so that no two
+            reports are compared across it.
     """
 
     name: str

@@ -3,7 +3,14 @@
 import polars as pl
 
 from qa_pipeline.curation.citation_quality import banded, weighted_quality
-from qa_pipeline.evaluation.metrics.base import Metric, all_known, expression, field, share
+from qa_pipeline.evaluation.metrics.base import (
+    STATEMENTS_VERSION,
+    Metric,
+    all_known,
+    expression,
+    field,
+    share,
+)
 from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
 
 _CITED, _SUPPORT = pl.col("cited"), pl.col("citation_support")
@@ -74,6 +81,7 @@ METRICS = (
         expression(_accuracy()),
         f"{_SPECIFIED}: support > 0.8 is 1, > 0.5 is 0.7, else 0, mean over citations",
         decided_by=_BY,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "citation_quality",
@@ -81,6 +89,7 @@ METRICS = (
         expression(_quality()),
         f"{_SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
         decided_by=pl.concat_list(_BY, DECIDED),
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "citation_precision",
@@ -88,6 +97,7 @@ METRICS = (
         expression(_precision()),
         f"{_ALCE}, citation precision",
         decided_by=_BY,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "citation_completeness",
@@ -95,6 +105,7 @@ METRICS = (
         expression(_completeness()),
         f"{_ALCE}, citation recall",
         decided_by=pl.concat_list(_BY, DECIDED),
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "source_coverage",
@@ -102,6 +113,7 @@ METRICS = (
         _source_coverage,
         f"{_SPECIFIED}: cited documents that support a statement / cited documents",
         decided_by=_BY,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "fabricated_citations",

@@ -2,7 +2,14 @@
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import Metric, all_known, expression, field, share
+from qa_pipeline.evaluation.metrics.base import (
+    STATEMENTS_VERSION,
+    Metric,
+    all_known,
+    expression,
+    field,
+    share,
+)
 from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
 
 WEIGHTS = {"support": 0.4, "independence": 0.3, "recency": 0.2, "authority": 0.1}
@@ -77,6 +84,7 @@ METRICS = (
         expression(_quality()),
         f"{_SPECIFIED}: 0.4 support + 0.3 independence + 0.2 recency + 0.1 authority, unknown parts left out",
         decided_by=_deciders(),
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "chain_integrity",

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import Metric, expression, field, share
+from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, expression, field, share
 
 HALLUCINATES = 0.5
 """Hallucination from which on an answer is flagged."""
@@ -43,7 +43,8 @@ def _contradicted() -> pl.Expr:
 _POSITION = pl.element().struct.field("position").cast(pl.Float64)
 METRICS = (
     Metric(
-        "faithfulness", ("statements",), expression(faithfulness()), _RAGAS, decided_by=DECIDED
+        "faithfulness", ("statements",), expression(faithfulness()), _RAGAS, decided_by=DECIDED,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "weighted_faithfulness_uniform",
@@ -51,6 +52,7 @@ METRICS = (
         expression(_weighted(pl.lit(1.0))),
         f"{_RAGAS}, every statement alike",
         decided_by=DECIDED,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "weighted_faithfulness_position",
@@ -58,6 +60,7 @@ METRICS = (
         expression(_weighted(1 / (_POSITION + 1))),
         f"{_RAGAS}, weight 1/position",
         decided_by=DECIDED,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "weighted_faithfulness_semantic",
@@ -65,6 +68,7 @@ METRICS = (
         expression(_weighted(pl.element().struct.field("relevance").clip(lower_bound=0))),
         f"{_RAGAS}, weight cosine of statement and question, at least 0",
         decided_by=DECIDED,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "grounding",
@@ -72,6 +76,7 @@ METRICS = (
         expression(_mean("score")),
         "mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
         decided_by=_SCORED,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "multi_document_grounding",
@@ -79,6 +84,7 @@ METRICS = (
         expression(_mean("pair_score")),
         "as grounding, with pairs of passages where the best single one is below 0.8",
         decided_by=_SCORED,
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "hallucination",
@@ -87,5 +93,6 @@ METRICS = (
         "DeepEval HallucinationMetric: contradicted contexts / contexts",
         direction="lower",
         decided_by=pl.col("contradictions_by"),
+        version=STATEMENTS_VERSION,
     ),
 )  # fmt: skip

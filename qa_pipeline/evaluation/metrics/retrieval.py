@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import Metric, entropy, expression, field, share
+from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, entropy, expression, field, share
 from qa_pipeline.text.references import normalise_path
 
 CUTOFFS = (5, 10)
@@ -151,6 +151,7 @@ METRICS = (
         expression(share(field(pl.col("attributed"), "supported"))),
         "Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
         decided_by=pl.col("attributed_by"),
+        version=STATEMENTS_VERSION,
     ),
     Metric(
         "context_diversity",

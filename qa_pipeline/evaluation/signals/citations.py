@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import ENTAILMENT, RULES, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.signals.base import RULES, Found, Means, Row
+from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE
 from qa_pipeline.text.references import (
     NUMBER_MARK,
     SOURCE_MARK,
@@ -204,7 +205,7 @@ def _score(statement: Row, context: int) -> float | None:
 
 def _scored(statement: Row) -> bool:
     """Whether a score decided a statement."""
-    return statement["decided_by"] in (SIMILARITY, ENTAILMENT)
+    return statement["decided_by"] in SCORES_DECIDE
 
 
 def _is_evidence(statement: Row, context: int) -> bool:

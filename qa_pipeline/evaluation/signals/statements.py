@@ -14,9 +14,11 @@ from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import sentence_spans
-from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.deciding import borderline, decide_claims
+from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
+from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_claims
 from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
+from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline.verification.splitting import without_marks
 
@@ -24,6 +26,8 @@ Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
 """Score of the best single passage from which no pairs of passages are looked at."""
 ENTAILED = 0.5
+SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
+"""Deciders that hold a score against a threshold."""
 STATED = 0.64
 """Mean of cosine and share of terms from which a context supports a statement that is no fragment.
 
@@ -61,10 +65,10 @@ HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by"
 
 def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each answer, to be held against its contexts; none for a refusal, or where a text is unknown."""
-    wanted = rows.select("answer", _TEXTS, "language", "query", "refused").iter_rows()
+    wanted = rows.select("answer", _TEXTS, _HEADINGS, "language", "query", "refused").iter_rows()
     return [
-        [Statement(answer, () if refused or None in texts else tuple(texts), language, query)]
-        for answer, texts, language, query, refused in wanted
+        [Statement(answer, *_shown(() if refused else texts, headings, language, query))]
+        for answer, texts, headings, language, query, refused in wanted
     ]
 
 
@@ -79,27 +83,42 @@ def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
 
 def state_claims(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each true claim, or else the reference, to be held against the contexts, if all texts are known."""
-    texts = rows.select(_TEXTS).to_series().to_list()
-    return _claims(rows, [() if None in of_row else tuple(of_row) for of_row in texts])
+    return _claims(rows, rows.select(_TEXTS, _HEADINGS).rows())
 
 
 def state_claims_for_answer(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each true claim, to be held against the answer; against nothing for a refusal, which states none."""
     answers = rows.select("answer", "refused").iter_rows()
-    return _claims(rows, [() if refused else (without_marks(answer),) for answer, refused in answers])
+    shown = [([] if refused else [without_marks(answer)], [None]) for answer, refused in answers]
+    return _claims(rows, shown)
 
 
 _TEXTS = pl.col("contexts").list.eval(pl.element().struct.field("text")).alias("texts")
+_HEADINGS = pl.col("contexts").list.eval(pl.element().struct.field("headings")).alias("headings")
 
 
-def _claims(rows: pl.DataFrame, passages: Sequence[tuple[str, ...]]) -> list[list[Statement]]:
+def _shown(
+    texts: Sequence[str | None], headings: Sequence[Sequence[str] | None], language: str, query: str
+) -> tuple[tuple[str, ...], str, str, tuple[tuple[str, ...], ...]]:
+    """The last fields of a `Statement`; no passages where the text of one is unknown."""
+    known = tuple(text for text in texts if text is not None)
+    if len(known) < len(texts) or not known:
+        return (), language, query, ()
+    above = tuple(tuple(own or ()) for own in headings) if any(headings) else ()
+    return known, language, query, above
+
+
+def _claims(
+    rows: pl.DataFrame, shown: Sequence[tuple[Sequence[str | None], Sequence[Sequence[str] | None]]]
+) -> list[list[Statement]]:
+    """Each true claim of each row, or else its reference, to be held against texts under their headings."""
     wanted = rows.select("true_claims", "reference", "language", "query").iter_rows()
     return [
         [
-            Statement(claim, own, language, query)
+            Statement(claim, *_shown(texts, headings, language, query))
             for claim in ([reference or ""] if claims is None else [one["claim"] for one in claims])
         ]
-        for (claims, reference, language, query), own in zip(wanted, passages, strict=True)
+        for (claims, reference, language, query), (texts, headings) in zip(wanted, shown, strict=True)
     ]
 
 
@@ -194,6 +213,24 @@ def _is_decided(one: Row) -> bool:
     return one["verdict"] not in ("undecided", "failed")
 
 
+def _is_proof(one: Row) -> bool:
+    """Whether a step that reads, and no score, decided a statement."""
+    return _is_decided(one) and one["decided_by"] not in SCORES_DECIDE
+
+
+def _proved_scores(
+    one: Row, contexts: Sequence[int], single: Floats, enough: npt.NDArray[np.bool_]
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Scores of a statement a step decided: 1 for the context that proves it; 0 for all where none does."""
+    if one["verdict"] != "supported":
+        return np.zeros_like(single), np.zeros_like(enough)
+    proves = _context_of(one, contexts)
+    at = contexts.index(proves) if proves is not None else int(single.argmax())
+    single, enough = single.copy(), enough.copy()
+    single[at], enough[at] = 1.0, True
+    return single, enough
+
+
 def _not_blank(asked: Statement) -> list[int]:
     """Places of the passages that have text."""
     return [at for at, text in enumerate(asked.passages) if text.strip()]
@@ -209,6 +246,11 @@ def _decided(
     pairs: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, means: Means
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     settings = means.resources.settings
+    finer = (
+        None
+        if means.verifier is None
+        else split_by_model(pairs, chunks, means.verifier, settings.verification, settings.llm)
+    )
     # whether an answer is to the question is another metric's concern
     claims = score_claims(
         means.resources,
@@ -216,6 +258,7 @@ def _decided(
         documents,
         chunks,
         EMBEDDINGS.empty(),
+        model_claims=finer,
         one_corpus=False,
         to_the_question=False,
     )
@@ -241,6 +284,7 @@ class _Scorer:
 
     def __init__(self, own: Mapping[Statement, Sequence[Row]], means: Means) -> None:
         self._means = means
+        self._scored_by = SIMILARITY if means.resources.entailment is None else ENTAILMENT
         pieces = {(one.language, text): () for one in own for text in one.passages if text.strip()}
         self._pieces = {
             (language, text): tuple(dict.fromkeys([*sentences(text, language), text]))
@@ -264,6 +308,12 @@ class _Scorer:
         for position, one in enumerate(statements):
             vector = self._vectors.of(_compared(one, asked))
             single, pair, enough = self._scores(one, asked, contexts)
+            decision = self._verdict(one, asked, supported=bool(enough.any()))
+            is_proof = _is_proof(decision)
+            if is_proof:
+                # what a step proved or denied is no question of scores any more
+                single, enough = _proved_scores({**one, **decision}, contexts, single, enough)
+                pair = float(single.max())
             best = float(single.max())
             scores: list[float | None] = [None] * len(asked.passages)
             holds: list[bool | None] = [None] * len(asked.passages)
@@ -273,7 +323,7 @@ class _Scorer:
                 {
                     "position": position,
                     **{name: one[name] for name in ("start", "end", "text")},
-                    **self._verdict(one, supported=bool(enough.any())),
+                    **decision,
                     "context": _context_of(one, contexts),
                     "quote": one["evidence_quote"],
                     "relevance": float(vector @ question),
@@ -281,7 +331,7 @@ class _Scorer:
                     "pair_score": pair,
                     "scores": scores,
                     "holds": holds,
-                    "scored_by": SIMILARITY if self._means.resources.entailment is None else ENTAILMENT,
+                    "scored_by": decision["decided_by"] if is_proof else self._scored_by,
                 }
             )
         return found
@@ -322,18 +372,53 @@ class _Scorer:
         ]
         return single, max(best, *pairs), enough
 
-    def _verdict(self, one: Row, *, supported: bool) -> Row:
+    def _verdict(self, one: Row, asked: Statement, *, supported: bool) -> Row:
         verdict, by, reason = one["verdict"], one["decided_by"], one["reason"]
         if _is_decided(one):
             return {"verdict": verdict, "decided_by": by, "reason": reason}
         if self._means.verifier is not None or self._means.undecided == "unknown" or verdict == "failed":
             return {"verdict": "undecided", "decided_by": by, "reason": reason}
-        local = self._means.resources.entailment is not None
+        if supported and (refuted := _refuted(one, asked)) is not None:
+            return refuted
         return {
             "verdict": "supported" if supported else "unsupported",
-            "decided_by": ENTAILMENT if local else SIMILARITY,
+            "decided_by": self._scored_by,
             "reason": None,
         }
+
+
+_COMPARED_SENTENCES = 3
+"""Sentences of the contexts, those that share most terms with a statement, that may deny it."""
+
+
+def _refuted(one: Row, asked: Statement) -> Row | None:
+    """The verdict on a statement that a score would support though its figures, names or negation differ.
+
+    A score hardly moves with these. Contradicted is one with another value in the place of the context's;
+    unsupported one with a figure that no context, heading or question holds.
+    """
+    claim = read(one["self_contained"] or one["text"], asked.language)
+    held = [text for text in (*asked.passages, asked.question or "") if text.strip()]
+    held += [heading for own in asked.headings for heading in own]
+    passages = [read(text, asked.language) for text in held]
+    missing = missing_figures(claim, passages)
+    pieces = [] if one["evidence_quote"] is None else [read(one["evidence_quote"], asked.language)]
+    if missing:
+        pieces += _nearest_sentences(claim, asked)
+    for piece in pieces:
+        if found := conflicts(claim, piece, passages):
+            return {"verdict": "contradicted", "decided_by": ALIGNMENT, "reason": found[0].reason}
+    if missing:
+        return {"verdict": "unsupported", "decided_by": ALIGNMENT, "reason": "number_not_in_passages"}
+    return None
+
+
+def _nearest_sentences(claim: Reading, asked: Statement) -> list[Reading]:
+    """The sentences of its contexts that share most terms with a statement."""
+    pieces = [read(text, asked.language) for own in asked.passages for text in sentences(own, asked.language)]
+    wanted = claim.term_set
+    ranked = sorted(dict.fromkeys(pieces), key=lambda piece: -len(wanted & piece.term_set))
+    return ranked[:_COMPARED_SENTENCES]
 
 
 def sentences(text: str, language: str) -> list[str]:

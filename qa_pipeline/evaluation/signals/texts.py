@@ -35,10 +35,11 @@ answer commits itself to nothing."""
 
 
 def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
-    """Whether each answer only says that it cannot be answered, as the refusals of its language read."""
+    """Whether each answer only says that there is none, as refusals read; unknown of an empty answer."""
     del means
     said = [
-        is_refusal(answer, language) for answer, language in rows.select("answer", "language").iter_rows()
+        is_refusal(answer, language) if answer.strip() else None
+        for answer, language in rows.select("answer", "language").iter_rows()
     ]
     return said, [[RULES]] * len(said)
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import HOSTED, BudgetSettings, LLMSettings, ModelSettings
+from qa_pipeline.settings.plain_yaml import read_yaml
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
@@ -216,7 +217,7 @@ def _listed(provider: str, model: str) -> Price | None:
 def _read(path: Path) -> _File:
     where = f"price file {path} (llm.budget.prices)"
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_OnceLoader)  # noqa: S506 - a safe one
+        content = read_yaml(path.read_text(encoding="utf-8"))
         return _File.model_validate(content)
     except OSError as error:
         raise SettingsError(f"{where} cannot be read: {error.strerror}") from error
@@ -227,16 +228,5 @@ def _read(path: Path) -> _File:
             f"{where}: {place}: {first['msg']}; expected currency, and for each provider and model "
             "input, output and, if need be, cached_input as amounts for one million tokens"
         ) from error
-    except (ValueError, RecursionError, yaml.YAMLError) as error:
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{where} is not readable YAML in UTF-8: {error}") from error
-
-
-class _OnceLoader(yaml.SafeLoader):
-    """Refuses a name that stands twice: the price that counts would be anybody's guess."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(None, None, f"{twice!r} appears twice", node.start_mark)
-        return super().construct_mapping(node, deep)

@@ -123,7 +123,7 @@ class GeminiBatches(GeminiProvider):
         if one.response is None:
             return None
         try:
-            return read_response(one.response, self._settings.model)
+            return read_response(one.response, self._settings.model, self.secret)
         except UnreadableReplyError as error:
             return error
 

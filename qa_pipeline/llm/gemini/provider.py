@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -87,7 +86,7 @@ class GeminiProvider:
             contents=request.prompt,
             config=request_config(request, self._settings),
         )
-        return read_response(await self.call(asked), self._settings.model)
+        return read_response(await self.call(asked), self._settings.model, self.secret)
 
     async def call(self, asked: Awaitable[Done]) -> Done:
         """What the client is asked; its errors are raised as this package's, without the key.
@@ -101,16 +100,23 @@ class GeminiProvider:
 
         try:
             return await asked
-        except (APIError, ClientError, TimeoutError, JSONDecodeError) as error:
-            failure = translate(error, self._key.get_secret_value(), self._settings.model)
+        except (APIError, ClientError, TimeoutError, ValueError) as error:
+            failure = translate(error, self.secret, self._settings.model)
         except GoogleAuthError:
             failure = KeyRejectedError(f"Google's credentials are refused; {VERTEX_ADVICE}")
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
 
+    @property
+    def secret(self) -> str:
+        """The key or the access token that requests are sent with; empty before the first."""
+        if self._credentials is not None:
+            return self._credentials.token or ""
+        return self._key.get_secret_value()
+
     def without_key(self, message: str) -> str:
         """One printable line of a message of the server's."""
-        return one_line(message, self._key.get_secret_value())
+        return one_line(message, self.secret)
 
     async def aclose(self) -> None:
         """Close the running loop's connections."""

@@ -3,8 +3,9 @@
 import re
 from functools import cache
 from http import HTTPStatus
-from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from qa_pipeline.errors import (
     KeyRejectedError,
@@ -15,8 +16,9 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.prices import believed
 from qa_pipeline.llm.provider import RawReply
-from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
+from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, mask_key, one_line
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
@@ -94,21 +96,23 @@ _REASONS = {
 """Reason codes of finish and block reasons; any other is `blocked`, with its name in the detail."""
 
 
-def read_response(response: "GenerateContentResponse", asked: str) -> RawReply:
+def read_response(response: "GenerateContentResponse", asked: str, key: str) -> RawReply:
     """Return the text of a finished reply.
 
     Args:
         response: what the client parsed.
         asked: the model that was asked, for a server that does not name the one that replied.
+        key: what the request was sent with; it is masked.
 
     Raises:
         UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
     """
-    model = f"gemini/{response.model_version or asked}"
+    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked}"
     usage = read_usage(response)
     text, problem = "", _prompt_problem(response)
     if problem is None and response.candidates:
-        text, problem = _joined(response.candidates[0]), _finish_problem(response.candidates[0])
+        first = response.candidates[0]
+        text, problem = mask_key(_joined(first), key), _finish_problem(first)
     if problem is None and not text.strip():
         problem = ("empty", "the reply has no text" if response.candidates else "no candidate")
     if problem is not None:
@@ -123,11 +127,13 @@ def read_usage(response: "GenerateContentResponse") -> Usage:
         return Usage()
     thoughts = usage.thoughts_token_count
     written = [n for n in (usage.candidates_token_count, thoughts) if n is not None]
-    return Usage(
-        usage.prompt_token_count,
-        sum(written) if written else None,
-        usage.cached_content_token_count,
-        thoughts,
+    return believed(
+        Usage(
+            usage.prompt_token_count,
+            sum(written) if written else None,
+            usage.cached_content_token_count,
+            thoughts,
+        )
     )
 
 
@@ -177,7 +183,9 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
         return _translate_status(error, key, model)
     if isinstance(error, TimeoutError):
         summary = "the Gemini server did not reply in time (llm.timeout_seconds)"
-    elif isinstance(error, JSONDecodeError):
+    elif isinstance(error, ValidationError):
+        summary = "the Gemini server replied with fields of wrong types"
+    elif isinstance(error, ValueError):
         summary = "the Gemini server replied with something that is not JSON"
     else:
         summary = f"no connection to the Gemini server: {one_line(str(error), key)}"
@@ -185,6 +193,8 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
         summary,
         maybe_charged=not _never_arrived(error),
         is_away=isinstance(error, ClientError) and not isinstance(error, TimeoutError),
+        # a field of a wrong type comes again; a body that was cut does not
+        is_final=isinstance(error, ValidationError),
     )
 
 

@@ -22,6 +22,7 @@ from qa_pipeline.llm.openai_compatible.wire import (
     translate_status,
 )
 from qa_pipeline.llm.provider import PerLoop, RawReply, capped_responses, looks_like_key, place_of
+from qa_pipeline.llm.replies import mask_key
 from qa_pipeline.settings.llm import ModelSettings, is_loopback
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ class OpenAIProvider:
             )
             async with posting as response:
                 content = await response.read()
-                return response.status, response.headers, _parsed(response.status, content)
+                payload = mask_key(_parsed(response.status, content), self._key.get_secret_value())
+                return response.status, response.headers, payload
         except (ClientError, TimeoutError, ValueError, RecursionError) as error:
             key = self._key.get_secret_value()
             failure: ModelError = translate_line(error, key, is_local=is_loopback(self._url))

@@ -16,6 +16,7 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.budget.prices import believed
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
 from qa_pipeline.records import ReplyModel, Role, Usage
@@ -46,7 +47,8 @@ Without a cap a small model that repeats itself runs until the call times out.
 _LESSER: dict[JsonMode, JsonMode] = {"schema": "object", "object": "text"}
 # what vLLM, llama.cpp, Ollama, LM Studio and gateways before them say of a schema or grammar
 _JSON_MODE = re.compile(
-    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar|not supported",
+    r"response_format|json[ _]?(?:schema|object|mode)|structured output|guided|grammar"
+    r"|not supported|unsupported",
     re.IGNORECASE,
 )
 _DISPENSABLE = frozenset({"temperature", "seed"})
@@ -300,14 +302,12 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage:
-    def count(node: Any, name: str) -> int | None:
-        value = _object(node).get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
     whole = _object(usage)
-    return Usage(
-        input_tokens=count(whole, "prompt_tokens"),
-        output_tokens=count(whole, "completion_tokens"),
-        cached_tokens=count(whole.get("prompt_tokens_details"), "cached_tokens"),
-        thought_tokens=count(whole.get("completion_tokens_details"), "reasoning_tokens"),
+    return believed(
+        Usage(
+            input_tokens=whole.get("prompt_tokens"),
+            output_tokens=whole.get("completion_tokens"),
+            cached_tokens=_object(whole.get("prompt_tokens_details")).get("cached_tokens"),
+            thought_tokens=_object(whole.get("completion_tokens_details")).get("reasoning_tokens"),
+        )
     )

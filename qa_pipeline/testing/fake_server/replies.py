@@ -44,12 +44,12 @@ def smallest(schema: dict[str, Any], definitions: dict[str, Any] | None = None) 
         return schema["enum"][0]
     if "anyOf" in schema:
         return smallest(schema["anyOf"][0], known)
-    kind = schema.get("type", "object")
+    kind = schema.get("type", "object").lower()  # Google's own schemas write OBJECT
     if kind == "object":
         wanted = schema.get("properties", {})
         return {name: smallest(wanted[name], known) for name in schema.get("required", wanted)}
     if kind == "array":
-        return [smallest(schema["items"], known) for _ in range(schema.get("minItems", 0))]
+        return [smallest(schema["items"], known) for _ in range(int(schema.get("minItems", 0)))]
     simple = {"string": "text", "boolean": False, "null": None}
     return simple[kind] if kind in simple else schema.get("minimum", 0)
 
@@ -222,12 +222,17 @@ _STRICT_KEYWORDS = (
     "exclusiveMaximum multipleOf pattern format anyOf properties additionalProperties required"
 )
 _GEMINI = frozenset(_GEMINI_KEYWORDS.split())
+# https://ai.google.dev/api/caching#Schema
+_GEMINI_OWN = _GEMINI | frozenset(
+    ["nullable", "default", "example", "minLength", "maxLength", "pattern", "minProperties", "maxProperties"]
+)
 _STRICT = frozenset(_STRICT_KEYWORDS.split())
 
 
-def gemini_complaint(schema: Any) -> str | None:
-    """What Gemini would refuse of a schema; None if it accepts it."""
-    unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in _GEMINI]
+def gemini_complaint(schema: Any, *, is_own: bool = False) -> str | None:
+    """What Gemini would refuse of a JSON schema, or of one of its own; None if it accepts it."""
+    known = _GEMINI_OWN if is_own else _GEMINI
+    unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in known]
     return f'schema keyword "{unknown[0]}" is not supported' if unknown else None
 
 

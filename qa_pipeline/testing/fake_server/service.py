@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -34,7 +34,11 @@ _CALL = re.compile(
     r"/v1[a-z0-9]*/(projects/[^/]+/locations/[^/]+/)?(?:publishers/google/)?models/([^/:]+):(\w+)"
 )
 _BATCH = re.compile(r"/v1[a-z0-9]*/(?:batches|(batches/[^/:]+)(?::(cancel))?)")
+_MODELS = re.compile(r"/v1[a-z0-9]*/models(?:/([^:]+))?")
 _CHAT = "/v1/chat/completions"
+_STREAM = "streamGenerateContent"
+_ANY_MODEL = "any-model"
+"""What is listed where every name is known."""
 
 
 class Dialect(Protocol):
@@ -47,6 +51,8 @@ class Dialect(Protocol):
     def lacks_model(self, model: str) -> ServerResponse: ...  # noqa: D102
     def is_too_long(self, tokens: int, limit: int) -> ServerResponse: ...  # noqa: D102
     def complaint(self, asked: Asked, abilities: ChatAbilities) -> ServerResponse | None: ...  # noqa: D102
+    def streamed(self, asked: Asked, response: ServerResponse) -> ServerResponse: ...  # noqa: D102
+    def models(self, names: Sequence[str], name: str | None) -> ServerResponse: ...  # noqa: D102
 
 
 class Quota:
@@ -153,7 +159,8 @@ class Service:
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> ServerResponse:
         """The response to a request; it is counted, and remembered if it is well formed and has the key."""
-        dialect: Dialect = chat if path == _CHAT else gemini
+        is_google = "x-goog-api-key" in headers or not path.startswith(("/v1/chat", "/v1/models"))
+        dialect: Dialect = gemini if is_google else chat
         try:
             response = self._routed(dialect, method, path, headers, content)
         except _MalformedError:
@@ -171,6 +178,8 @@ class Service:
             return gemini.rejects_token() if call and call[1] else dialect.rejects_key()
         if batch:
             return self._batches.act(batch[1] or "", batch[2])
+        if method == "GET" and (listed := _MODELS.fullmatch(path)):
+            return self._models(dialect, listed[1])
         if method != "POST" or not (call or path == _CHAT):
             return dialect.fails(404, "no such method")
         body = _parsed(content)
@@ -180,15 +189,21 @@ class Service:
         if action == "countTokens":
             with _shape_checked():
                 return json_response({"totalTokens": Asked(model, gemini.camel_cased(body)).tokens})
-        if action == "batchGenerateContent" and _has_requests(body):
-            return self._batches.create(model, body)
         if action == "batchGenerateContent":
+            if _has_requests(body):
+                return self._batches.create(model, body)
             return dialect.fails(400, "* BatchGenerateContentRequest.batch.input_config: not specified")
-        if action != "generateContent":
+        if action not in ("generateContent", _STREAM):
             return dialect.fails(404, "no such method")
         asked = Asked(model, gemini.camel_cased(body)) if call else Asked(model, body, "chat")
         mark = blake2b(path.encode() + b"\0" + content, digest_size=16).digest()
-        return self._refused(dialect, asked) or self._let_in(dialect, asked, mark)
+        response = self._refused(dialect, asked) or self._let_in(dialect, asked, mark)
+        wants_events = action == _STREAM or asked.body.get("stream") is True
+        return _streamed(dialect, asked, response) if wants_events else response
+
+    def _models(self, dialect: Dialect, name: str | None) -> ServerResponse:
+        names = [name or _ANY_MODEL] if self.plan.models is None else list(self.plan.models)
+        return dialect.models(names, name)
 
     def _refused(self, dialect: Dialect, asked: Asked) -> ServerResponse | None:
         with _shape_checked():
@@ -253,6 +268,14 @@ def _shape_checked() -> Iterator[None]:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise _MalformedError from error
+
+
+def _streamed(dialect: Dialect, asked: Asked, response: ServerResponse) -> ServerResponse:
+    """The events of a reply; errors and lost connections are what they are without a stream."""
+    if response.status != 200:
+        return response
+    events = dialect.streamed(asked, response)
+    return replace(response, body=events.body, headers=events.headers)
 
 
 def _has_requests(body: dict[str, Any]) -> bool:

@@ -163,8 +163,9 @@ class Lexicon:
     relative clause is its last word. `year_leads` come
     before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
-    `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a refusal, with
-    `refusal_sources` for what holds no answer, `disputes` says that a source errs or denies another,
+    `sources`, `reply_marks` and `reply_headings` name sources in replies, `refusal` is a clause that
+    refuses to answer, with `{sources}` for `refusal_sources`, what holds no answer; `refusal_fillers` are
+    clauses that may stand beside it and say nothing, `clause_breaks` words that begin another clause, `disputes` says that a source errs or denies another,
     `apologies` open the reply of a model that will not answer,
     `injections` speak to whoever checks, `backreferences` point at a text that its reader has at hand, `boilerplate` is what models
     write around an answer.
@@ -249,6 +250,8 @@ class Lexicon:
     reply_headings: tuple[str, ...]
     refusal_sources: str
     refusal: str
+    refusal_fillers: str
+    clause_breaks: str
     disputes: str
     apologies: tuple[str, ...]
     injections: tuple[str, ...]

@@ -355,15 +355,54 @@ ENGLISH = Lexicon(
     sources=("source",),
     reply_marks=("passages?", "source"),
     reply_headings=("citations?", "sources?"),
-    refusal_sources=r"(?:knowledge base|passages?|documents?|documentation|context|sources?|text|materials?)",
-    refusal=(r"\b(?:is|are|was) not (?:available|contained|covered|mentioned|stated|specified|included|found|"
-        r"described|addressed) (?:in|by|within) (?:the|this|these|our|any) (?:\w+ ){0,3}{sources}\b"
-        r"|\b{sources} (?:do|does|did) not (?:contain|mention|say|state|specify|provide|include|cover|"
-        r"describe|answer|address)\b"
-        r"|\b(?:i|we) (?:can ?not|can't|could not|couldn't|am unable to|are unable to) "
-        r"(?:answer|find|determine)\b"
-        r"|\bi (?:do not|don't) (?:know|have (?:enough|sufficient|any|that|this) information)\b"
-        r"|\bno (?:relevant )?information (?:is |was )?(?:available|found|given|provided|about|on)\b"),
+    refusal_sources=r"(?:knowledge base|passages?|documents?|documentation|context|sources?|text|materials?|"
+        r"excerpts?|articles?|manuals?|guides?|pages?|snippets?|files?|information (?:provided|given|i have))",
+    refusal=(
+        r"\b(?:is|are|was|were|has|have)(?: not|n't)(?: been)? (?:\w+ ){0,2}(?:available|contained|covered|mentioned|"
+        r"stated|specified|included|found|described|addressed|given|provided|listed|disclosed|documented|discussed|"
+        r"indicated|present) (?:anywhere )?(?:in|by|within) (?:the|this|these|those|our|any|your) (?:\w+ ){0,3}{sources}\b"
+        r"|\b(?:is|are|was|were)(?: not|n't) (?:\w+ly )?(?:mentioned|specified|stated|disclosed|indicated|known)$"
+        r"|^(?:this|that|the|such)(?: requested)? (?:information|answer|detail)s? (?:is|are|was|were|cannot be|can't be|"
+        r"could not be)(?: not|n't)? ?(?:available|found|provided|given|there|included|known|unavailable)\b"
+        r"|\b{sources} (?:\w+ ){0,2}(?:do|does|did)(?: not|n't) (?:\w+ ){0,2}(?:contain|mention|say|state|specify|"
+        r"provide|include|cover|describe|answer|address|give|list|discuss|indicate|tell|have|disclose|explain|reveal)\b"
+        r"|\b{sources} (?:\w+ ){0,2}(?:contains?|has|have|provides?|gives?|includes?|offers?|makes?) (?:no|nothing)\b"
+        r"|\b{sources} (?:\w+ ){0,2}(?:lacks?|(?:is|are) silent|(?:is|are) (?:insufficient|not (?:sufficient|enough)))\b"
+        r"|\b(?:nothing|nowhere|none) (?:in|of) (?:the|these|this|my) (?:\w+ ){0,3}{sources}\b"
+        r"|\b(?:i|we) (?:\w+ ){0,2}?(?:can ?not|can't|could not|couldn't|am unable to|are unable to|am not able to|"
+        r"are not able to|was unable to|were unable to|wasn't able to) (?:\w+ ){0,2}?(?:answer|find|determine|locate|tell|say)\b"
+        r"|\bi(?:'m| am|) (?:\w+ ){0,2}?(?:cannot|can't|unable to|not able to) (?:\w+ )?(?:provide|give|help|comment|"
+        r"confirm|respond|see|assist)\b"
+        r"|\bi(?:'m| am) not (?:sure|aware|certain)\b"
+        r"|\bi (?:\w+ ){0,2}?(?:do not|don't|did not|didn't) (?:\w+ )?(?:know(?! of\b)|see|find|have (?:\w+ ){0,3}?"
+        r"(?:information|details|data|access|answer|context|knowledge|documents?)|have (?:that|this|it)$)"
+        r"|\b(?:i|we) (?:currently )?have no (?:idea|information|data|knowledge|details|answer|record)\b|^no idea\b"
+        r"|\b(?:i|we) (?:found|could find|find|see) (?:no|nothing)\b"
+        r"|\bthere(?: is|'s| are| was) (?:no|not enough|insufficient|nothing) (?:\w+ ){0,2}?(?:(?:information|mention|details?|"
+        r"reference|indication|answer|context)\b(?: (?:on|about|regarding|concerning|of|for|to|in|within|available|given|"
+        r"provided|that|as)\b|$)|(?:about|on) (?:this|that|it))"
+        r"|\bno (?:\w+ )?(?:information|mention|details|answer|reference) (?:is|was|are|were|can be|could be|has been)?"
+        r" ?(?:available|found|given|provided|made)\b"
+        r"|\bno (?:relevant |further )?(?:information|details) (?:about|on|regarding)(?:(?! (?:is|are|was|were|gets?|may|can|will|must) ).)*"
+        r"(?:$| (?:is|are|was|were) (?:available|found|given|provided|mentioned))"
+        r"|\b(?:not enough|insufficient) (?:information|context|details)\b"
+        r"|\b(?:question|this|that|it|answer) (?:can ?not|can't|could not) be (?:\w+ )?(?:answered|determined|inferred|"
+        r"derived|found|established)\b"
+        r"|\b(?:answer|information) (?:is|are|was)(?: not|n't) (?:\w+ )?(?:in|part of) (?:\w+ ){1,4}{sources}\b"
+        r"|\bno mention of [^,]* is made\b|\b(?:outside|beyond) (?:of )?(?:the )?(?:scope of )?(?:\w+ ){0,3}{sources}\b"
+        r"|\b(?:is|are) unclear from (?:\w+ ){1,4}{sources}\b|\b{sources} fails? to (?:mention|say|state|specify|provide|answer)\b"
+        r"|\b(?:they|it|these) do(?:es)?(?: not|n't) (?:cover|mention|address|discuss|answer|specify)\b"
+        r"|\bnot (?:something|anything) (?:that )?i can (?:find|answer|see|tell)\b|\bi (?:cannot|can't) say\b"
+        r"|\b(?:unable|impossible|not possible) to (?:answer|determine|say|tell)\b"
+        r"|^(?:unknown|unanswerable|not (?:specified|stated|mentioned|available|given|provided|known)|n/a|no answer)$"),
+    refusal_fillers=(
+        r"(?:i(?:'m| am)|we(?:'re| are))? ?(?:very |so )?(?:sorry|afraid)|(?:my )?apologies|i apologi[sz]e|unfortunately|"
+        r"(?:based on|according to|from|given|judging by|regarding|as for|with|in)\b[^.]*|"
+        r"(?:please|you (?:may|might|could|can|should)|try|i(?:'d| would) (?:suggest|recommend)|i (?:suggest|recommend)|"
+        r"feel free|let me know|if you|could you|for (?:that|this|more|further)|contact)\b.*|"
+        r"{sources} (?:\w+ ){0,2}(?:only|merely) (?:mention|discuss|describe|cover|contain|talk|focus|deal|say|state)\w*\b.*|"
+        r"(?:they|it) only (?:mention|discuss|describe|cover|contain|talk|focus|deal)\w*\b.*"),
+    clause_breaks=r"(?<=, )(?:only|probably|perhaps)|but|however|although|though|because|since|while|whereas|therefore|so|which (?:is|are|was|has|have|means|must|can)|yet|except|instead|as (?:it|this|the|they)",
     disputes=(r"\bcontradict(?:s|ed|ory|ions?|ing)?\b|\bconflict(?:s|ing)?\b|\bdisagree(?:s|ing|ment)?\b"
         r"|\b(?:inconsistent|incorrect|inaccurate|erroneous|mistaken|untrue)(?:ly)?\b|\bfactual error"
         r"|\b(?:is|are|be|seems|appears) (?:false|wrong|in error)\b"),

@@ -344,15 +344,45 @@ GERMAN = Lexicon(
     sources=("quelle",),
     reply_marks=("quelle", "abschnitt"),
     reply_headings=("quellen", "belege"),
-    refusal_sources=r"(?:wissensdatenbank|text|dokument|passage|quelle|kontext|unterlage|abschnitt|material)\w*",
+    refusal_sources=r"(?:wissensdatenbank|text|dokument|passage|quelle|kontext|unterlage|abschnitt|material|artikel|"
+        r"auszug|auszüge|handbuch|handbüch|anleitung|seite|datei|textstelle|ausschnitt)\w*",
     refusal=(
-        r"\b(?:ist|sind|wird|werden) (?:leider )?nicht (?:in|im|durch|aus) [^.]{0,40}?{sources}[^.]{0,20}"
-        r"(?:verfügbar|enthalten|erwähnt|angegeben|genannt|beschrieben|ersichtlich)"
-        r"|\b{sources} (?:\w+ ){0,3}(?:nicht|keine|kein)\b"
-        r"|\bkeine (?:relevanten? )?(?:informationen|angaben|information|angabe) "
-        r"(?:zu|über|verfügbar|gefunden|vorhanden|enthalten|dazu)"
-        r"|\b(?:(?:ich|wir) (?:kann|können|weiß|wissen|finde|finden)|(?:finde|kann|weiß) ich)"
-        r" (?:\w+ ){0,3}(?:nicht|keine)\b"),
+        r"\b(?:ist|sind|wird|werden|wurde|lässt sich|geht|gehen|findet sich) (?:\w+ ){0,3}(?:nicht|nirgends) (?:in|im|durch|aus|anhand) "
+        r"[^.]{0,40}?{sources}[^.]{0,20}"
+        r"(?:verfügbar|enthalten|erwähnt|angegeben|genannt|beschrieben|ersichtlich|hervor|beantwort\w*|entnehmen|zu finden|aufgeführt)"
+        r"|\b(?:in|im|aus) [^.,]{0,40}?{sources} (?:\w+ ){0,8}?(?:nicht|nirgends|nichts|keine?n?) (?:\w+ ){0,6}?(?:verfügbar|enthalten|erwähnt|"
+        r"angegeben|genannt|beschrieben|ersichtlich|hervor|beantworten|entnehmen|zu finden|aufgeführt|gesagt|steht|behandelt|informationen|angaben|information|angabe|hinweis\w*|antwort)\b"
+        r"|\b(?:steht|stehen) (?:\w+ ){0,3}?(?:nicht|nichts|keine) (?:\w+ ){0,4}?(?:in|im) [^.,]{0,30}?{sources}"
+        r"|\b(?:in|im) [^.,]{0,30}?{sources} (?:steht|stehen|findet sich|finden sich|gibt es) (?:\w+ ){0,4}?(?:nichts|keine?n?|nicht)\b"
+        r"|\b{sources} (?:\w+ ){0,2}?(?:sag|nenn|erwähn|gib|geb|mach|liefer|behandel|beantwort|beschreib|erklär|spezifizier|erläuter|"
+        r"äußer|biet|verrat|verrät|geh|thematisier)\w* (?:\w+ ){0,6}?(?:nichts?|keine?n?|keinerlei)\b"
+        r"|\b{sources} (?:\w+ ){0,2}?(?:enthält|enthalten|hat|haben) (?:\w+ ){0,4}?(?:nichts|(?:keine?n?|keinerlei) (?:\w+ )?(?:information|angabe|"
+        r"hinweis|antwort|auskunft|detail|daten|erwähnung)\w*)\b|\b{sources} [^,]{0,40}? nichts [^,]{0,40}(?:enthalten|sagen|enthält)$"
+        r"|\binformationen reichen (?:\w+ )?nicht aus\b|\bnicht weiterhelfen\b|\b(?:information|angabe|antwort)\w* fehl(?:t|en)\b"
+        r"|\beine antwort (?:\w+ )?ist (?:\w+ )?nicht möglich\b"
+        r"|\b{sources} (?:\w+ ){0,2}(?:reicht|reichen) (?:\w+ ){0,2}nicht\b"
+        r"|\bkeine(?:rlei)? (?:\w+ )?(?:informationen|angaben|information|angabe|auskunft|daten|antwort|hinweise|details) "
+        r"(?:\w+ ){0,5}?(?:zu|über|hierzu|dazu|darüber|verfügbar|gefunden|vorhanden|enthalten|geben|vor|möglich|bekannt)\b(?! gespeichert)"
+        r"|\b(?:habe|haben|finde|finden|liegen|liegt|gibt|sehe) (?:\w+ ){0,4}?(?:keine(?:rlei)?|nicht genug|nicht genügend|"
+        r"nicht ausreichend|nichts) ?(?:\w+ )?(?:informationen|angaben|information|angabe|daten|antwort|hinweise?|details|kenntnis|dazu|darüber|hierzu)\b"
+        r"|\b(?:ich|wir) (?:\w+ )?(?:kann|können|konnte|konnten|weiß|weiss|wissen|finde|finden) (?:\w+ ){0,5}?(?:nicht|keine|nichts)"
+        r"(?:$| (?:\w+ ){0,8}?(?:beantworten|sagen|finden|beurteilen|ermitteln|bestimmen|helfen|feststellen|geben|entnehmen|genau|sicher|ob|wann|wie|wer|wo|was|warum|woher|welche\w*)\b)"
+        r"|\b(?:kann|weiß|weiss|finde|konnte) ich (?:\w+ ){0,5}?(?:nicht|keine|nichts)(?:$| (?:\w+ ){0,6}?(?:beantworten|sagen|finden|"
+        r"beurteilen|ermitteln|bestimmen|helfen|feststellen|geben|entnehmen|genau|sicher|informationen|angaben|dazu)\b)"
+        r"|\b(?:lässt|lassen) sich (?:\w+ ){0,8}?nicht (?:\w+ )?(?:beantworten|sagen|bestimmen|ermitteln|feststellen|beurteilen|entnehmen)\b"
+        r"|\b(?:frage|dies|das|es) kann (?:\w+ ){0,8}?nicht (?:\w+ )?(?:beantwortet|bestimmt|ermittelt|festgestellt|gesagt)\b"
+        r"|\b(?:ist|sind|wird|werden|wurde) (?:\w+ ){0,3}?nicht (?:angegeben|genannt|erwähnt|bekannt|ersichtlich|spezifiziert)$"
+        r"|^(?:diese|die|eine solche) (?:\w+ )?(?:information|angabe|antwort)(?:en)? (?:ist|sind|liegt|liegen) (?:\w+ ){0,2}?nicht (?:\w+ ){0,3}?(?:verfügbar|enthalten|vor|bekannt|vorhanden|finden|angegeben|{sources})\b"
+        r"|\bden {sources} (?:\w+ )?nicht zu entnehmen\b|\b(?:mach|geb|nenn|enthalt|sag|liefer)\w* (?:\w+ )?{sources} (?:\w+ ){0,2}?(?:nichts|keine?n?) ?(?:information|angabe|auskunft|hinweis|$)"
+        r"|\bgeht (?:\w+ ){0,3}?(?:nicht )?aus [^.,]{0,40}?{sources} (?:\w+ )?nicht\b|\bkeine ahnung\b"
+        r"|^(?:unbekannt|nicht (?:angegeben|bekannt|erwähnt|genannt|beantwortbar)|keine (?:angabe|angaben|information|informationen|antwort)|k\.? ?a)$"),
+    refusal_fillers=(
+        r"(?:es )?(?:tut|täte) mir (?:\w+ )?leid|(?:ich bitte um )?(?:entschuldigung|verzeihung)|entschuldige(?:n sie)?|leider|"
+        r"(?:laut|nach|gemäß|basierend auf|auf grundlage|auf basis|anhand|aufgrund|zu|was)\b[^.]*|"
+        r"(?:bitte|sie (?:können|könnten|sollten)|wenden sie|versuchen sie|ich (?:empfehle|schlage)|falls|wenn|für (?:weitere|nähere)|"
+        r"können sie|könnten sie)\b.*|"
+        r"{sources} (?:\w+ ){0,3}(?:nur|lediglich|ausschließlich)\b.*|(?:sie|er|es|dort|darin) (?:\w+ ){0,3}(?:nur|lediglich)\b.*"),
+    clause_breaks=r"(?<=, )(?:nur|lediglich|vermutlich|wahrscheinlich)|aber|jedoch|allerdings|sondern|obwohl|weil|da|während|deshalb|daher|denn|doch|außer|stattdessen|sodass|so dass|wobei",
     disputes=(
         r"\bwiderspr\w*|\b(?:fehlerhaft|unrichtig|inkorrekt|unzutreffend|unstimmig|unvereinbar)\w*"
         r"|\bim gegensatz\b|\bstimmt nicht\b|\bstimmen nicht überein\b|\b(?:ist|sind|sei) falsch\b"

@@ -322,11 +322,41 @@ SWEDISH = Lexicon(
     sources=("källa",),
     reply_marks=("källa", "avsnitt"),
     reply_headings=("källor",),
-    refusal_sources=r"(?:kunskapsbas|text|dokument|passage|käll|underlag|material|sammanhang|avsnitt)\w*",
-    refusal=(r"\b(?:finns|framgår|nämns|anges|beskrivs) (?:tyvärr )?(?:inte|ej)\b[^.]{0,30}?\b{sources}"
-        r"|\b{sources} (?:\w+ ){0,2}(?:inte|ej|saknar)\b"
-        r"|\b(?:finns )?ingen (?:relevant )?information (?:finns )?(?:tillgänglig|om|i)\b"
-        r"|\b(?:jag|vi) (?:kan inte|kan ej|vet inte|hittar inte|har inte tillräcklig)\b"),
+    refusal_sources=r"(?:kunskapsbas|text|dokument|passage|käll|underlag|material|sammanhang|avsnitt|artik|utdrag|"
+        r"handbok|handböck|manual|guide|sid|fil|kontext|information(?:en)? jag har)\w*",
+    refusal=(
+        r"\b(?:finns|framgår|nämns|anges|beskrivs|står|omnämns|går|förekommer|tas) (?:\w+ ){0,3}?(?:inte|ej|ingenstans|aldrig)\b[^.]{0,50}?\b{sources}"
+        r"|\b(?:i|av|ur|från|enligt) (?:\w+ ){0,3}?{sources} (?:framgår|nämns|anges|står|finns|beskrivs|går|kan) (?:\w+ ){0,6}?(?:inte|ej|inget|ingenting|ingen|inga)\b"
+        r"|\b{sources} (?:\w+ ){0,2}?(?:nämn|säg|ang|besvar|ge|ta|behandl|beskriv|berätt|förklar|specificer|omnämn|redogör|visar|räck)\w* (?:\w+ ){0,3}?"
+        r"(?:inte|ej|inget|ingenting|ingen|inga)\b|\b{sources} (?:\w+ ){0,2}?(?:innehåller|har|saknar) (?:\w+ ){0,3}?(?:information|uppgift|svar|"
+        r"detalj|omnämnande|inte (?:svar|någon information|information))\w*\b|\b{sources} innehåller (?:inte|ingenting)\b"
+        r"|\b(?:inget|ingenting|ingen|inga) (?:i|av) (?:\w+ )?{sources}\b|\bstår (?:inget|ingenting) [^,]*{sources}"
+        r"|\bjag (?:har )?(?:\w+ )?(?:saknar|inte tillgång till) (?:\w+ )?(?:information|uppgift|kunskap)"
+        r"|\b(?:det )?(?:framgår|nämns|anges|står|sägs) (?:\w+ ){0,2}?(?:inte|ej)(?:$| (?:vad|hur|när|vem|var|varför|vilken|vilka|om)\b)"
+        r"|\b(?:är|har) (?:\w+ )?(?:inte|ej) (?:angiv|nämn|känd|känt|specificera|beskriv|omnämn|angett)\w*$"
+        r"|\b(?:finns|saknas|hittar|har|hittade|ser) (?:\w+ ){0,3}?(?:ingen|inga|inte (?:någon|några|tillräckligt?(?: med)?)|"
+        r"tillräcklig)? ?(?:\w+ )?(?:information|uppgift|uppgifter|svar|underlag|kunskap|detaljer)\b"
+        r"(?: (?:\w+ )?(?:om|i|för|tillgänglig|att|kring|på|angående|som|här|gällande)\b|$)"
+        r"|\b(?:ingen|inga) (?:\w+ )?(?:information|uppgift|uppgifter) (?:finns |hittades )?(?:tillgängliga?|om|i|angående|finns|hittades)\b"
+        r"(?!(?: \w+){1,4} (?:lagras|sparas|lämnas|samlas|delas))"
+        r"|\b(?:jag|vi) (?:\w+ )?(?:kan|kunde) (?:\w+ ){0,2}?(?:inte|ej) (?:\w+ ){0,2}?(?:svara|besvara|hitta|säga|avgöra|finna|bedöma|"
+        r"hjälpa|ge|utläsa|uttala|se)\b"
+        r"|\b(?:kan|kunde) (?:jag|vi) (?:\w+ )?(?:inte|ej) (?:\w+ ){0,2}?(?:svara|besvara|hitta|säga|avgöra|finna|bedöma|hjälpa|ge|utläsa)\b"
+        r"|\b(?:jag|vi) (?:\w+ )?(?:vet|hittar|finner|hittade|ser) (?:\w+ ){0,2}?(?:inte|ej|inget|ingenting|ingen|inga)\b"
+        r"|\b(?:vet|hittar) jag (?:\w+ )?(?:inte|ej|inget)\b|\bjag är (?:\w+ )?(?:inte|ej|o)? ?säker\b"
+        r"|\b(?:jag|vi) har (?:\w+ )?(?:inte tillräcklig|ingen|inte någon|inga)\w*\b (?:\w+ )?(?:information|aning|uppgift|uppgifter|kunskap|svar|kännedom)"
+        r"|\b(?:frågan|det|detta) (?:kan|går) (?:\w+ )?(?:inte|ej) (?:\w+ )?(?:att )?(?:besvara|avgöra|svara|säga|fastställa|utläsa|bestämma)s?\b"
+        r"|\b(?:går|är) (?:det )?(?:\w+ )?(?:inte|ej) (?:möjligt )?(?:att )?(?:besvara|avgöra|svara|säga|fastställa|utläsa|bestämma)\b"
+        r"|\b(?:den här|denna|den) information(?:en)? (?:finns|är|saknas) ?(?:\w+ )?(?:inte|ej)?(?: tillgänglig)?$"
+        r"|\b(?:ingen aning|otillräcklig information)\b"
+        r"|^(?:okänt|ej angivet|framgår ej|uppgift saknas|information saknas|inte (?:angivet|angett|känt|nämnt)|inget svar|vet (?:ej|inte)|ingen (?:uppgift|information))$"),
+    refusal_fillers=(
+        r"(?:jag )?(?:beklagar|ber om ursäkt)|(?:jag är )?ledsen|förlåt|ursäkta|tyvärr|"
+        r"(?:enligt|baserat på|utifrån|av|från|utgående från|när det gäller|angående|vad gäller)\b[^.]*|"
+        r"(?:vänligen|var god|du (?:kan|bör|skulle)|ni kan|kontakta|försök|jag (?:föreslår|rekommenderar)|om du|för (?:mer|ytterligare)|"
+        r"kan du|hör av|se gärna|kontrollera|fråga)\b.*|"
+        r"{sources} (?:\w+ ){0,3}(?:bara|endast|enbart)\b.*|(?:de|den|det|där) (?:\w+ ){0,2}(?:bara|endast|enbart)\b.*"),
+    clause_breaks=r"(?<=, )(?:bara|endast|troligen|förmodligen)|men|dock|fast|eftersom|därför att|medan|därför|utan|utom|istället|i stället|så(?= (?:jag|det|vi|frågan)\b)|vilket|däremot",
     disputes=(r"\bmotsäg\w*|\bmotstrid\w*|\bstrider mot\b|\b(?:felaktig|oriktig|oförenlig|inkonsekvent)\w*"
         r"|\bstämmer (?:inte|ej)\b|\b(?:är|var|verkar|vara) (?:fel|falskt?|osant?)\b"),
     apologies=("tyvärr", "förlåt", "jag kan (?:inte|tyvärr)"),

@@ -6,6 +6,7 @@ is left to a model or a person, with the first difference named.
 """
 
 import functools
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from qa_pipeline.verification.consistency.reading import Reading
 LONGEST_READ = 2000
 """Characters; longer claims and evidence are left to a model, since the checks read sentences."""
 _BETWEEN = "\x1f"
+_CAMEL_BORDER = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _SHORTEST_PART = 4
 """Letters of a word that is looked for in compounds: Jahr in Jahresgebühr."""
 
@@ -110,6 +112,52 @@ def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
     return _denials([change for change in differences(claim, evidence) if not is_allowed(change)], ())
 
 
+def conflicts(claim: Reading, evidence: Reading, passages: Sequence[Reading]) -> tuple[Denial, ...]:
+    """Return where a claim has another figure or name than its evidence, or turns it round.
+
+    Unlike `denials` it looks at each difference alone, whatever else differs: the texts must be known to be
+    about one thing. A figure or name that any of the passages holds is no conflict.
+    """
+    if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
+        return ()
+    figures = [unit for unit in units(claim) if _figure_kind(unit) is not None]
+    changes = [(change, _denied(change)) for change in differences(claim, evidence) if not is_allowed(change)]
+    denied = [(change, reason) for change, reason in changes if reason is not None]
+    if not figures and not denied:
+        return ()
+    mine, held = {unit.key for unit in units(claim)}, _keys(*passages)
+    theirs = [unit for unit in units(evidence) if unit.key not in mine]
+    found = []
+    for unit in figures:
+        other = next((one for one in theirs if _figure_kind(one) == _figure_kind(unit)), None)
+        if other is not None and unit.key not in held:
+            reason = "date_mismatch" if unit.key[0] == "@" else "number_mismatch"
+            words = f'"{other.folded}" became "{unit.folded}"'
+            found.append(Denial(reason, words, frozenset((unit.key, other.key))))
+    for change, reason in denied:
+        if reason == "negation_mismatch" or all(unit.key not in held for unit in change.added):
+            keys = frozenset(unit.key for unit in (*change.added, *change.left))
+            found.append(Denial(reason, change.described(), keys))
+    return tuple(found)
+
+
+def missing_figures(claim: Reading, passages: Sequence[Reading]) -> tuple[str, ...]:
+    """Return the numbers, dates and names with digits of a claim that none of the passages holds."""
+    figures = [unit for unit in units(claim) if _figure_kind(unit) is not None]
+    held = _keys(*passages) if figures else ()
+    return tuple(unit.folded for unit in figures if unit.key not in held)
+
+
+def _figure_kind(unit: Unit) -> str | None:
+    """Return what a figure measures or names, so that only its value can differ; None for a plain word."""
+    if not any(character.isdigit() for character in unit.folded):
+        return None
+    if unit.key[0] == "@":
+        return "@"
+    letters = "".join(character for character in unit.key if character.isalpha())
+    return f"{'#' if unit.key[0] == '#' else ''}{letters}"
+
+
 def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...]:
     """Numbers, dates, names, negations, quantifiers, modals and conditions of a claim that its quote lacks.
 
@@ -160,7 +208,9 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
         plain = unit.folded in known.question_words or before in known.degree_words
         plain = plain or bool(measured.intersection(known.measures.get(unit.folded, ())))
         if unit.content and not plain and not _speaks_of(spoken, unit.key):
-            yield f'the question\'s "{unit.folded}" is not in the evidence'
+            word = question.text[unit.start : unit.end]
+            if not any(_is_written(unit.folded, one.text) for one in (answer, evidence, headings)):
+                yield f'the question\'s "{word}" is not in the evidence'
         before = unit.folded
     scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
     if scope - {unit.folded for one in (evidence, answer, headings) for unit in units(one)}:
@@ -184,6 +234,17 @@ def _speaks_of(line: str, key: str) -> bool:
     if len(key) < _SHORTEST_PART:
         return f"{_BETWEEN}{key}{_BETWEEN}" in line
     return f"{_BETWEEN}{key}" in line or f"{key}{_BETWEEN}" in line
+
+
+def _is_written(folded: str, text: str) -> bool:
+    """Return whether a text has a word in any letter case, alone or as a part of a CamelCase name.
+
+    Stems miss that where question and document are in two languages, and names of programs have no stem.
+    """
+    apart = _CAMEL_BORDER.sub(" ", text)
+    return any(
+        re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", written.casefold()) for written in (text, apart)
+    )
 
 
 def _unproved_fragment(

@@ -16,7 +16,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 
 Row = dict[str, Any]
-_CONTEXT: Row = dict.fromkeys(("text", "document", "rank", "score", "date", "authority"))
+_CONTEXT: Row = dict.fromkeys(("text", "document", "rank", "score", "date", "authority", "headings"))
 
 
 def context(text: str | None = "Text.", document: str | None = None, **given: Any) -> Row:

@@ -88,9 +88,11 @@ def scored(means: Means, answer: str, *texts: str) -> list[Row]:
 
 
 @given(said, st.lists(passages, min_size=1, max_size=3), passages)
-def test_a_further_context_lowers_no_score(means: Means, answer: str, texts: list[str], further: str) -> None:
+def test_a_further_context_lowers_no_score_unless_it_denies_the_statement(
+    means: Means, answer: str, texts: list[str], further: str
+) -> None:
     for one, more in zip(scored(means, answer, *texts), scored(means, answer, *texts, further), strict=True):
-        assert more["score"] >= one["score"]
+        assert more["score"] >= one["score"] or more["verdict"] == "contradicted"
 
 
 @given(said, st.lists(passages, min_size=1, max_size=3))
@@ -101,6 +103,97 @@ def test_scores_are_shares_and_the_verdict_is_that_of_the_contexts_that_hold_the
         assert 0 <= one["score"] == max(one["scores"]) <= one["pair_score"] <= 1
         if one["decided_by"] == "similarity":
             assert (one["verdict"] == "supported") is any(one["holds"])
+
+
+COPIED = {
+    "en": [
+        "The pump weighs 12 kg.",
+        "Status: Base",
+        "Model: Kestrel 4 | Weight: 12 kg",
+        "- Server_Addr",
+        "12 kg",
+    ],
+    "sv": ["Pumpen väger 12 kg.", "Avgift: 24,50 kr", "Filter: Filter 1 | Yta: 42 m²"],
+    "de": ["Die Pumpe wiegt 12 kg.", "Leihfrist: 28 Tage", "Medium: Buch | Leihfrist: 28 Tage"],
+}
+
+
+@pytest.mark.parametrize(("language", "line"), [(code, one) for code in COPIED for one in COPIED[code]])
+def test_a_line_copied_from_a_context_is_supported_whatever_was_asked(
+    means: Means, language: str, line: str
+) -> None:
+    told = "\n".join(
+        ["# Herons", *(f"Herons {number} wait." for number in range(20)), "", line, "", "They fish."]
+    )
+    asked = {"query": "Which birds stand in the water of the lake?", "language": language}
+    (one,) = signal("statements", means, {**ROW, **asked, "answer": line, "contexts": [context(told)]})[0]
+    assert (one["verdict"], one["decided_by"], one["score"]) == ("supported", "alignment", 1.0)
+
+
+def test_a_copied_line_is_found_behind_a_sentence_that_holds_its_words(means: Means) -> None:
+    told = "The entry Status: Base stands in many tables.\n\nStatus: Base"
+    (one,) = scored(means, "Status: Base", told)
+    assert (one["verdict"], one["decided_by"]) == ("supported", "alignment")
+
+
+def test_the_headings_above_a_context_prove_what_the_question_names(means: Means) -> None:
+    asked = {
+        "query": "What does the table of the Kestrel 4 state as mass of the pump?",
+        "answer": "Mass: 12 kg",
+    }
+    row = "Part: pump | Mass: 12 kg"
+    bare = signal("statements", means, {**ROW, **asked, "contexts": [context(row)]})[0][0]
+    headed = context(row, headings=["Kestrel 4", "Technical data"])
+    one = signal("statements", means, {**ROW, **asked, "contexts": [headed]})[0][0]
+    assert (one["verdict"], one["decided_by"]) == ("supported", "alignment")
+    assert bare["decided_by"] == "similarity"
+
+
+PUMP = "The pump of the house weighs 12 kg when filled."
+OPENED = "The library opened on 9 June 2011 with all its doors."
+OTHERWISE_SAID = [
+    ("en", "When it is filled, the pump weighs 15 kg in all.", PUMP),
+    ("en", "The library opened its doors on 4 May 2011.", OPENED),
+    (
+        "en",
+        "The auditwheel tool builds the manylinux2014 wheels.",
+        "The auditwheel tool builds manylinux2010.",
+    ),
+    ("en", "For the pump, the hose must not be rinsed daily.", "The hose of the pump must be rinsed daily."),
+    ("sv", "När den är fylld väger pumpen 15 kg.", "Pumpen i huset väger 12 kg när den är fylld."),
+    ("de", "Gefüllt wiegt die Pumpe im Haus 15 kg.", "Die Pumpe im Haus wiegt gefüllt 12 kg."),
+]
+
+
+@pytest.mark.parametrize(("language", "answer", "told"), OTHERWISE_SAID)
+def test_another_number_in_other_words_is_a_contradiction_and_never_alike(
+    means: Means, language: str, answer: str, told: str
+) -> None:
+    row = {"query": "Herons?", "language": language, "answer": answer, "contexts": [context(told)]}
+    (one,) = signal("statements", means, {**ROW, **row})[0]
+    assert (one["verdict"], one["decided_by"], one["score"]) == ("contradicted", "alignment", 0.0)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["When it is filled, the pump weighs 12 kg in all.", "Filled, the pump of the house weighs 12000 g."],
+)
+def test_a_true_number_in_other_words_is_held_to_its_likeness(means: Means, answer: str) -> None:
+    (one,) = scored(means, answer, PUMP)
+    assert (one["verdict"], one["decided_by"]) == ("supported", "similarity")
+
+
+def test_a_number_that_no_context_holds_is_not_supported_by_likeness(means: Means) -> None:
+    (one,) = scored(
+        means, "Filled, the pump of the house weighs 12 kg.", "Filled, the pump of the house weighs much."
+    )
+    assert (one["verdict"], one["reason"]) == ("unsupported", "number_not_in_passages")
+
+
+def test_a_statement_that_a_context_denies_has_no_score(means: Means) -> None:
+    (one,) = scored(means, "The pump weighs 15 kg.", "The pump weighs 12 kg.", "The pump is blue.")
+    assert (one["verdict"], one["scored_by"]) == ("contradicted", "alignment")
+    assert (one["score"], one["scores"], one["holds"]) == (0.0, [0.0, 0.0], [False, False])
 
 
 STATES = "Ann paints a red mill near Lund every summer."

@@ -116,3 +116,31 @@ def test_an_answer_is_held_against_its_reference(tmp_path: Path) -> None:
     wrong = value(tmp_path, "answer_correctness", answer=TALLER, reference=TALL)
     assert wrong is not None
     assert wrong < 0.4 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("query", "answer", "language"),
+    [
+        ("What does it cost?", "The documents provided do not mention the price.", "en"),
+        ("Was kostet er?", "Das weiß ich leider nicht.", "de"),
+        ("Was kostet er?", "Dazu liegen mir keine Informationen vor.", "de"),
+    ],
+)
+def test_usual_refusals_state_nothing_and_are_not_relevant(
+    tmp_path: Path, query: str, answer: str, language: str
+) -> None:
+    row = {
+        "query": query,
+        "answer": answer,
+        "language": language,
+        "contexts": [context("The boiler weighs 43 kg.")],
+    }
+    assert value(tmp_path, "faithfulness", **row) is None
+    assert value(tmp_path, "answer_relevance", **row) == 0.0
+
+
+@pytest.mark.parametrize("must_refuse", [True, False])
+def test_an_empty_answer_neither_refuses_nor_answers(tmp_path: Path, must_refuse: bool) -> None:
+    row = {"query": "What does it weigh?", "answer": " ", "reference": "43 kg", "must_refuse": must_refuse}
+    assert value(tmp_path, "refusal_correct", **row) is None
+    assert value(tmp_path, "answer_relevance", **row) is None

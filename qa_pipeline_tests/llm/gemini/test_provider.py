@@ -8,7 +8,7 @@ from google.auth.exceptions import DefaultCredentialsError
 from google.genai.types import GenerateContentResponse
 from google.oauth2.credentials import Credentials
 
-from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
+from qa_pipeline.errors import KeyRejectedError, TransientModelError, UnreadableReplyError
 from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.budget.prices import load_prices
 from qa_pipeline.llm.concurrency import complete_all
@@ -244,3 +244,26 @@ def _keywords(node: Any) -> list[str]:
     if isinstance(node, dict):
         return [*node, *(word for value in node.values() for word in _keywords(value))]
     return [word for item in node for word in _keywords(item)] if isinstance(node, list) else []
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, -1, 2**80, "9223372036854775807"])
+def test_a_count_of_tokens_that_cannot_be_true_is_unknown(count: Any) -> None:
+    reply = outcome_of(says(ACCEPT, usage={"promptTokenCount": count, "candidatesTokenCount": 3}))
+    assert isinstance(reply, Reply)
+    assert reply.usage == reply.calls[0].usage == Usage()
+
+
+@pytest.mark.parametrize("count", [1.5, float("nan"), "many"])
+def test_a_count_that_the_client_cannot_read_costs_one_call(count: Any) -> None:
+    with GeminiServer(lambda _: says(ACCEPT, usage={"promptTokenCount": count})) as server:
+        (error,) = complete_all(model_for(server), [claim()], workers=1)
+    assert isinstance(error, TransientModelError)
+    assert len(server.asked) == 1
+
+
+def test_a_key_that_the_server_repeats_is_masked_in_text_and_model() -> None:
+    echo = Decision(reasoning=f"Asked with {LOOPBACK_KEY}.", decision="accept")
+    reply = outcome_of(says(echo, model=f"m-{LOOPBACK_KEY}"))
+    assert isinstance(reply, Reply)
+    assert LOOPBACK_KEY not in repr(reply)
+    assert (reply.value.reasoning, reply.model) == ("Asked with [key].", "gemini/m-[key]")

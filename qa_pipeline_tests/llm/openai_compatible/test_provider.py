@@ -258,3 +258,17 @@ def test_prompts_and_keys_are_in_no_log_of_ours(caplog: pytest.LogCaptureFixture
         send(provider_for(server), claim("A secret document."))
     assert "secret document" not in caplog.text
     assert LOOPBACK_KEY not in caplog.text
+
+
+@pytest.mark.parametrize("count", [2**63 - 1, -1, 1.5, 1e300, float("nan"), "7", True, [7]])
+def test_a_count_of_tokens_that_cannot_be_true_is_unknown(count: Any) -> None:
+    assert reply_to(says(ACCEPT, usage={"prompt_tokens": count, "completion_tokens": 3})).usage == Usage()
+
+
+def test_a_key_that_the_server_repeats_is_masked_in_every_field() -> None:
+    echo = f'{{"reasoning": "{LOOPBACK_KEY}", "decision": "accept"}}'
+    reply = reply_to(says(echo, model=LOOPBACK_KEY))
+    assert (reply.text, reply.model) == (echo.replace(LOOPBACK_KEY, "[key]"), "openai/[key]")
+    error = error_of(says(None, refusal=f"Not for {LOOPBACK_KEY}."))
+    assert isinstance(error, UnreadableReplyError)
+    assert error.raw == "Not for [key]."

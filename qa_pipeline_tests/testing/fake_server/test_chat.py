@@ -38,7 +38,7 @@ def test_a_sensible_reply_fits_the_schema_and_counts_its_tokens_honestly() -> No
         reply = with_chat(server, chat(reasoning_effort="low", max_completion_tokens=500, seed=1))
     text = reply.choices[0].message.content
     assert VerifyReply.model_validate_json(text).verdicts[0].decision == "accept"
-    assert (reply.choices[0].finish_reason, reply.model) == ("stop", "m")
+    assert (reply.choices[0].finish_reason, reply.model) == ("stop", "fake-m")
     assert reply.usage.prompt_tokens == -(-len(SYSTEM) // 4) - (-len(prompt()) // 4)
     assert reply.usage.completion_tokens == -(-len(text) // 4) + 16
     assert reply.usage.completion_tokens_details.reasoning_tokens == 16
@@ -146,3 +146,47 @@ def test_a_cap_on_the_reply_cuts_it() -> None:
     with ChatServer() as server:
         reply = with_chat(server, chat(max_completion_tokens=3))
     assert (reply.choices[0].finish_reason, len(reply.choices[0].message.content)) == ("length", 12)
+
+
+@pytest.mark.parametrize("with_usage", [True, False])
+def test_a_stream_ends_with_its_reason_and_with_the_usage_that_is_asked_for(with_usage: bool) -> None:
+    async def read(client: AsyncOpenAI) -> list[Any]:
+        options = {"stream_options": {"include_usage": True}} if with_usage else {}
+        return [one async for one in await chat(stream=True, **options)(client)]
+
+    with ChatServer() as server:
+        plain, events = with_chat(server, chat()), with_chat(server, read)
+    choices = [choice for event in events for choice in event.choices]
+    assert "".join(one.delta.content or "" for one in choices) == plain.choices[0].message.content
+    assert (choices[-1].finish_reason, len(choices) > 3) == ("stop", True)
+    assert [one.usage for one in events if one.usage] == ([plain.usage] if with_usage else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", 9),
+        ("temperature", "hot"),
+        ("top_p", 5),
+        ("n", 200),
+        ("max_tokens", 0),
+        ("max_completion_tokens", -3),
+        ("messages", []),
+        ("messages", [{"role": "wizard", "content": "x"}]),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_parameter_that_no_server_takes_is_a_400_that_names_it(name: str, value: Any, stream: bool) -> None:
+    with ChatServer() as server, pytest.raises(openai.BadRequestError) as caught:
+        with_chat(server, chat(**{"stream": stream, name: value}))
+    assert str(caught.value.param).startswith(name)
+
+
+def test_models_are_listed_and_an_unknown_one_is_not_there() -> None:
+    async def read(client: AsyncOpenAI) -> list[str]:
+        return [one.id async for one in client.models.list()] + [(await client.models.retrieve("a")).id]
+
+    with ChatServer(plan=ServerPlan(models={"a": 10, "b": 10})) as server:
+        assert with_chat(server, read) == ["a", "b", "a"]
+        with pytest.raises(openai.NotFoundError, match="does not exist"):
+            with_chat(server, lambda client: client.models.retrieve("c"))

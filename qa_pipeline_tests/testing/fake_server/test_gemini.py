@@ -6,7 +6,17 @@ from typing import Any
 import pytest
 from google.genai import Client
 from google.genai.errors import APIError, ClientError
-from google.genai.types import SafetySetting, ThinkingConfig
+from google.genai.types import (
+    Content,
+    GenerateContentConfig,
+    GenerateContentResponse,
+    SafetySetting,
+    Schema,
+    ThinkingConfig,
+    Type,
+)
+from google.genai.types import Part as TextPart
+from pydantic import BaseModel
 
 from qa_pipeline.records import VerifyReply
 from qa_pipeline.testing.fake_server.plan import ServerPlan
@@ -34,7 +44,7 @@ def test_a_sensible_reply_fits_the_schema_and_counts_its_tokens_honestly() -> No
     system = str(config().system_instruction)
     read = -(-len(system) // 4) - (-len(prompt()) // 4)
     assert counted == (read, written, read + written)
-    assert reply.model_version == MODEL
+    assert reply.model_version == f"fake-{MODEL}"
 
 
 def test_tokens_of_a_prompt_are_counted_as_a_reply_counts_them() -> None:
@@ -165,3 +175,82 @@ def test_a_path_that_is_none_is_not_found() -> None:
     with GeminiServer() as server, pytest.raises(APIError) as caught:
         with_gemini(server, lambda c: c.aio.models.embed_content(model=MODEL, contents="hej"))
     assert caught.value.code == 404
+
+
+class Part(BaseModel):
+    """What an own program asks for."""
+
+    name: str
+    tags: list[str]
+    size: int | None = None
+
+
+OWN = Schema(
+    type=Type.OBJECT,
+    properties={
+        "minimum_age": Schema(type=Type.STRING, min_length=2, nullable=True),
+        "numbers": Schema(type=Type.ARRAY, min_items=2, items=Schema(type=Type.INTEGER)),
+    },
+    required=["minimum_age", "numbers"],
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "parsed"),
+    [
+        (Part, Part(name="text", tags=[])),
+        (list[Part], []),
+        (OWN, {"minimum_age": "text", "numbers": [0, 0]}),
+    ],
+)
+def test_a_response_schema_of_the_client_is_held_to(schema: Any, parsed: Any) -> None:
+    asked = GenerateContentConfig(response_mime_type="application/json", response_schema=schema)
+    with GeminiServer() as server:
+        reply = with_gemini(
+            server, lambda c: c.aio.models.generate_content(model=MODEL, contents="x", config=asked)
+        )
+    assert reply.parsed == parsed
+
+
+def test_a_stream_holds_the_reply_in_parts() -> None:
+    async def read(client: Client) -> list[GenerateContentResponse]:
+        models = client.aio.models
+        stream = await models.generate_content_stream(model=MODEL, contents=prompt(), config=config())
+        return [one async for one in stream]
+
+    with GeminiServer() as server:
+        events = with_gemini(server, read)
+        plain = generate(server)
+    assert "".join(one.text or "" for one in events) == plain.text
+    assert (len(events), events[-1].usage_metadata) == (2, plain.usage_metadata)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("top_p", 5.0), ("candidate_count", 20), ("max_output_tokens", 0), ("top_k", -1.0)],
+)
+def test_a_parameter_out_of_its_range_is_a_400(name: str, value: float) -> None:
+    asked = config(**{name: value})
+    with GeminiServer() as server, pytest.raises(ClientError, match="must be in the range") as caught:
+        with_gemini(
+            server,
+            lambda c: c.aio.models.generate_content(model=MODEL, contents="x", config=asked),
+        )
+    assert caught.value.code == 400
+
+
+def test_a_role_gemini_does_not_know_is_a_400() -> None:
+    turn = Content(role="wizard", parts=[TextPart(text="x")])
+    with GeminiServer() as server, pytest.raises(ClientError, match="valid role"):
+        with_gemini(server, lambda c: c.aio.models.generate_content(model=MODEL, contents=[turn]))
+
+
+def test_models_are_listed_and_an_unknown_one_is_not_there() -> None:
+    async def read(client: Client) -> list[str | None]:
+        listed = [one.name async for one in await client.aio.models.list()]
+        return [*listed, (await client.aio.models.get(model="a")).name]
+
+    with GeminiServer(plan=ServerPlan(models={"a": 10, "b": 10})) as server:
+        assert with_gemini(server, read) == ["models/a", "models/b", "models/a"]
+        with pytest.raises(ClientError, match="not found"):
+            with_gemini(server, lambda client: client.aio.models.get(model="c"))

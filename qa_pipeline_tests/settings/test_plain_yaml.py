@@ -1,0 +1,44 @@
+"""YAML that a reader would choke on."""
+
+import pytest
+import yaml
+
+from qa_pipeline.settings.plain_yaml import MOST_ALIASES, MOST_LEVELS, read_yaml
+
+
+def _nine_of(name: str) -> str:
+    return f"[{','.join([f'*{name}'] * 9)}]"
+
+
+MERGES = "m0: &m0 {k: 1}\n" + "".join(f"m{i}: &m{i}\n  <<: {_nine_of(f'm{i - 1}')}\n" for i in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"a: {'[' * 49_000}", "nested deeper than 50"),
+        ("- " * 40_000, "nested deeper than 50"),
+        (f"a: {'{a: ' * 9_000}1{'}' * 9_000}", "nested deeper than 50"),
+        (MERGES, "more than 16 aliases"),
+        (f"a: &a [x]\nb: {_nine_of('a')}\nc: {_nine_of('a')}", "more than 16 aliases"),
+        ("a: 1\na: 2", "'a' appears twice"),
+        (f"a: {'9' * 401}", "a number of 401 characters"),
+        (f"a: 0x{'f' * 45_000}", "a number of 45002 characters"),
+        (f"a: 1{':59' * 15_000}.5", "a number of 45003 characters"),
+        ("a: !!int ''", "does not fit its type"),
+        ("a: !!bool x", "does not fit its type"),
+        ("a: !!timestamp x", "does not fit its type"),
+        ("a: 2024-13-45", "does not fit its type"),
+        ("? &a [*a]\n: 1", "unhashable|recursive"),
+        ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
+    ],
+)
+def test_yaml_over_the_limits_is_refused_with_what_is_wrong(text: str, problem: str) -> None:
+    with pytest.raises(yaml.YAMLError, match=problem):
+        read_yaml(text)
+
+
+def test_yaml_within_the_limits_is_read() -> None:
+    assert read_yaml("[" * MOST_LEVELS + "]" * MOST_LEVELS)
+    aliases = f"a: &a {{k: 1}}\nb: [{','.join(['*a'] * (MOST_ALIASES - 1))}]\nc: {{<<: *a, n: 0x1f}}"
+    assert read_yaml(aliases)["c"] == {"k": 1, "n": 31}

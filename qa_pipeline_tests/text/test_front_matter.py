@@ -1,0 +1,44 @@
+"""Front matter from anybody's documents."""
+
+import pytest
+
+from qa_pipeline.text.front_matter import FrontMatter, split_front_matter
+
+
+@pytest.mark.parametrize(
+    ("written", "title"),
+    [
+        ("1.10", "1.10"),
+        ("0123", "0123"),
+        ("12:30", "12:30"),
+        ("2024-13-45", "2024-13-45"),
+        ("1e1000000", "1e1000000"),
+        ("!!int ''", None),
+        ("~", None),
+        ("true", None),
+        ("[a, b]", None),
+        ("!!python/object/apply:os.getcwd []", None),
+    ],
+)
+def test_a_title_is_what_it_reads_as(written: str, title: str | None) -> None:
+    front, about, text = split_front_matter(f"---\ntitle: {written}\nlang: sv\n---\nText.\n")
+    assert (front, about, text) == (f"title: {written}\nlang: sv\n", FrontMatter(title, "sv"), "Text.\n")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        f"title: {'[' * 49_000}",
+        "title: &a [*a]",
+        f"title: {'[' * 20_000}{']' * 20_000}",
+        "a: &a {k: 1}\n" + "".join(f"a{i}:\n  <<: [{','.join(['*a'] * 9)}]\n" for i in range(9)) + "title: T",
+    ],
+)
+def test_front_matter_over_the_limits_says_nothing_and_is_no_text(fields: str) -> None:
+    front, about, text = split_front_matter(f"---\n{fields}\n---\nText.\n")
+    assert (front, about, text) == (f"{fields}\n", FrontMatter(), "Text.\n")
+
+
+def test_a_number_in_toml_that_cannot_be_written_out_is_no_title() -> None:
+    _, about, text = split_front_matter(f"+++\ntitle = 0x{'f' * 9_000}\nlang = 'sv'\n+++\nText.\n")
+    assert (about, text) == (FrontMatter(None, "sv"), "Text.\n")
