@@ -115,14 +115,14 @@ def verify_release(folder: Path, public_key: str | None = None) -> list[Check]:
     """
     first = [_signature(folder, public_key)]
     manifest = read_manifest(folder)
-    first.append(Check("files", len(manifest.files), tuple(_file_problems(folder, manifest))))
-    if not first[-1].holds:
-        return first
     if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
         raise ReleaseError(
             f"{folder} holds schema version {manifest.schema_version} in format {manifest.format}, this "
             f"version checks {SCHEMA_VERSION} in {FORMAT}; verify it with the version that published it"
         )
+    first.append(Check("files", len(manifest.files), tuple(_file_problems(folder, manifest))))
+    if not first[-1].holds:
+        return first
     schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
     if not schema.holds:
         return [*first, schema]
