@@ -361,25 +361,38 @@ def changed_settings(settings: Settings) -> tuple[dict[str, str], list[str]]:
     return told, sorted(set(untold) - {"corpus", "out"})
 
 
-def settings_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield settings that no release can have, or that the card tells otherwise than the manifest."""
+def deciding_groups(manifest: Manifest) -> dict[str, Group]:
+    """Return the groups of settings that a manifest holds.
+
+    Raises:
+        ReleaseError: no release can have them.
+    """
     told = manifest.settings
-    groups: dict[str, Group] = {}
     try:
-        for name, kind in _DECIDING.items():
-            groups[name] = kind.model_validate(told[name])
-        similarity = DocumentSettings(near_duplicate_similarity=told["near_duplicate_similarity"])
-        groups["documents"] = similarity
-        ids = f"-{groups['verification'].values_id}/{groups['judging'].thresholds_id}"  # type: ignore[attr-defined]
-        shares = groups["release"].splits  # type: ignore[attr-defined]
+        groups = {name: kind.model_validate(told[name]) for name, kind in _DECIDING.items()}
+        groups["documents"] = DocumentSettings(near_duplicate_similarity=told["near_duplicate_similarity"])
+        lacking = {"layout", "with_sources"} - {*told["release"]} or {"thresholds", "evaluation"} - {*told}
     except (ValidationError, LookupError, TypeError) as error:
-        where = (
-            f": {'.'.join(map(str, error.errors()[0]['loc']))}" if isinstance(error, ValidationError) else ""
-        )
-        yield f"the manifest has settings that cannot be{where}"
+        wrong = error.errors()[0]["loc"] if isinstance(error, ValidationError) else ()
+        named = ".".join(map(str, wrong)) or "one is missing"
+        raise ReleaseError(f"the manifest has settings that cannot be: {named}") from error
+    if lacking:
+        raise ReleaseError(f"the manifest lacks settings: {', '.join(sorted(lacking))}")
+    return groups
+
+
+def settings_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
+    """Yield settings that contradict each other, or that the card tells otherwise than the manifest."""
+    told, groups = manifest.settings, deciding_groups(manifest)
+    ids = f"-{groups['verification'].values_id}/{groups['judging'].thresholds_id}"  # type: ignore[attr-defined]
+    shares = groups["release"].splits  # type: ignore[attr-defined]
+    try:
+        facts = read_facts(folder)
+        named, options = facts["thresholds"]["id"], dict(facts["settings"])
+    except (ReleaseError, LookupError, TypeError, ValueError):
+        yield f"{FACTS} cannot be read"
         return
-    facts = read_facts(folder)
-    if told["thresholds"] != f"{facts['thresholds']['id']}{ids}":
+    if told["thresholds"] != f"{named}{ids}":
         yield "the thresholds that the manifest names are not those of its settings"
     if missing := sorted({*shares} - {*manifest.splits}):
         yield f"the manifest has no split {', '.join(missing)}, and its settings do"
@@ -393,7 +406,7 @@ def settings_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
         }
         same = {
             path: value
-            for path, value in facts["settings"].items()
+            for path, value in options.items()
             if path.startswith(f"{name}.") and path.split(".")[1] in shown
         }
         if own != same:

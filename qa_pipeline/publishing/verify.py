@@ -35,6 +35,7 @@ from qa_pipeline.publishing.facts import (
     FACTS,
     REFUSAL,
     content_hashes,
+    deciding_groups,
     read_facts,
     settings_problems,
 )
@@ -114,17 +115,21 @@ def verify_release(folder: Path, public_key: str | None = None) -> list[Check]:
     """
     first = [_signature(folder, public_key)]
     manifest = read_manifest(folder)
-    first.append(Check("files", len(manifest.files), tuple(_file_problems(folder, manifest))))
-    if not first[-1].holds:
-        return first
     if (manifest.format, manifest.schema_version) != (FORMAT, SCHEMA_VERSION):
         raise ReleaseError(
             f"{folder} holds schema version {manifest.schema_version} in format {manifest.format}, this "
             f"version checks {SCHEMA_VERSION} in {FORMAT}; verify it with the version that published it"
         )
+    first.append(Check("files", len(manifest.files), tuple(_file_problems(folder, manifest))))
+    if not first[-1].holds:
+        return first
     schema = Check("schema", len(manifest.splits), tuple(_schema_problems(folder, manifest)))
     if not schema.holds:
         return [*first, schema]
+    try:
+        deciding_groups(manifest)
+    except ReleaseError as error:
+        return [*first, schema, Check("settings", 1, (str(error),))]
     try:
         with tempfile.TemporaryDirectory() as notes:
             return [*first, *_Rows(folder, manifest, Path(notes)).checks()]
@@ -444,7 +449,7 @@ class _Rows:
             return
         passages = self._passages_of(rows)
         settings = self._manifest.settings
-        least = float(settings["verification"]["accept_grounding"])
+        least = float(settings["verification"].get("accept_grounding", 1.0))
         for row in rows.iter_rows(named=True):
             own = row["provenance"]["thresholds_id"] == settings["thresholds"]
             known = passages.get(row["batch"], {})
@@ -551,13 +556,12 @@ class _Rows:
                 yield f"two documents that are nearly the same are in {one} and {other}"
 
     def _count_problems(self) -> Iterator[str]:
-        facts = Counter(
-            {
-                (one["verdict"], one["decided_by"]): one["count"]
-                for one in read_facts(self._folder)["claims"]
-                if one["released"]
-            }
-        )
+        facts: Counter[tuple[str, str]] = Counter()
+        try:
+            released = [one for one in read_facts(self._folder)["claims"] if one["released"]]
+            facts.update({(one["verdict"], one["decided_by"]): one["count"] for one in released})
+        except (ReleaseError, LookupError, TypeError, ValueError):
+            yield f"{FACTS} cannot be read"
         if facts != self._steps:
             yield f"{FACTS} counts other steps that decided of claims than the rows name"
         for name in _tables(self._manifest):
