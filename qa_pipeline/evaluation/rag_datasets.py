@@ -57,6 +57,7 @@ RAG_ROWS = pl.Schema(
         "citations": pl.List(CITATION),
         "reference": pl.String(),
         "relevant_documents": pl.List(pl.String()),
+        "relevance_grades": pl.List(pl.Int64()),
         "true_claims": pl.List(TRUE_CLAIM),
         "must_refuse": pl.Boolean(),
         "samples": pl.List(pl.String()),
@@ -70,7 +71,8 @@ RAG_ROWS = pl.Schema(
 
 `group` is the document a row is about, the unit of resampling: the one named, else the first relevant one,
 else that of the first context, else the row itself. `contexts` stand in the order of their ranks. `samples`
-are further answers to the same question, `confidences` those of the steps of a chain of evidence.
+are further answers to the same question, `relevance_grades` the gains of `relevant_documents`
+(1 each where they are null), `confidences` those of the steps of a chain of evidence.
 """
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("pair_id", "record_id", "request_id"),
@@ -195,6 +197,7 @@ class RagRow(LabelledRow):
     citations: Annotated[list[Citation], _texts_as("raw"), Field(max_length=_MOST_TEXTS)] | None = None
     reference: str | None = None
     relevant_documents: Annotated[list[str] | None, _LIST] = None
+    relevance_grades: list[Annotated[int, Field(gt=0, le=1000)]] | None = None
     true_claims: Annotated[list[TrueClaim], _texts_as("claim")] | None = None
     must_refuse: Annotated[bool | None, BeforeValidator(_yes_or_no)] = None
     samples: Annotated[list[str] | None, _LIST] = None
@@ -226,6 +229,7 @@ class RagRow(LabelledRow):
                 found[name] = next((found[one] for one in others if found.get(one) is not None), None)
         if isinstance(found["reference"], list) and found["reference"]:
             found["reference"] = found["reference"][0]
+        found |= _graded(found.get("relevant_documents"))
         if is_unanswerable(found["reference"]):
             found |= {"reference": None, "must_refuse": True}
         return super().given(_with_documents(found))
@@ -325,6 +329,16 @@ def of_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
         "true_claims": truth.get("claims"),
         "must_refuse": truth.get("must_refuse", row.get("must_refuse")),
     }
+
+
+def _graded(relevant: object) -> Row:
+    """Return documents and their grades, of `{document: grade}` or `[{document, grade}]`; 0 is irrelevant."""
+    if isinstance(relevant, list) and relevant and all(isinstance(one, Mapping) for one in relevant):
+        relevant = {one.get("document"): one.get("grade") for one in relevant}
+    if not isinstance(relevant, Mapping):
+        return {}
+    grades = {name: grade for name, grade in relevant.items() if grade != 0}
+    return {"relevant_documents": list(grades), "relevance_grades": list(grades.values())}
 
 
 def is_unanswerable(answer: object) -> bool:

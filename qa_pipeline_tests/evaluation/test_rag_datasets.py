@@ -274,6 +274,15 @@ def test_documents_that_a_golden_row_cites_are_relevant_where_none_are_named(tmp
     ]
 
 
+@pytest.mark.parametrize(
+    "relevant",
+    [{"a.md": 3, "b.md": 1, "c.md": 0}, [{"document": "a.md", "grade": 3}, {"document": "b.md", "grade": 1}]],
+)
+def test_relevant_documents_may_have_grades(tmp_path: Path, relevant: object) -> None:
+    row = one(tmp_path, {"query": "Who?", "ground_truth": {"answer": "Ann", "relevant_docs": relevant}})
+    assert (row["relevant_documents"], row["relevance_grades"]) == (["a.md", "b.md"], [3, 1])
+
+
 @pytest.mark.parametrize("truth", ["UNANSWERABLE", {"answer": "unanswerable "}, {"answer": "UNANSWERABLE"}])
 def test_an_unanswerable_question_must_be_refused_and_has_no_right_answer(
     tmp_path: Path, truth: object

@@ -26,11 +26,13 @@ def _rankings(frame: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str,
     The scores are those of the ranks alone: ties would be broken by name.
     """
     relevance, scores = {}, {}
-    ranked = frame.select("relevant_documents", field(pl.col("contexts"), "document")).iter_rows()
-    for place, (relevant, documents) in enumerate(ranked):
+    columns = ("relevant_documents", "relevance_grades", field(pl.col("contexts"), "document"))
+    for place, (relevant, grades, documents) in enumerate(frame.select(*columns).iter_rows()):
         if not relevant or documents is None or None in documents:
             continue
-        relevance[str(place)] = {normalise_path(one): 1 for one in relevant}
+        relevance[str(place)] = dict(
+            zip(map(normalise_path, relevant), grades or [1] * len(relevant), strict=True)
+        )
         distinct = dict.fromkeys(normalise_path(one) for one in documents)
         scores[str(place)] = {one: float(-rank) for rank, one in enumerate(distinct)}
     return relevance, scores
@@ -74,7 +76,7 @@ def at_cutoff(k: int) -> tuple[Metric, ...]:
             f"ndcg_at_{k}",
             _NEEDS,
             _measured([f"nDCG@{k}"], _itself),
-            "Järvelin and Kekäläinen 2002, binary gains",
+            "Järvelin and Kekäläinen 2002; the gain is the grade of a document, 1 where none is given",
         ),
     )
 

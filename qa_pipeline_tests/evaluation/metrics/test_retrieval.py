@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
-from qa_pipeline.evaluation.metrics.retrieval import micro_f1_parts
+from qa_pipeline.evaluation.metrics.retrieval import at_cutoff, micro_f1_parts
 from qa_pipeline_tests.evaluation.metrics.frames import Row, context, contexts, rows_of, value
 
 
@@ -25,6 +25,21 @@ def test_first_hits_at_ranks_1_2_and_5_give_an_mrr_of_0567() -> None:
 
 def test_relevant_documents_at_ranks_1_5_6_and_8_give_an_ndcg_of_0804() -> None:
     assert value("ndcg_at_10", ranking([1, 5, 6, 8], 10)) == pytest.approx(0.804, abs=0.0005)
+
+
+def test_grades_are_the_gains_of_ndcg_and_change_no_other_figure() -> None:
+    """The example of Wikipedia's article on discounted cumulative gain: 6.861 / 8.740 = 0.785."""
+    grades = {"d1": 3, "d2": 2, "d3": 3, "d5": 1, "d6": 2, "d7": 3, "d8": 2}
+    row = {
+        "contexts": contexts("d1", "d2", "d3", "d4", "d5", "d6"),
+        "relevant_documents": list(grades),
+        "relevance_grades": list(grades.values()),
+    }
+    binary = {**row, "relevance_grades": None}
+    (ndcg_at_6,) = (one for one in at_cutoff(6) if one.name == "ndcg_at_6")
+    assert ndcg_at_6.scores(rows_of(row)).to_list() == pytest.approx([0.785], abs=0.0005)
+    assert value("precision_at_5", row) == value("precision_at_5", binary)
+    assert value("recall_at_5", row) == value("recall_at_5", binary)
 
 
 def precision(hits: list[int], relevant: int, k: int) -> float:
