@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.llm.backslashes import keep_backslashes
 from qa_pipeline.llm.base import ReplyT, Request, json_schema
 from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
 from qa_pipeline.text.lexicon.languages import any_of_all
@@ -24,42 +25,13 @@ LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
 _NAMED_BREACHES = 3
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
+_ONLY_THOUGHTS = re.compile(rf"\A\s*<{_TAG}>(?!.*</{_TAG}>)", re.DOTALL | re.IGNORECASE)
+"""Thoughts that do not end: what they draft is no reply."""
 _THOUGHTS = re.compile(rf"\A(?:\s*<{_TAG}>)?.*?</{_TAG}>", re.DOTALL | re.IGNORECASE)
 """Thoughts before a reply; a server may have cut off the opening tag."""
-# commands of LaTeX that begin like an escape of JSON; \ni is left out: it is "i" on a new line in Swedish
-_LATEX = (
-    "nabla nearrow neg neq newline newcommand nexists nmid nolimits nonumber normalsize not notin nu nwarrow "
-    "rangle rbrace rceil rfloor rho right rightarrow rightharpoonup rm "
-    "tan tanh tau text textbf textit textrm texttt tfrac therefore theta tilde times to top triangle"
-)
-_BACKSLASH = re.compile(
-    rf"""(?<![\w\\])(?P<path>[A-Za-z]:\\(?![\\"/])[^\s"]*)
-    |(?P<escape>\\(?:["\\/]|u[0-9a-fA-F]{{4}}))
-    |\\(?P<command>(?:{"|".join(_LATEX.split())})(?![A-Za-z]))
-    |(?P<space>\\(?:[nt]|r(?![A-Za-z])))
-    |\\""",
-    re.VERBOSE,
-)
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_MARK = re.compile(r"\\.")
 _REFUSALS = re.compile(rf"\A\W*{any_of_all('apologies')}", re.IGNORECASE)
-
-
-def literal_backslashes(raw: str) -> str:
-    r"""Double each backslash of a JSON text that its writer did not mean as an escape.
-
-    Models write `\frac` and `C:\temp` as they are, which JSON reads as a form feed and a tab. A backslash is
-    literal in a path with a drive letter, before a command of LaTeX, before a letter that is no escape, and
-    in `\b`, `\f` and `\r` before a letter, which no prose holds. A line break or tab before other letters
-    stays one, so that a relative path such as `src\new` is not recognised.
-    """
-
-    def mend(match: re.Match[str]) -> str:
-        if match["path"]:
-            return re.sub(r"\\+", lambda run: run[0] * (2 if len(run[0]) % 2 else 1), match["path"])
-        return match[0] if match["escape"] or match["space"] else f"\\{match[0]}"
-
-    return _BACKSLASH.sub(mend, raw) if "\\" in raw else raw
 
 
 def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
@@ -68,7 +40,7 @@ def read_reply(raw: str, reply_model: type[ReplyT]) -> tuple[ReplyT, Repair]:
     Raises:
         UnreadableReplyError: `empty`, `refused`, `not_json` or `schema_breach`; the text is on the error.
     """
-    text = literal_backslashes(raw)
+    text = keep_backslashes(raw)
     try:
         return parse_reply(text, reply_model), "none" if text == raw else "repaired"
     except UnreadableReplyError as error:
@@ -105,6 +77,8 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
     """Texts that may be the reply's JSON, the least changed first."""
+    if _ONLY_THOUGHTS.match(raw):
+        return
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
         objects = _objects(text)
         if len(objects) == 1:
@@ -145,7 +119,7 @@ def _repaired(text: str) -> str | None:
 
 
 def _words(text: str) -> Counter[str]:
-    text = literal_backslashes(text)
+    text = keep_backslashes(text)
     plain = _ESCAPED_MARK.sub(" ", _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text))
     return Counter(re.findall(r"\w+", plain.lower()))
 

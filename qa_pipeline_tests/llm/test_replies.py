@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.llm.replies import _words, literal_backslashes, mask_key, read_reply
+from qa_pipeline.llm.backslashes import keep_backslashes
+from qa_pipeline.llm.replies import _words, mask_key, read_reply
 from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, QuestionsWithFieldsReply
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
 
@@ -133,8 +134,8 @@ def test_a_backslash_that_is_no_escape_stays_what_it_is(written: str, read: str 
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60))
 def test_doubling_backslashes_twice_is_doubling_them_once(text: str) -> None:
-    once = literal_backslashes(text)
-    assert literal_backslashes(once) == once
+    once = keep_backslashes(text)
+    assert keep_backslashes(once) == once
     assert "\\" in text or once == text
 
 
@@ -162,3 +163,8 @@ def test_a_key_is_masked_however_json_writes_it_and_words_are_not() -> None:
         "[key]": 1,
     }
     assert mask_key("none of ollama", "none") == "none of ollama"
+
+
+def test_a_draft_in_thoughts_that_do_not_end_is_no_reply() -> None:
+    with pytest.raises(UnreadableReplyError, match="not_json"):
+        read_reply(f"<think>Perhaps {JSON}, but", Decision)

@@ -155,11 +155,17 @@ def price_of(model: ModelSettings, prices: PriceTable) -> Price | None:
 
 
 def check_cost_caps(settings: LLMSettings, prices: PriceTable) -> None:
-    """Refuse a cap on cost that could not hold.
+    """Refuse a cap on cost that could not hold, and a server of this machine with a price and without a cap.
 
     Raises:
-        SettingsError: a model in use has no price.
+        SettingsError: a model in use has no price, or has one that nothing caps.
     """
+    for model in () if settings.budget.caps_a_run else settings.models:
+        if model.is_local and price_of(model, prices) is not None:
+            raise SettingsError(
+                f"llm.budget.prices names a price of {model.model}, and no cap on a run is set: set "
+                "llm.budget.max_cost, max_tokens or max_calls"
+            )
     for model in settings.models if caps_cost(settings.budget) else ():
         if model.provider in HOSTED and price_of(model, prices) is None:
             raise SettingsError(unpriced_message(f"{model.provider}/{model.model}"))

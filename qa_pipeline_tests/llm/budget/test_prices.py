@@ -285,3 +285,11 @@ def test_a_server_of_the_users_own_has_no_price_unless_named(own: PriceTable) ->
     assert price_of(local, own) is not None
     assert price_of(listed, own) is None
     assert price_of(listed.model_copy(update={"base_url": "https://api.openai.com/v1"}), own) is not None
+
+
+def test_a_server_of_this_machine_with_a_price_of_the_user_needs_a_cap(own: PriceTable) -> None:
+    local: dict[str, Any] = {"provider": "openai", "model": "mine", "base_url": "http://127.0.0.1:8000/v1"}
+    with pytest.raises(SettingsError, match="no cap on a run is set"):
+        check_cost_caps(LLMSettings(**local), own)
+    check_cost_caps(LLMSettings(**local, budget={"max_calls": 9}), own)
+    check_cost_caps(LLMSettings(**{**local, "model": "unpriced"}), own)
