@@ -75,7 +75,7 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
         Sample(
             row["question"] or "(no question)",
             row["answer"] or "(no answer)",
-            place_of_passage(batch, row["path"], row["section_path"], row["page_first"]),
+            _source(batch, row["path"], row["section_path"], row["page_first"]),
             row["verdict"],
             "" if accepted else in_words(row["reason"], _ID.sub(named, row["detail"] or "")),
         )
@@ -83,8 +83,8 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
     ]
 
 
-def place_of_passage(batch: str, path: str | None, headings: Sequence[str] | None, page: int | None) -> str:
-    """Return where a passage is: the path below the corpus, its headings, its page."""
+def _source(batch: str, path: str | None, headings: Sequence[str] | None, page: int | None) -> str:
+    """Where a passage is: the path below the corpus, its headings, its page."""
     if path is None:
         return f"{batch}, no passage"
     parts = [f"{batch}/{path}", *(headings or ())]

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import unicodedata
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,25 +18,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.reporting.samples import place_of_passage
 from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
+from qa_pipeline.tables import CLAIMS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
 MAX_BYTES = 200_000_000
 MAX_TEXT = 100_000
 TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "detail", "question", "answer", "claims",
-    "evidence", "sources", "decision", "edited_answer", "who", "why", "decided_at",
+    "evidence", "decision", "edited_answer", "who", "why", "decided_at",
 )  # fmt: skip
-"""Columns of the template; those behind `sources` are for the person to fill."""
-LONGEST_CELL = 32_767
-"""Characters that a cell of a spreadsheet holds; it cuts longer texts."""
+"""Columns of the template; those behind `evidence` are for the person to fill."""
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that a spreadsheet takes for a formula."""
 _SEPARATORS = (",", ";", "\t")
-_RETYPED = re.compile(r"[\d\s.,:/%€$£¥]*\d[\d\s.,:/%€$£¥eE+-]*|true|false", re.IGNORECASE)
-"""Texts that spreadsheets take for numbers, dates, times, amounts or truth values."""
 
 
 def _blank_is_none(value: object) -> object:
@@ -70,10 +64,7 @@ _Note = Annotated[
 
 
 class DecisionLine(BaseModel):
-    """One decision as its file has it, with the question and answer that the person saw, where it has them.
-
-    The other columns of the template are passed over.
-    """
+    """One decision as its file has it; the other columns of the template are passed over."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -84,8 +75,6 @@ class DecisionLine(BaseModel):
     decision: Annotated[
         Literal["accepted", "rejected", "edited"], BeforeValidator(_small), BeforeValidator(_blank_is_none)
     ]
-    question: Annotated[str | None, BeforeValidator(_blank_is_none)] = None
-    answer: Annotated[str | None, BeforeValidator(_blank_is_none)] = None
     edited_answer: Annotated[str | None, Field(max_length=MAX_TEXT), BeforeValidator(_blank_is_none)] = None
     who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(_blank_is_none)]
     why: _Note = None
@@ -94,25 +83,19 @@ class DecisionLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why the decision of a row is not taken; `about` names its pair and question, where they are known."""
+    """Why the decision of a line is not taken."""
 
-    row: int
+    line: int
     text: str
-    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """The decisions of a file by row, rows that cannot be read, and how many are not filled in.
-
-    A row of a CSV file has the number that a spreadsheet shows, where the column names are row 1; `unit` says
-    "row", or "line" for a file of JSON lines.
-    """
+    """The decisions of a file by line number, lines that cannot be read, and how many are not filled in."""
 
     lines: dict[int, DecisionLine]
     problems: list[Problem]
     blank: int
-    unit: str = "line"
 
 
 def read_decision_file(path: Path) -> ReadFile:
@@ -137,8 +120,8 @@ def read_decision_file(path: Path) -> ReadFile:
         elif found is None:
             blank += 1
         else:
-            problems.append(Problem(number, found, _about(row) if isinstance(row, dict) else ""))
-    return ReadFile(lines, problems, blank, "row" if suffix == ".csv" else "line")
+            problems.append(Problem(number, found))
+    return ReadFile(lines, problems, blank)
 
 
 def _text(path: Path) -> str:
@@ -149,8 +132,7 @@ def _text(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     try:
-        # as Excel saves "Unicode text"; what it saves in the letters of one country lost others on the way
-        text = content.decode("utf-16" if content[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         place = content.count(b"\n", 0, error.start) + 1
         raise InputError(
@@ -162,22 +144,26 @@ def _text(path: Path) -> str:
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Rows by the number that a spreadsheet shows, their cells as they were before they were made safe."""
+    """Rows by the line they begin on, their cells as they were before they were made safe."""
     lines = io.StringIO(text, newline="")
     separator = _separator(text)
     if text.startswith("sep="):
         lines.readline()
     csv.field_size_limit(MAX_TEXT * 10)
     reader = csv.reader(lines, delimiter=separator)
+    skipped = 1 if text.startswith("sep=") else 0
     try:
         header = [cell.strip().lower() for cell in next(reader, [])]
         if missing := [one for one in ("content_sha256", "decision", "who") if one not in header]:
             raise InputError(f"{name} has no column {', '.join(missing)}; make one with --template")
-        for number, cells in enumerate(reader, start=2):
+        begin = reader.line_num + 1
+        for cells in reader:
             if any(cell.strip() for cell in cells):
-                yield number, dict(zip(header, map(_as_written, cells), strict=False))
+                row = dict(zip(header, map(_as_written, cells), strict=False))
+                yield begin + skipped, row
+            begin = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"{name} is no CSV file, near its line {reader.line_num}: {error}") from error
+        raise InputError(f"{name} is no CSV file, near line {reader.line_num + skipped}: {error}") from error
 
 
 def _separator(text: str) -> str:
@@ -233,19 +219,17 @@ def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
 
 
 def _safe(value: object) -> str:
-    """Return a cell that no spreadsheet computes or writes anew as a number, date or truth value."""
     text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith((*_COMPUTED, "'")) or _RETYPED.fullmatch(text) else text
+    return f"'{text}" if text.startswith((*_COMPUTED, "'")) else text
 
 
 def _as_written(cell: str) -> str:
     """Undo `_safe`: someone who copies an answer to edit it copies the sign in front of it too."""
-    return cell[1:] if cell[:1] == "'" and _safe(cell[1:]) == cell else cell
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in (*_COMPUTED, "'") and len(cell) > 1 else cell
 
 
 Row = dict[str, Any]
 _SHOWN_ID = 40
-_SHOWN_QUESTION = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,12 +270,12 @@ def take_decisions(layout: Layout, file: ReadFile) -> Taken:
     recorded: Counter[str] = Counter()
     for name, lines in _by_batch(layout, file, problems).items():
         batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
-        rows, repeated = _fitting(lines, batch, problems, file.unit)
+        rows, repeated = _fitting(lines, batch, problems)
         known += repeated
         if rows:
             add_decisions(layout.decisions(name), rows)
             recorded[name] += len(rows)
-    return Taken(recorded, known, sorted(problems, key=lambda problem: problem.row))
+    return Taken(recorded, known, sorted(problems, key=lambda problem: problem.line))
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
@@ -316,7 +300,7 @@ def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[s
         held = places.get(line.claim_id or line.pair_id or "", {})
         found_in = {name: pair_id for name, pair_id in held.items() if line.batch in (None, name)}
         if problem := _misplaced(line, found_in):
-            problems.append(Problem(number, problem, _about(line.model_dump())))
+            problems.append(Problem(number, problem))
         else:
             ((name, pair_id),) = found_in.items()
             batches[name][number] = line.model_copy(update={"pair_id": pair_id})
@@ -357,16 +341,15 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
 
 
 def _fitting(
-    lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem], unit: str
+    lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem]
 ) -> tuple[list[Row], int]:
     """Rows to record, and how many were recorded before."""
     fitting: dict[int, Row] = {}
     about: dict[tuple[str, str | None], list[int]] = defaultdict(list)
-    for number, read in lines.items():
-        line = _with_changed_answer(read, batch)
+    for number, line in lines.items():
         row = _row(line, batch.name)
-        if problem := _changed_cell(line, batch) or _unfit(row, batch):
-            problems.append(Problem(number, problem, _about(batch.pairs[row["pair_id"]])))
+        if problem := _unfit(row, batch):
+            problems.append(Problem(number, problem))
         else:
             fitting[number] = row
             about[row["pair_id"], row["claim_id"]].append(number)
@@ -374,85 +357,30 @@ def _fitting(
     for number, row in fitting.items():
         target = (row["pair_id"], row["claim_id"])
         before = batch.standing.get(target)
-        pair = _about(batch.pairs[row["pair_id"]])
-        if problem := _repeated(number, fitting, about[target], unit):
-            problems.append(Problem(number, problem, pair))
+        if problem := _repeated(number, fitting, about[target]):
+            problems.append(Problem(number, problem))
         elif before is not None and before["decision_id"] == row["decision_id"]:
             known += 1
         elif problem := _outdated(row, before, batch):
-            problems.append(Problem(number, problem, pair))
+            problems.append(Problem(number, problem))
         else:
             rows.append(row)
     return rows, known
 
 
-def _with_changed_answer(line: DecisionLine, batch: _Batch) -> DecisionLine:
-    """Return the line with the new text of its answer cell as the edit, where it has that decision alone."""
-    answer = batch.pairs[line.pair_id or ""]["answer"]
-    if line.decision != EDITED or line.edited_answer is not None or _is_same(line.answer, answer):
-        return line
-    return line.model_copy(update={"edited_answer": line.answer, "answer": answer})
-
-
-def _changed_cell(line: DecisionLine, batch: _Batch) -> str | None:
-    """Return what is wrong with a line whose question or answer is not the pair's any more."""
-    pair = batch.pairs[line.pair_id or ""]
-    if not _is_same(line.question, pair["question"]):
-        return (
-            "its cell question was changed, which decides nothing: put the old text back, and reject the "
-            "pair if its question is wrong"
-        )
-    if not _is_same(line.answer, pair["answer"]):
-        return (
-            "its cell answer was changed: for a new answer give the decision edited and the text in "
-            "edited_answer, else put the old text back"
-        )
-    return None
-
-
-def _is_same(cell: str | None, text: str | None) -> bool:
-    """Return whether a cell has a pair's text, or nothing, or as much of it as a cell holds.
-
-    Spreadsheets change line ends and the apostrophe that marks a text, and cut what is too long.
-    """
-    if cell is None:
-        return True
-    seen, stored = (" ".join(part.lstrip("'").split()) for part in (cell, _blank_is_none(text) or ""))  # type: ignore[attr-defined]
-    is_cut = len(cell) >= LONGEST_CELL - 1 and stored.startswith(seen[: LONGEST_CELL // 2])
-    return seen == stored or is_cut
-
-
-def _about(row: Mapping[str, Any]) -> str:
-    """Return the pair and question of a row in words, safe to print."""
-    names = {"pair": row.get("pair_id"), "question": row.get("question")}
-    parts = [
-        f"{name} {str(value)[:_SHOWN_ID] if name == 'pair' else _shortened(str(value))}"
-        for name, value in names.items()
-        if value
-    ]
-    return ", ".join("".join(sign if sign.isprintable() else " " for sign in part) for part in parts)
-
-
-def _shortened(text: str) -> str:
-    return f"“{text[:_SHOWN_QUESTION]}…”" if len(text) > _SHOWN_QUESTION else f"“{text}”"
-
-
 def _row(line: DecisionLine, batch: str) -> Row:
-    row = line.model_dump(exclude={"edited_answer", "question"}) | {
-        "batch": batch,
-        "answer": line.edited_answer,
-    }
+    row = line.model_dump(exclude={"edited_answer"}) | {"batch": batch, "answer": line.edited_answer}
     content = "\x1f".join(f"{name}={row[name]}" for name in sorted(row) if row[name] is not None)
     return row | {"decision_id": hashlib.sha256(content.encode()).hexdigest()[:32]}
 
 
-def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: str) -> str | None:
+def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int]) -> str | None:
     """What is wrong with a line whose pair or claim other lines decide too."""
     said = {(rows[one]["decision"], rows[one]["answer"]) for one in same}
     if len(said) > 1:
         others = ", ".join(str(one) for one in same if one != number)
-        return f"{unit} {others} decides the same pair or claim otherwise; none of them is taken"
-    return f"it repeats {unit} {same[0]}" if number != same[0] else None
+        return f"line {others} decides the same pair or claim otherwise; none of them is taken"
+    return f"it repeats line {same[0]}" if number != same[0] else None
 
 
 def _unfit(row: Row, batch: _Batch) -> str | None:
@@ -516,42 +444,26 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
         waiting = verdicts.filter(pl.col("verdict") == "needs_review", pl.col("expected_verdict").is_null())
         pairs = read_table(layout.table(PAIRS.name, name), PAIRS).join(waiting, on="pair_id", how="semi")
         claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).join(waiting, on="pair_id", how="semi")
-        content, found = content_hashes(pairs, claims), _claims_by_pair(claims, _places(layout, name))
+        content, found = content_hashes(pairs, claims), _claims_by_pair(claims)
         why = {row["pair_id"]: row for row in waiting.iter_rows(named=True)}
         for pair in pairs.iter_rows(named=True):
             pair_id = pair["pair_id"]
-            said, quotes, sources = found.get(pair_id, ([], [], []))
+            said, quotes = found.get(pair_id, ([], []))
             yield {
                 **{column: pair[column] for column in ("batch", "pair_id", "question", "answer")},
                 **{column: why[pair_id][column] for column in ("reason", "detail")},
                 "content_sha256": content[pair_id],
                 "claims": "\n".join(said),
                 "evidence": "\n".join(quotes),
-                "sources": "\n".join(sources),
             }
 
 
-def _places(layout: Layout, batch: str) -> dict[str, str]:
-    """Return where each chunk of a batch is: path, headings, page."""
-    chunks = read_table(layout.table(CHUNKS.name, batch), CHUNKS)
-    documents = read_table(layout.table(DOCUMENTS.name, batch), DOCUMENTS).select("document_id", "path")
-    placed = chunks.join(documents, on="document_id", how="left").select(
-        "chunk_id", "path", "section_path", "page_first"
-    )
-    return {chunk_id: place_of_passage(batch, *place) for chunk_id, *place in placed.iter_rows()}
-
-
-def _claims_by_pair(
-    claims: pl.DataFrame, places: Mapping[str, str]
-) -> dict[str, tuple[list[str], list[str], list[str]]]:
-    """Return claims, their quotes and the places of these, numbered alike."""
-    found: dict[str, tuple[list[str], list[str], list[str]]] = defaultdict(lambda: ([], [], []))
+def _claims_by_pair(claims: pl.DataFrame) -> dict[str, tuple[list[str], list[str]]]:
+    """Claims and their quotes, numbered alike."""
+    found: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for row in claims.sort("pair_id", "position").iter_rows(named=True):
-        said, quotes, sources = found[row["pair_id"]]
+        said, quotes = found[row["pair_id"]]
         said.append(f"{len(said) + 1}. {row['self_contained'] or row['text']}")
         pieces = [row["evidence_quote"], row["second_evidence_quote"]]
         quotes.append(f"{len(said)}. {' […] '.join(filter(None, pieces)) or 'none'}")
-        chunk_ids = filter(None, (row["evidence_chunk_id"], row["second_evidence_chunk_id"]))
-        named = dict.fromkeys(places.get(chunk_id, "unknown place") for chunk_id in chunk_ids)
-        sources.append(f"{len(said)}. {'; '.join(named) or 'none'}")
     return found
