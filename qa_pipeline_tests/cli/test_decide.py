@@ -11,6 +11,7 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
+from qa_pipeline.review.decision_files import _as_written, _safe
 from qa_pipeline.storage import Layout
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 
@@ -299,10 +300,10 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
             "not UTF-8 (line 2)",
         ),
-        ("a.csv", "pair_id,decision\n".encode("utf-16"), "not UTF-8"),
+        ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "not UTF-8"),
         ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
         ("a.csv", b"", "no column content_sha256, decision, who"),
-        ("a.xlsx", b"PK", "come as .csv or .jsonl"),
+        ("a.xlsx", b"PK", "come as .csv, .tsv, .txt"),
         ("missing.csv", None, "cannot be read"),
     ],
 )
@@ -405,6 +406,128 @@ def test_what_is_masked_in_documents_is_masked_in_edited_answers(
     assert b"kim@example.org" not in tables
 
 
+def reviewed(workspace: Workspace, about: str, /, **cells: str) -> tuple[list[str], list[list[str]]]:
+    """The cells of the template, its row about a question filled in."""
+    template = workspace.out.parent / "template.csv"
+    template.unlink(missing_ok=True)
+    assert invoke("decide", "--template", template, "--out", workspace.out).code == OK
+    header, *rows = csv.reader(io.StringIO(template.read_text(encoding="utf-8-sig"), newline=""))
+    for row in rows:
+        if row[header.index("question")] == about:
+            for name, text in ({"who": "Åsa"} | cells).items():
+                row[header.index(name)] = text
+    return header, rows
+
+
+def saved(
+    workspace: Workspace,
+    header: list[str],
+    rows: list[list[str]],
+    encoding: str = "utf-8-sig",
+    delimiter: str = ",",
+    name: str = "review.csv",
+) -> Ran:
+    """Save cells as a spreadsheet program does, and decide with the file."""
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, delimiter=delimiter).writerows([header, *rows])
+    file = workspace.out.parent / name
+    file.write_bytes(buffer.getvalue().encode(encoding))
+    return invoke("decide", file, "--out", workspace.out)
+
+
+DRAINED = "How is it drained?"
+NEW = "Wait 10 minutes to drain the boiler."
+
+
+def test_the_template_shows_where_the_evidence_stands(workspace: Workspace) -> None:
+    header, rows = reviewed(workspace, DRAINED)
+    sources = [row[header.index("source")] for row in rows if row[header.index("question")] == DRAINED]
+    assert sources
+    assert "guide.md, Guide > Filling" in sources[0]
+
+
+@pytest.mark.parametrize("decision", ["accepted", "rejected"])
+@pytest.mark.parametrize("column", ["question", "answer"])
+def test_a_changed_cell_is_no_decision_about_the_old_text(
+    workspace: Workspace, decision: str, column: str
+) -> None:
+    header, rows = reviewed(workspace, DRAINED, decision=decision, **{column: NEW})
+    ran = saved(workspace, header, rows)
+    assert ran.code == FAILED
+    number = 2 + [row[header.index("who")] for row in rows].index("Åsa")
+    pair_id = rows[number - 2][header.index("pair_id")]
+    assert ran.stderr.startswith(
+        f'review.csv row {number}: pair {pair_id}, "{DRAINED}": its {column} was changed'
+    )
+    assert not (workspace.out / "decisions" / "b.jsonl").exists()
+
+
+def test_an_edit_may_stand_in_the_answer_cell(workspace: Workspace) -> None:
+    header, rows = reviewed(workspace, DRAINED, decision="edited", answer=NEW)
+    assert saved(workspace, header, rows).code == OK
+    recorded = json.loads((workspace.out / "decisions" / "b.jsonl").read_text())
+    assert (recorded["answer"], recorded["who"]) == (NEW, "Åsa")
+
+
+def test_an_edit_with_two_new_texts_is_refused(workspace: Workspace) -> None:
+    header, rows = reviewed(workspace, DRAINED, decision="edited", answer=NEW, edited_answer="Wait.")
+    ran = saved(workspace, header, rows)
+    assert (ran.code, "its answer was changed" in ran.stderr) == (FAILED, True)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "delimiter", "name"),
+    [
+        ("utf-8-sig", ";", "excel-sv-de.csv"),
+        ("utf-8-sig", ",", "excel-en.csv"),
+        ("utf-16", "\t", "excel-unicode-text.txt"),
+        ("utf-8", ",", "google-sheets.csv"),
+        ("utf-8", "\t", "google-sheets.tsv"),
+        ("utf-16", ",", "libreoffice.csv"),
+    ],
+)
+def test_what_spreadsheets_save_is_read(
+    workspace: Workspace, encoding: str, delimiter: str, name: str
+) -> None:
+    header, rows = reviewed(workspace, DRAINED, decision="Rejected", why="två rader\r\nännu en; klar")
+    order = sorted(range(len(header)), key=lambda place: header[place])
+    moved = [[row[place] for place in order] + ["", ""] for row in [header, *rows, [""] * len(header)]]
+    ran = saved(workspace, moved[0], moved[1:], encoding, delimiter, name)
+    assert (ran.code, ran.stderr) == (OK, "")
+    assert "1 recorded, 0 refused" in ran.stdout
+
+
+def test_a_renamed_answer_column_is_an_error(workspace: Workspace) -> None:
+    header, rows = reviewed(workspace, DRAINED, decision="accepted")
+    header[header.index("answer")] = "svar"
+    ran = saved(workspace, header, rows)
+    assert ran.code == BAD_INPUT
+    assert "no column answer (it has svar)" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+46 8 123",
+        "-5",
+        "@home",
+        "'quoted",
+        "'=1",
+        "2026-03-01",
+        "3/4",
+        "007",
+        "1 mars 2026",
+        "May 5",
+        "TRUE",
+    ],
+)
+def test_cells_that_spreadsheets_convert_are_marked_as_text_and_come_back(text: str) -> None:
+    cell = _safe(text)
+    assert cell == f"'{text}"
+    assert _as_written(cell) == text
+
+
 BOILER = """# Boiler
 
 ## Filling
@@ -459,8 +582,7 @@ def test_an_edited_word_leaves_pairs_and_decisions_that_rest_on_other_passages(
     decisions.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert invoke("decide", decisions, "--out", workspace.out).code == OK
 
-    texts = {"b/boiler.md": BOILER.replace(old, new), "b/pump.md": PUMP.replace(old, new)}
-    workspace.write(texts)
+    workspace.write({"b/boiler.md": BOILER.replace(old, new), "b/pump.md": PUMP.replace(old, new)})
     assert workspace.run().code == OK
 
     chunk_ids = set(workspace.table("chunks", "b")["chunk_id"])
