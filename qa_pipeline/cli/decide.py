@@ -70,7 +70,7 @@ def _take(layout: "Layout", path: Path) -> int:
     read = read_decision_file(path)
     taken = take_decisions(layout, read)
     for problem in taken.problems:
-        sys.stderr.write(f"{path.name} line {problem.line}: {problem.text}\n")
+        sys.stderr.write(f"{path.name} {read.unit} {problem.line}: {problem.text}\n")
     for name, count in taken.recorded.items():
         sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
     message = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]

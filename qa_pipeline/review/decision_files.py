@@ -1,5 +1,6 @@
 """Taking people's decisions: each line is held against the tables it is about, and recorded if it fits."""
 
+import codecs
 import csv
 import hashlib
 import io
@@ -19,19 +20,29 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import CLAIMS, PAIRS, VERDICTS
+from qa_pipeline.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
 MAX_BYTES = 200_000_000
 MAX_TEXT = 100_000
 TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "detail", "question", "answer", "claims",
-    "evidence", "decision", "edited_answer", "who", "why", "decided_at",
+    "evidence", "source", "decision", "edited_answer", "who", "why", "decided_at",
 )  # fmt: skip
-"""Columns of the template; those behind `evidence` are for the person to fill."""
+"""Columns of the template; those behind `source` are for the person to fill."""
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
 """What a cell begins with that a spreadsheet takes for a formula."""
+_CONVERTED = re.compile(
+    r"[\d\s.,:;/%€$£()e+-]+|[\d.]{1,3}[\s.-]+[^\W\d_]{3,9}[\s.,\d-]*|[^\W\d_]{3,9}[\s.-]+[\d\s,.:-]+"
+    r"|true|false|sant|falskt|wahr|falsch",
+    re.IGNORECASE,
+)
+"""Cells that a spreadsheet reads as a number, a date or a truth value, and saves in its own way."""
+_LONGEST_CELL = 32_767
+"""Characters of a cell in Excel; it drops what comes after them."""
 _SEPARATORS = (",", ";", "\t")
+_TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
+"""`.txt` is what Excel calls "Unicode text", `.tsv` what Google Sheets calls tab-separated values."""
 
 
 def _blank_is_none(value: object) -> object:
@@ -53,6 +64,13 @@ def _utc(value: object) -> object:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat()
 
 
+def _as_text(value: object) -> object:
+    """Return the text of a cell with the line ends of one system; spreadsheets exchange them."""
+    if not isinstance(value, str):
+        return value
+    return unicodedata.normalize("NFC", value.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
 def _small(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
@@ -64,7 +82,7 @@ _Note = Annotated[
 
 
 class DecisionLine(BaseModel):
-    """One decision as its file has it; the other columns of the template are passed over."""
+    """One decision as its file has it; `question` and `answer` are compared with the pair's."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -75,6 +93,8 @@ class DecisionLine(BaseModel):
     decision: Annotated[
         Literal["accepted", "rejected", "edited"], BeforeValidator(_small), BeforeValidator(_blank_is_none)
     ]
+    question: Annotated[str | None, BeforeValidator(_as_text)] = None
+    answer: Annotated[str | None, BeforeValidator(_as_text)] = None
     edited_answer: Annotated[str | None, Field(max_length=MAX_TEXT), BeforeValidator(_blank_is_none)] = None
     who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(_blank_is_none)]
     why: _Note = None
@@ -96,6 +116,8 @@ class ReadFile:
     lines: dict[int, DecisionLine]
     problems: list[Problem]
     blank: int
+    unit: str
+    """What the numbers count: rows of a spreadsheet, its header being row 1, or lines."""
 
 
 def read_decision_file(path: Path) -> ReadFile:
@@ -106,12 +128,13 @@ def read_decision_file(path: Path) -> ReadFile:
     """
     text = _text(path)
     suffix = path.suffix.lower()
-    if suffix == ".csv":
+    unit = "row" if suffix in _TABLE_SUFFIXES else "line"
+    if suffix in _TABLE_SUFFIXES:
         rows = list(_csv_rows(text, path.name))
     elif suffix in (".jsonl", ".ndjson"):
         rows = list(_json_rows(text))
     else:
-        raise InputError(f"{path.name}: decisions come as .csv or .jsonl")
+        raise InputError(f"{path.name}: decisions come as .csv, .tsv, .txt (Unicode text) or .jsonl")
     lines, problems, blank = {}, [], 0
     for number, row in rows:
         found = row if isinstance(row, str) else _line(row)
@@ -120,8 +143,16 @@ def read_decision_file(path: Path) -> ReadFile:
         elif found is None:
             blank += 1
         else:
-            problems.append(Problem(number, found))
-    return ReadFile(lines, problems, blank)
+            problems.append(Problem(number, found if isinstance(row, str) else _about(row, found)))
+    return ReadFile(lines, problems, blank, unit)
+
+
+def _about(pair: Mapping[str, Any], text: str) -> str:
+    """Return what is wrong, after the pair and the question it is about."""
+    pair_id, question = (_one_line(pair.get(name)) for name in ("pair_id", "question"))
+    names = [f"pair {str(pair_id)[:_SHOWN_ID]}"] if pair_id else []
+    names += [f'"{str(question)[:_SHOWN_QUESTION]}"'] if question else []
+    return f"{', '.join(names)}: {text}" if names else text
 
 
 def _text(path: Path) -> str:
@@ -131,8 +162,9 @@ def _text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         place = content.count(b"\n", 0, error.start) + 1
         raise InputError(
@@ -144,26 +176,37 @@ def _text(path: Path) -> str:
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Rows by the line they begin on, their cells as they were before they were made safe."""
+    """Rows by their number in a spreadsheet, their cells as they were before they were made safe."""
     lines = io.StringIO(text, newline="")
     separator = _separator(text)
     if text.startswith("sep="):
-        lines.readline()
+        lines.readline()  # spreadsheets show no row for it
     csv.field_size_limit(MAX_TEXT * 10)
     reader = csv.reader(lines, delimiter=separator)
-    skipped = 1 if text.startswith("sep=") else 0
     try:
         header = [cell.strip().lower() for cell in next(reader, [])]
-        if missing := [one for one in ("content_sha256", "decision", "who") if one not in header]:
-            raise InputError(f"{name} has no column {', '.join(missing)}; make one with --template")
-        begin = reader.line_num + 1
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                row = dict(zip(header, map(_as_written, cells), strict=False))
-                yield begin + skipped, row
-            begin = reader.line_num + 1
+        _check_header(header, name)
+        for number, cells in enumerate(reader, start=2):
+            if any(cell.strip() for cell in cells[len(header) :]):
+                yield number, "it has more cells than the header has columns; save the file with quoted cells"
+            elif any(cell.strip() for cell in cells):
+                yield number, dict(zip(header, map(_as_written, cells), strict=False))
     except csv.Error as error:
-        raise InputError(f"{name} is no CSV file, near line {reader.line_num + skipped}: {error}") from error
+        raise InputError(f"{name} is no CSV file, near line {reader.line_num}: {error}") from error
+
+
+def _check_header(header: Sequence[str], name: str) -> None:
+    missing = [column for column in ("content_sha256", "decision", "who") if column not in header]
+    unknown = sorted({column for column in header if column} - {*TEMPLATE})
+    if unknown:  # one of them may be the renamed column of a text that was edited
+        missing += [column for column in ("question", "answer") if column not in header]
+    if missing:
+        others = f" (it has {', '.join(unknown)[:200]})" if unknown else ""
+        raise InputError(f"{name} has no column {', '.join(missing)}{others}; make one with --template")
+    if repeated := [column for column, count in Counter(header).items() if column and count > 1]:
+        raise InputError(
+            f"{name} has the column {', '.join(repeated)[:200]} more than once; keep one of each"
+        )
 
 
 def _separator(text: str) -> str:
@@ -220,16 +263,22 @@ def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
 
 def _safe(value: object) -> str:
     text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith((*_COMPUTED, "'")) else text
+    return f"'{text}" if _needs_mark(text) else text
+
+
+def _needs_mark(text: str) -> bool:
+    """Whether a spreadsheet would compute or convert a cell that has no sign of text in front."""
+    return text.startswith((*_COMPUTED, "'")) or bool(text and _CONVERTED.fullmatch(text[:_SHOWN_ID]))
 
 
 def _as_written(cell: str) -> str:
     """Undo `_safe`: someone who copies an answer to edit it copies the sign in front of it too."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in (*_COMPUTED, "'") and len(cell) > 1 else cell
+    return cell[1:] if cell[:1] == "'" and _needs_mark(cell[1:]) else cell
 
 
 Row = dict[str, Any]
 _SHOWN_ID = 40
+_SHOWN_QUESTION = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +319,7 @@ def take_decisions(layout: Layout, file: ReadFile) -> Taken:
     recorded: Counter[str] = Counter()
     for name, lines in _by_batch(layout, file, problems).items():
         batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
-        rows, repeated = _fitting(lines, batch, problems)
+        rows, repeated = _fitting(lines, batch, problems, file.unit)
         known += repeated
         if rows:
             add_decisions(layout.decisions(name), rows)
@@ -300,7 +349,7 @@ def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[s
         held = places.get(line.claim_id or line.pair_id or "", {})
         found_in = {name: pair_id for name, pair_id in held.items() if line.batch in (None, name)}
         if problem := _misplaced(line, found_in):
-            problems.append(Problem(number, problem))
+            problems.append(Problem(number, _about(line.model_dump(), problem)))
         else:
             ((name, pair_id),) = found_in.items()
             batches[name][number] = line.model_copy(update={"pair_id": pair_id})
@@ -341,15 +390,20 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
 
 
 def _fitting(
-    lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem]
+    lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem], unit: str
 ) -> tuple[list[Row], int]:
     """Rows to record, and how many were recorded before."""
     fitting: dict[int, Row] = {}
     about: dict[tuple[str, str | None], list[int]] = defaultdict(list)
+
+    def refuse(number: int, row: Row, problem: str) -> None:
+        problems.append(Problem(number, _about(batch.pairs[row["pair_id"]], problem)))
+
     for number, line in lines.items():
-        row = _row(line, batch.name)
-        if problem := _unfit(row, batch):
-            problems.append(Problem(number, problem))
+        pair = batch.pairs[line.pair_id or ""]
+        row = _row(_with_answer_cell(line, pair), batch.name)
+        if problem := _unfit(row, batch) or _changed_cell(line, pair):
+            refuse(number, row, problem)
         else:
             fitting[number] = row
             about[row["pair_id"], row["claim_id"]].append(number)
@@ -357,30 +411,66 @@ def _fitting(
     for number, row in fitting.items():
         target = (row["pair_id"], row["claim_id"])
         before = batch.standing.get(target)
-        if problem := _repeated(number, fitting, about[target]):
-            problems.append(Problem(number, problem))
+        if problem := _repeated(number, fitting, about[target], unit):
+            refuse(number, row, problem)
         elif before is not None and before["decision_id"] == row["decision_id"]:
             known += 1
         elif problem := _outdated(row, before, batch):
-            problems.append(Problem(number, problem))
+            refuse(number, row, problem)
         else:
             rows.append(row)
     return rows, known
 
 
 def _row(line: DecisionLine, batch: str) -> Row:
-    row = line.model_dump(exclude={"edited_answer"}) | {"batch": batch, "answer": line.edited_answer}
+    row = line.model_dump(exclude={"question", "edited_answer"}) | {
+        "batch": batch,
+        "answer": line.edited_answer,
+    }
     content = "\x1f".join(f"{name}={row[name]}" for name in sorted(row) if row[name] is not None)
     return row | {"decision_id": hashlib.sha256(content.encode()).hexdigest()[:32]}
 
 
-def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int]) -> str | None:
+def _is_changed(cell: str | None, text: str | None) -> bool:
+    """Whether a cell holds another text than the pair; a sign of text in front may have been dropped."""
+    stored = str(_as_text(text or ""))
+    return cell is not None and cell not in (stored, _as_written(stored))
+
+
+def _with_answer_cell(line: DecisionLine, pair: Row) -> DecisionLine:
+    """Return an edit whose new text stands in the column `answer` as if it stood in `edited_answer`."""
+    is_edit = (
+        line.decision == EDITED and line.edited_answer is None and _is_changed(line.answer, pair["answer"])
+    )
+    return line.model_copy(update={"edited_answer": line.answer or None}) if is_edit else line
+
+
+def _changed_cell(line: DecisionLine, pair: Row) -> str | None:
+    """Why a changed cell of the question or the answer is no decision about the pair as it is."""
+    for name in ("question", "answer"):
+        cell, text = getattr(line, name), pair[name] or ""
+        if cell and len(cell) >= _LONGEST_CELL - 1 and len(text) > len(cell) and text.startswith(cell):
+            return f"a spreadsheet cut its {name} at {_LONGEST_CELL} characters; decide it in a .jsonl file"
+    if _is_changed(line.question, pair["question"]):
+        return (
+            "its question was changed, and only answers can be edited; put back the question of the template"
+        )
+    is_edit = line.decision == EDITED and line.edited_answer in (None, line.answer)
+    if not is_edit and _is_changed(line.answer, pair["answer"]):
+        return (
+            f"its answer was changed and the decision is {line.decision}; put back the answer of the "
+            "template, and write a new one in edited_answer with the decision edited"
+        )
+    return None
+
+
+def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: str) -> str | None:
     """What is wrong with a line whose pair or claim other lines decide too."""
     said = {(rows[one]["decision"], rows[one]["answer"]) for one in same}
     if len(said) > 1:
         others = ", ".join(str(one) for one in same if one != number)
-        return f"line {others} decides the same pair or claim otherwise; none of them is taken"
-    return f"it repeats line {same[0]}" if number != same[0] else None
+        return f"{unit} {others} decides the same pair or claim otherwise; none of them is taken"
+    return f"it repeats {unit} {same[0]}" if number != same[0] else None
 
 
 def _unfit(row: Row, batch: _Batch) -> str | None:
@@ -444,26 +534,47 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
         waiting = verdicts.filter(pl.col("verdict") == "needs_review", pl.col("expected_verdict").is_null())
         pairs = read_table(layout.table(PAIRS.name, name), PAIRS).join(waiting, on="pair_id", how="semi")
         claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).join(waiting, on="pair_id", how="semi")
-        content, found = content_hashes(pairs, claims), _claims_by_pair(claims)
+        content, found = content_hashes(pairs, claims), _claims_by_pair(claims, _sources(layout, name))
         why = {row["pair_id"]: row for row in waiting.iter_rows(named=True)}
         for pair in pairs.iter_rows(named=True):
             pair_id = pair["pair_id"]
-            said, quotes = found.get(pair_id, ([], []))
+            said, quotes, sources = found.get(pair_id, ([], [], []))
             yield {
                 **{column: pair[column] for column in ("batch", "pair_id", "question", "answer")},
                 **{column: why[pair_id][column] for column in ("reason", "detail")},
                 "content_sha256": content[pair_id],
                 "claims": "\n".join(said),
                 "evidence": "\n".join(quotes),
+                "source": "\n".join(sources),
             }
 
 
-def _claims_by_pair(claims: pl.DataFrame) -> dict[str, tuple[list[str], list[str]]]:
-    """Claims and their quotes, numbered alike."""
-    found: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+def _sources(layout: Layout, name: str) -> dict[str, tuple[str, str]]:
+    """Path and section of each chunk."""
+    documents = read_table(layout.table(DOCUMENTS.name, name), DOCUMENTS).select("document_id", "path")
+    chunks = read_table(layout.table(CHUNKS.name, name), CHUNKS).join(documents, on="document_id")
+    section = pl.col("section_path").list.join(" > ")
+    return {row[0]: row[1:] for row in chunks.select("chunk_id", "path", section).iter_rows()}
+
+
+def _claims_by_pair(
+    claims: pl.DataFrame, sources: Mapping[str, tuple[str, str]]
+) -> dict[str, tuple[list[str], list[str], list[str]]]:
+    """Claims, their quotes, and path, page and section of these, numbered alike."""
+    found: dict[str, tuple[list[str], list[str], list[str]]] = defaultdict(lambda: ([], [], []))
     for row in claims.sort("pair_id", "position").iter_rows(named=True):
-        said, quotes = found[row["pair_id"]]
+        said, quotes, places = found[row["pair_id"]]
         said.append(f"{len(said) + 1}. {row['self_contained'] or row['text']}")
         pieces = [row["evidence_quote"], row["second_evidence_quote"]]
         quotes.append(f"{len(said)}. {' […] '.join(filter(None, pieces)) or 'none'}")
+        named = [_place(row, prefix, sources) for prefix in ("evidence", "second_evidence")]
+        places.append(f"{len(said)}. {' […] '.join(filter(None, named)) or 'none'}")
     return found
+
+
+def _place(claim: Row, prefix: str, sources: Mapping[str, tuple[str, str]]) -> str | None:
+    chunk_id, page = claim[f"{prefix}_chunk_id"], claim[f"{prefix}_page"]
+    if chunk_id is None:
+        return None
+    path, section = sources[chunk_id]
+    return ", ".join(filter(None, [path, f"page {page}" if page is not None else "", section]))

@@ -6,6 +6,7 @@ is left to a model or a person, with the first difference named.
 """
 
 import functools
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -28,6 +29,11 @@ LONGEST_READ = 2000
 _BETWEEN = "\x1f"
 _SHORTEST_PART = 4
 """Letters of a word that is looked for in compounds: Jahr in Jahresgebühr."""
+_IDENTIFIER = re.compile(r"[^\W\d_A-ZÅÄÖÜ][A-ZÅÄÖÜ]")
+_PARTS = re.compile(r"[A-ZÅÄÖÜ]+(?![^\W\d_A-ZÅÄÖÜ])|[A-ZÅÄÖÜ]?[^\W_A-ZÅÄÖÜ]+|[^\W_]")
+"""The parts of CamelCase: runs of capitals, and words with or without a capital in front."""
+_UNSEEN = "[\u00ad\u200b-\u200d\u2060\ufeff]*"
+"""Soft hyphens and other characters that show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,11 +212,32 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
         plain = unit.folded in known.question_words or before in known.degree_words
         plain = plain or bool(measured.intersection(known.measures.get(unit.folded, ())))
         if unit.content and not plain and not _speaks_of(spoken, unit.key):
-            yield f'the question\'s "{unit.folded}" is not in the evidence'
+            word = _written(unit, question)
+            if not any(_has_identifier(one.text, word) for one in (evidence, answer, headings)):
+                yield f'the question\'s "{word}" is not in the evidence'
         before = unit.folded
     scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
     if scope - {unit.folded for one in (evidence, answer, headings) for unit in units(one)}:
         yield "question and evidence differ in a negation"
+
+
+def _written(unit: Unit, reading: Reading) -> str:
+    """Return a unit as its text has it, without the article before it."""
+    written = reading.text[unit.start : unit.end]
+    return written[-len(unit.folded) :].strip() if unit.article else written
+
+
+def _has_identifier(text: str, word: str) -> bool:
+    """Whether a text has a word in other case or with characters that are not seen.
+
+    The parts of an identifier such as LongDisplayDatePic may also stand apart: long_display_date_pic.
+    """
+    if len(word) < _SHORTEST_PART or not word.isalnum():
+        return False
+    between = r"[\W_]?" if _IDENTIFIER.search(word) else ""
+    parts = (_UNSEEN.join(map(re.escape, part)) for part in _PARTS.findall(word))
+    pattern = rf"(?<![^\W_]){f'{_UNSEEN}{between}'.join(parts)}(?![^\W_])"
+    return re.search(pattern, text, re.IGNORECASE) is not None
 
 
 @functools.lru_cache(maxsize=1024)

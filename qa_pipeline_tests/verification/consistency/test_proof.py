@@ -263,3 +263,22 @@ def test_a_row_of_two_named_columns_is_no_sentence_however_long_its_value_is() -
     asked = "What does the table give as Members for Curriculum Design?"
     assert proof(members, row, asked, is_row=True) == Proof()
     assert proof(members.replace("Kumar", "Kuma"), row, asked, is_row=True).unproved
+
+
+@pytest.mark.parametrize(
+    ("evidence", "is_answered"),
+    [
+        ("LongDisplayDatePic sets the format.", True),
+        ("LONGDISPLAYDATEPIC sets the format.", True),
+        ("Long\u00adDisplayDatePic sets the format.", True),
+        ("long_display_date_pic sets the format.", True),
+        ("ShortDisplayDatePic sets the format.", False),
+        ("MyLongDisplayDatePic2 sets the format.", False),
+    ],
+)
+def test_a_question_s_identifier_is_the_same_in_other_case_and_named_as_written(
+    evidence: str, is_answered: bool
+) -> None:
+    result = proof("It sets the format.", evidence, "What does LongDisplayDatePic set?")
+    reason = 'the question\'s "LongDisplayDatePic" is not in the evidence'
+    assert (reason not in result.unproved) == is_answered
