@@ -272,7 +272,10 @@ def test_the_cap_stops_the_run_and_the_next_one_goes_on_from_there(
     assert dict(model.calls) == {"questions": 2, "answer": 2, "verify": 1, "judge": 2}
 
 
-def test_no_cap_no_call(workspace: Workspace, model: Sensible) -> None:
+def test_no_cap_no_call_where_calls_may_cost_money(
+    workspace: Workspace, model: Sensible, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("QA_PIPELINE_LLM__BASE_URL")
     ran = workspace.run("--provider", "gemini")
     assert (ran.code, model.calls.total()) == (BAD_INPUT, 0)
     assert "--max-calls" in ran.stderr
