@@ -156,3 +156,9 @@ def test_the_promised_limits_alert_without_any_setting() -> None:
 def test_an_hour_of_a_metric_without_a_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="no limit below or above"):
         AlertSettings(hourly=("latency",))
+
+
+def test_the_limits_are_those_of_the_specification() -> None:
+    limits = AlertSettings()
+    assert limits.below == {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5}
+    assert (limits.above, limits.hourly) == ({"errors": 0.05}, ("grounding",))
