@@ -104,3 +104,18 @@ def test_every_data_file_of_the_package_is_installed_with_it() -> None:
     }
     other = {file for file in package.rglob("*") if file.is_file() and file.suffix not in (".py", ".pyc")}
     assert other == installed
+
+
+def test_each_promise_to_the_specification_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
+    table = page.split("## Names", 1)[1].split("## Departures", 1)[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in table.splitlines()
+        if line.startswith("|")
+    ]
+    promises = [row for row in rows if row[2].startswith("yes")]
+    assert len(promises) >= 17
+    for row in promises:
+        file, _, name = row[3].strip("`").partition("::")
+        assert f"def {name}(" in (ROOT / "qa_pipeline_tests" / file).read_text(encoding="utf-8"), row[0]

@@ -89,7 +89,8 @@ BATCH_COLUMNS = (
     "examples",
 )  # fmt: skip
 SCORE_COLUMNS = (
-    "batch", "sections", "covered", "pass_rate", "pass_rate_of_all", "average_score", "average_score_of_all",
+    "batch", "sections", "covered", "pass_rate", "pass_rate_of_all", "average_score",
+    "average_score_of_passed",
     "citation_accuracy",
 )  # fmt: skip
 DIVERSITY_COLUMNS = ("batch", "cluster_entropy", "self_similarity")

@@ -83,7 +83,7 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
         "accepted, not judged by a model": summary.accepted_not_judged or None,
         "pass rate of all": summary.pass_rate_of_all,
         "average score": summary.average_score,
-        "average score of all": summary.average_score_of_all,
+        "average score of passed": summary.average_score_of_passed,
         "citation accuracy": summary.citation_accuracy,
         "citation quality": summary.citation_quality,
     }

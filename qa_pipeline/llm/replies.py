@@ -256,8 +256,14 @@ def _pattern_of(key: str) -> re.Pattern[str]:
 MOST_LETTERS = 300
 
 
+_ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
+
+
 def one_line(message: str, key: str) -> str:
-    """One printable line of the server's message, in which an echoed key is blotted out."""
-    blotted = message.replace(key, "[key]") if key else message
+    """Return one printable line of a message, without an echoed key and what a client says of its encryption.
+
+    The latter holds an address in memory, and equal failures have equal details.
+    """
+    blotted = _ENCRYPTION.sub("", message.replace(key, "[key]") if key else message)
     line = " ".join("".join(c if c.isprintable() else " " for c in blotted).split())
     return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]}…"

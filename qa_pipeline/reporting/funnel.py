@@ -15,9 +15,9 @@ STEPS = pl.Schema({"stage": pl.String(), "what": pl.String(), "reason": pl.Strin
 class Summary:
     """The figures of a run, without known-answer pairs; None where there is nothing to divide by.
 
-    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification divides by all
-    pairs: `pass_rate_of_all`, and `average_score_of_all`, in which a pair without a score counts 0 (None
-    where no pair has one).
+    `pass_rate` and `average_score` are over accepted and rejected pairs. The specification's are beside them:
+    `pass_rate_of_all` divides by all pairs, `average_score_of_passed` is the mean over accepted pairs that
+    have a score.
     """
 
     pairs: int
@@ -29,7 +29,7 @@ class Summary:
     pass_rate: float | None
     pass_rate_of_all: float | None
     average_score: float | None
-    average_score_of_all: float | None
+    average_score_of_passed: float | None
     citation_accuracy: float | None
     citation_quality: float | None
 
@@ -103,7 +103,6 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
     rated = own.filter(pl.col("reason").ne_missing(ALTERNATIVE))
     decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
     accepted = own.filter(pl.col("verdict") == "accepted")
-    scored = rated["composite"].drop_nulls()
     return Summary(
         pairs=own.height,
         accepted=accepted.height,
@@ -114,7 +113,7 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
         pass_rate=accepted.height / decided.height if decided.height else None,
         pass_rate_of_all=accepted.height / rated.height if rated.height else None,
         average_score=_mean(decided["composite"]),
-        average_score_of_all=float(scored.sum()) / rated.height if scored.len() else None,
+        average_score_of_passed=_mean(accepted["composite"]),
         citation_accuracy=_mean(accepted["citation_accuracy"]),
         citation_quality=_mean(accepted["citation_quality"]),
     )

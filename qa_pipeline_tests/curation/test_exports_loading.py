@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 from datasets import Dataset, load_dataset
 from datasets.exceptions import DatasetGenerationError
 from datasets.utils.logging import disable_progress_bar
@@ -134,3 +135,25 @@ def test_a_json_file_alone_cannot_say_the_type_of_a_field_that_is_null_throughou
     write(layout, "second", 3, 0.5)
     with pytest.raises(DatasetGenerationError):  # why there is a card
         load(tmp_path, "json", data_files=str(layout.out / "exports" / "passed" / "*.jsonl"))
+
+
+@pytest.mark.parametrize("name", [*LEDGER_FILES, *CHAT_FILES])
+def test_exports_without_a_row_load_as_a_stream_of_no_rows_with_all_columns(
+    tmp_path: Path, name: str
+) -> None:
+    layout = Layout(tmp_path / "out")
+    for every in (*LEDGER_FILES, *CHAT_FILES):
+        write_bytes(layout.export(every, "b"), b"")
+    write_bytes(layout.exports_card, exports_card())
+    streamed = load(tmp_path, str(layout.out / "exports"), name, streaming=True)
+    assert list(streamed) == []
+    card = yaml.safe_load(exports_card().decode().split("---")[1])
+    fields = next(one["features"] for one in card["dataset_info"] if one["config_name"] == name)
+    assert streamed.column_names == [field["name"] for field in fields]
+
+
+def test_the_library_makes_no_split_without_rows_of_any_file(tmp_path: Path) -> None:
+    """Why empty exports are read as a stream; once this fails, the documentation can say less."""
+    pl.DataFrame(schema={"text": pl.String()}).write_parquet(tmp_path / "empty.parquet")
+    with pytest.raises(ValueError, match="corresponds to no data"):
+        load(tmp_path, "parquet", data_files=str(tmp_path / "empty.parquet"))

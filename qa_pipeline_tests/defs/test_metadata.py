@@ -138,7 +138,7 @@ def test_rates_and_averages_are_named_by_what_they_are_of() -> None:
         "pass rate": 1.0,
         "pass rate of all": 0.5,
         "average score": 0.8,
-        "average score of all": 0.4,
+        "average score of passed": 0.8,
     }
 
 

@@ -208,11 +208,11 @@ def test_the_summary_also_gives_pass_rate_and_average_as_the_specification_divid
     )
     found = summarise(ledger)
     assert (found.pass_rate, found.pass_rate_of_all) == (1 / 2, 1 / 4)
-    assert (found.average_score, found.average_score_of_all) == (0.7, 0.35)
+    assert (found.average_score, found.average_score_of_passed) == (0.7, 0.9)
     unjudged = summarise(verdicts(verdict("a", composite=None)))
-    assert (unjudged.pass_rate_of_all, unjudged.average_score_of_all) == (1.0, None)
+    assert (unjudged.pass_rate_of_all, unjudged.average_score_of_passed) == (1.0, None)
     empty = summarise(verdicts())
-    assert (empty.pass_rate_of_all, empty.average_score_of_all) == (None, None)
+    assert (empty.pass_rate_of_all, empty.average_score_of_passed) == (None, None)
 
 
 def test_proved_drafts_beside_a_better_one_count_in_the_ledger_and_in_no_rate() -> None:
