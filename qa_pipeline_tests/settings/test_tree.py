@@ -183,3 +183,22 @@ def test_a_threshold_of_twins_goes_to_no_other_embedding_model_unless_it_is_set(
     told = [[note for note in notes(one) if "twin_similarity" in note] for one in (usual, other, own)]
     assert [len(one) for one in told] == [0, 1, 0]
     assert "other/model" in told[1][0]
+
+
+@pytest.mark.parametrize("out", ["s3://bucket/data", "gs://bucket", Path("s3://bucket/data"), "file:///data"])
+def test_an_address_as_output_folder_is_refused_in_a_sentence(out: str | Path) -> None:
+    with pytest.raises(SettingsError, match=r"out.*is an address; results are written to local folders only"):
+        load_settings(out=out)
+
+
+def test_an_address_as_output_folder_is_refused_in_the_environment_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QA_PIPELINE_OUT", "s3://bucket/data")
+    with pytest.raises(SettingsError, match="results are written to local folders only"):
+        load_settings()
+
+
+@pytest.mark.parametrize("out", ["data", "/tmp/a:b", "a:/b", "C:/data", "./s3:/x"])
+def test_a_path_with_a_colon_is_a_local_output_folder(out: str) -> None:
+    assert load_settings(out=out).out == Path(out)
