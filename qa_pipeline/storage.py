@@ -412,6 +412,11 @@ class Layout:
         return self._cache / "replies.sqlite"
 
     @property
+    def findings(self) -> Path:
+        """What the automation concluded about each batch; made anew when it is deleted."""
+        return self.out / "cache" / "findings.json"
+
+    @property
     def vectors(self) -> Path:
         """Store of chunk and sentence vectors."""
         return self._cache / "vectors.sqlite"

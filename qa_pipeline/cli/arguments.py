@@ -14,7 +14,25 @@ if TYPE_CHECKING:
 NAMED = 5
 """Batches that are named where there are many."""
 
-Out = Annotated[Path, typer.Option(help="Folder for tables, indexes, exports and caches.")]
+
+def local_out(value: Path) -> Path:
+    """Refuse an address as the output folder.
+
+    Raises:
+        BadParameter: results are written to local folders only.
+    """
+    from qa_pipeline.settings.location import local_folder
+
+    try:
+        local_folder(value)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return value
+
+
+Out = Annotated[
+    Path, typer.Option(help="Folder for tables, indexes, exports and caches.", callback=local_out)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 OnlyBatch = Annotated[list[str] | None, typer.Option(help="Only this batch; repeat for several.")]
 Provider = Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qa_pipeline.cli.arguments import local_out
 from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
@@ -23,7 +24,10 @@ replies = typer.Typer(
     help="Manage the stored model replies: size and pruning.",
 )
 
-Out = Annotated[Path, typer.Option(help="Folder of the run; a store at llm.store.url goes before it.")]
+Out = Annotated[
+    Path,
+    typer.Option(help="Folder of the run; a store at llm.store.url goes before it.", callback=local_out),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it; without, only say what would go.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 _SECONDS = {"h": 3_600.0, "d": 86_400.0, "w": 604_800.0}

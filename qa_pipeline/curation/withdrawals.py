@@ -32,10 +32,15 @@ MESSAGES: Mapping[Reason, str] = {
 
 
 class Tombstone(BaseModel):
-    """Why a batch is not published, and since when (UTC, ISO 8601); `details` by name of gate."""
+    """Why a batch is not published, and since when (UTC, ISO 8601); `details` by name of gate.
+
+    `bases` holds a hash of what each gate was checked on, where the check knew it: on the same basis the
+    same gate fails again.
+    """
 
     reason: Reason
     details: dict[str, str] = {}
+    bases: dict[str, str] = {}
     since: str = ""
 
     def message(self) -> str:
@@ -67,14 +72,20 @@ def withdraw_failed(layout: Layout, batch: str, gates: Mapping[str, str]) -> Non
     _withdraw(layout, batch, "gate_failed", gates, _published(layout, batch))
 
 
-def note_gate(layout: Layout, batch: str, gate: str, problem: str | None) -> None:
-    """Take note of one blocking gate where gates are checked one at a time; None means that it passes."""
+def note_gate(layout: Layout, batch: str, gate: str, problem: str | None, basis: str = "") -> None:
+    """Take note of one blocking gate where gates are checked one at a time; None means that it passes.
+
+    `basis` is a hash of what it was checked on.
+    """
     before = tombstone_of(layout, batch)
-    failing = dict(before.details) if before and before.reason == "gate_failed" else {}
+    kept = before if before and before.reason == "gate_failed" else Tombstone(reason="gate_failed")
+    failing, bases = dict(kept.details), dict(kept.bases)
     if problem is not None:
-        withdraw_failed(layout, batch, failing | {gate: problem})
+        failing, bases = failing | {gate: problem}, bases | {gate: basis}
+        _withdraw(layout, batch, "gate_failed", failing, _published(layout, batch), bases)
     elif failing.pop(gate, None) is not None:
-        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing, ())
+        bases.pop(gate, None)
+        _withdraw(layout, batch, "gate_failed" if failing else "being_rebuilt", failing, (), bases)
 
 
 def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> None:
@@ -84,7 +95,7 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
     if published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
         before = tombstone_of(layout, batch)
         kept = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
-        _withdraw(layout, batch, kept.reason, kept.details, published)
+        _withdraw(layout, batch, kept.reason, kept.details, published, kept.bases)
 
 
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
@@ -131,12 +142,17 @@ def end_withdrawal(layout: Layout, batch: str) -> None:
 
 
 def _withdraw(
-    layout: Layout, batch: str, reason: Reason, details: Mapping[str, str], files: Iterable[Path]
+    layout: Layout,
+    batch: str,
+    reason: Reason,
+    details: Mapping[str, str],
+    files: Iterable[Path],
+    bases: Mapping[str, str] | None = None,
 ) -> None:
     """The tombstone comes first: a kill in between leaves files that are still backed, or none."""
     before = tombstone_of(layout, batch)
     since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
-    stone = Tombstone(reason=reason, details=dict(details), since=since)
+    stone = Tombstone(reason=reason, details=dict(details), bases=dict(bases or {}), since=since)
     if stone != before:
         write_bytes(layout.tombstone(batch), stone.model_dump_json(indent=2).encode() + b"\n")
     for file in files:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from qa_pipeline.defs.base import PARTITIONS_NAME, latest_record, running_batches
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
-from qa_pipeline.defs.staleness import Steps, work_without_new_code
+from qa_pipeline.defs.staleness import Steps, remembered_work
 from qa_pipeline.errors import ReplyStoreError
 from qa_pipeline.resources import Resources, waiting_batches
 
@@ -55,12 +55,14 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
         again = [batch for batch in batches if batch not in ready]
         going = [batch for batch in batches if batch in ready]
         requests = []
-        for batch, reason in work_without_new_code(instance, resources.layout, steps, going).items():
+        work = remembered_work(instance, resources.layout, steps, going, resources.settings)
+        for batch, reason in work.due.items():
             report = latest_record(instance, CORPUS, batch)
             key = f"{batch} {report.storage_id if report else 0}"
             requests.append(dg.RunRequest(run_key=key, partition_key=batch, tags={REASON_TAG: reason}))
         waiting = f"; {len(again)} in progress or awaiting replies are looked at again" if again else ""
         message = f"{len(batches)} new or changed batches looked at, none needs a run now{waiting}"
+        message = "; ".join(filter(None, [message, work.blocked_message()]))
         after = Looked(last=reports[-1].storage_id if reports else looked.last, again=again)
         return dg.SensorResult(
             run_requests=requests,

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -94,6 +94,9 @@ CODE_VERSION = "dagster/code_version"
 INPUT_VERSION = "dagster/input_data_version/"
 PARTITION = "dagster/partition"
 
+BATCHES_A_QUERY = 500
+"""Batches whose records are fetched at once: it bounds memory, and SQLite limits variables of a query."""
+
 HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 """On a run of the command line: where it runs."""
 
@@ -109,6 +112,26 @@ def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) ->
     """The latest materialization of a batch."""
     wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
     return next(iter(instance.fetch_materializations(wanted, limit=1).records), None)
+
+
+def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]) -> Mapping[str, int]:
+    """The number of the latest materialization of each batch."""
+    few = set(batches) if len(batches) <= BATCHES_A_QUERY else None
+    return instance.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION, few)
+
+
+def latest_tags_by_batch(
+    instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]
+) -> dict[str, Mapping[str, str]]:
+    """Tags of the latest materialization of each batch that has one."""
+    ids = list(latest_ids(instance, key, batches).values()) if batches else []
+    events = []
+    for start in range(0, len(ids), BATCHES_A_QUERY):
+        part = ids[start : start + BATCHES_A_QUERY]
+        numbered = dg.AssetRecordsFilter(key, storage_ids=part)
+        records = instance.fetch_materializations(numbered, limit=len(part)).records
+        events += [record.asset_materialization for record in records]
+    return {str(event.partition): event.tags or {} for event in events if event is not None}
 
 
 def as_input(version: str | None) -> str | None:

@@ -15,11 +15,19 @@ import dagster as dg
 
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
+from qa_pipeline.defs.staleness import gate_basis, latest_versions
 from qa_pipeline.pipeline import earlier_figures
 from qa_pipeline.quality.gate import NO_EARLIER, GateSpec
 from qa_pipeline.quality.gates import GATES
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import STORED
+
+BLOCKED_TAG = "qa_pipeline/blocked_by"
+"""On a run: the gate that stopped it."""
+WHEN_BLOCKED = (
+    "This batch is not published, and is not run again by itself until its files, decisions, "
+    "prompts, settings or the code change. `qa-pipeline status` names it too."
+)
 
 
 def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
@@ -39,12 +47,18 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
         gate = spec.check(frames, settings.quality, earlier)
         if spec.blocking:
             failing = gate.blocking and not gate.passed
-            note_gate(resources.layout, batch, gate.name, gate.detail if failing else None)
+            basis = ""
+            if failing:
+                versions = latest_versions(context.instance, spec.reads, batch)
+                basis = gate_basis(versions, resources.settings)
+                context.instance.add_run_tags(context.run.run_id, {BLOCKED_TAG: f"{spec.asset}: {gate.name}"})
+            note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
         # Text for what stays the same or belongs together: every number would get a plot of its own.
         shown: dict[str, Any] = {
             "value": None if gate.value is None else round(gate.value, 4),
             "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
             "rows": gate.n,
+            "what now": WHEN_BLOCKED if gate.blocking and not gate.passed else None,
             "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()) or "none",
         }
         return dg.AssetCheckResult(

@@ -7,7 +7,7 @@ A changed batch is reported in two events, because Dagster 1.13 reads each in an
 what a run was made from comes from materializations, the staleness that the UI shows from observations.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 import dagster as dg
@@ -16,7 +16,14 @@ from pydantic import BaseModel
 from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.corpus.places import Corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
-from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, document_batches, latest_tags
+from qa_pipeline.defs.base import (
+    DATA_VERSION,
+    PARTITIONS_NAME,
+    document_batches,
+    latest_tags,
+    latest_tags_by_batch,
+    running_batches,
+)
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
@@ -25,8 +32,11 @@ CORPUS = dg.AssetKey("corpus")
 BATCHES_A_TICK = 200
 """Changed batches read in one tick; a first tick over a large corpus must not run into the time limit."""
 
+LISTING = "qa_pipeline/listing"
+"""On a report: the outside fingerprint of the batch; while it is the same, the night reads nothing."""
+
 FINGERPRINT_LENGTH = 16
-"""Hex digits of an outside fingerprint kept in the cursor; a clash of two only delays a report."""
+"""Hex digits of an outside fingerprint that are kept: tags take 63, and the cursor stays small."""
 
 corpus = dg.AssetSpec(
     CORPUS,
@@ -74,6 +84,55 @@ def report_batches(instance: dg.DagsterInstance, place: Corpus, batches: Iterabl
     return unread
 
 
+def report_changed_batches(
+    instance: dg.DagsterInstance, place: Corpus, batches: Sequence[str], most: int
+) -> set[str]:
+    """Register the batches, and report those whose listing is another one than at their last report.
+
+    Args:
+        instance: where they are reported.
+        place: the corpus.
+        batches: their names, the most urgent first.
+        most: how many of them are read.
+
+    Returns:
+        The batches whose present content is not reported: being copied, not readable, or left for later.
+    """
+    instance.add_dynamic_partitions(PARTITIONS_NAME, batches)
+    listings = _listings(place, batches)
+    recorded = latest_tags_by_batch(instance, CORPUS, batches)
+    changed = [name for name in batches if recorded.get(name, {}).get(LISTING) != listings[name]]
+    to_read = [name for name in changed if listings[name] is not None][:most]
+    for name in to_read:
+        try:
+            fingerprint = place.batch(name).fingerprint()
+        except CorpusError:  # the sensor says why
+            continue
+        if _listings(place, [name]) != {name: listings[name]}:  # changed while it was read
+            continue
+        for event in _report(place, name, {DATA_VERSION: fingerprint, LISTING: str(listings[name])}):
+            instance.report_runless_asset_event(event)
+        changed.remove(name)
+    return set(changed)
+
+
+def _listings(place: Corpus, batches: Iterable[str]) -> dict[str, str | None]:
+    """Return the outside fingerprint of each batch, cut; None while it cannot be looked at."""
+    return {
+        name: fingerprint and fingerprint[:FINGERPRINT_LENGTH]
+        for name, fingerprint in place.listing_fingerprints(batches).items()
+    }
+
+
+def _report(place: Corpus, batch: str, tags: Mapping[str, str]) -> list[CorpusEvent]:
+    """Return both events, the observation first: a run records the number of the last materialization."""
+    metadata = {"folder": dg.MetadataValue.path(place.address(batch))}
+    return [
+        kind(CORPUS, partition=batch, tags=tags, metadata=metadata)
+        for kind in (dg.AssetObservation, dg.AssetMaterialization)
+    ]
+
+
 def changed_contents(
     instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str], returned: Collection[str] = ()
 ) -> tuple[dict[str, list[CorpusEvent]], dict[str, str]]:
@@ -91,18 +150,13 @@ def changed_contents(
             unread[batch] = str(error)
             continue
         if batch in returned or fingerprint != latest_tags(instance, CORPUS, batch).get(DATA_VERSION):
-            tags = {DATA_VERSION: fingerprint}
-            metadata = {"folder": dg.MetadataValue.path(place.address(batch))}
-            # first the observation: what a run was made from is the number of the last materialization
-            changed[batch] = [
-                kind(CORPUS, partition=batch, tags=tags, metadata=metadata)
-                for kind in (dg.AssetObservation, dg.AssetMaterialization)
-            ]
+            changed[batch] = _report(place, batch, {DATA_VERSION: fingerprint})
     return changed, unread
 
 
 @dg.sensor(
-    description="Registers new batches and reports changed ones. Starts no runs and removes nothing.",
+    description="Registers new batches, reports changed ones, and removes the partitions of those that are "
+    "gone. Starts no runs.",
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
 )
@@ -114,16 +168,16 @@ def corpus_sensor(
         place = corpus_of(resources.settings)
         found = place.find_batches()
     except CorpusError as error:
-        return dg.SkipReason(str(error))
+        return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
+    if not found.names:
+        refused = "; ".join(found.refused.values())
+        return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {refused}")
     withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
     gone = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
     }
     before = Fingerprints.model_validate_json(context.cursor or "{}")
-    now = {
-        name: fingerprint and fingerprint[:FINGERPRINT_LENGTH]
-        for name, fingerprint in place.listing_fingerprints(found.names).items()
-    }
+    now = _listings(place, found.names)
     settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
     changed, unread = changed_contents(context.instance, place, to_read, gone)
@@ -134,13 +188,35 @@ def corpus_sensor(
     # one that returns is read anew
     kept = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
     after = Fingerprints(seen=now, read=kept | read)
-    new = sorted(set(found.names) - set(context.instance.get_dynamic_partitions(PARTITIONS_NAME)))
+    registered = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
+    new = sorted(set(found.names) - registered)
+    removed = _removable(context.instance, resources, registered - {*found.names, *found.refused})
     counts = (
         f"{len(found.names)} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
     )
+    if removed:
+        counts += f"; gone from the corpus, partition removed and results withdrawn: {', '.join(removed)}"
     return dg.SensorResult(
-        dynamic_partitions_requests=[document_batches.build_add_request(new)] if new else [],
+        dynamic_partitions_requests=[
+            *([document_batches.build_add_request(new)] if new else []),
+            *([document_batches.build_delete_request(removed)] if removed else []),
+        ],
         asset_events=list(chain.from_iterable(changed.values())),
         cursor=after.model_dump_json(),
         skip_reason="; ".join([counts, *(f"cannot be used: {reason}" for reason in reasons)]),
     )
+
+
+def _removable(instance: dg.DagsterInstance, resources: Resources, missing: Collection[str]) -> list[str]:
+    """The partitions among `missing` that nothing needs any more.
+
+    A run or backfill of a partition that is removed under it fails, so these end first. A batch that was read
+    from another corpus stays.
+    """
+    if not missing or any(one.status.value in ("REQUESTED", "CANCELING") for one in instance.get_backfills()):
+        return []
+    gone = {
+        name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
+    }
+    unread = {name for name in missing if not resources.layout.origin(name).is_file()}
+    return sorted((set(missing) & (gone | unread)) - running_batches(instance))

@@ -12,7 +12,7 @@ from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, fail_orphaned_r
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
-from qa_pipeline.defs.staleness import steps_of, work_left
+from qa_pipeline.defs.staleness import Steps, find_work, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
 from qa_pipeline.pipeline import (
     BLOCKED,
@@ -63,11 +63,17 @@ def materialize_batches(
     for batch in batches:
         if batch in unread:
             outcomes.append(BatchOutcome(batch, "failed", error=unread[batch]))
-        elif force or work_left(instance, resources.layout, steps, batch, compare_code=True):
+        elif force or _needs_run(instance, resources, steps, batch):
             outcomes.append(_run(definitions, instance, resources.layout, batch, watch))
         else:
             outcomes.append(BatchOutcome(batch, "unchanged"))
     return outcomes
+
+
+def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps, batch: str) -> bool:
+    """Whether a run would change something, or say again which gate blocks the batch."""
+    work = find_work(instance, resources.layout, steps, [batch], resources.settings, compare_code=True)
+    return bool(work.due or work.blocked)
 
 
 def _run(

@@ -7,14 +7,17 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.defs.base import PARTITIONS_NAME, fail_orphaned_runs, running_batches
-from qa_pipeline.defs.corpus import corpus_of, report_batches
-from qa_pipeline.defs.staleness import Steps, work_without_new_code
+from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, fail_orphaned_runs, running_batches
+from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
+from qa_pipeline.defs.staleness import Steps, Work, remembered_work
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
 from qa_pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
 
 REASON_TAG = "qa_pipeline/reason"
+NIGHT_TAG = "qa_pipeline/night"
+"""On a run that the schedule `nightly` requested: the date of the night."""
+NIGHTLY = "nightly"
 
 build_batch = dg.define_asset_job(
     "build_batch",
@@ -28,10 +31,11 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
 
     @dg.schedule(
         job=build_batch,
-        name="nightly",
-        cron_schedule="0 2 * * *",
+        name=NIGHTLY,
+        cron_schedule="*/5 2-4 * * *",
         default_status=dg.DefaultScheduleStatus.STOPPED,
-        description="One run for each batch that is new, changed, or was left unfinished. None otherwise.",
+        description="One run for each batch that is new, changed, or was left unfinished, a night. "
+        "Each tick requests some (automation.max_requests), the next one goes on.",
     )
     def nightly(
         context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
@@ -39,27 +43,35 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
         try:
             collect_replies(resources)
             fail_orphaned_runs(context.instance)
-            work = work_tonight(context.instance, resources, steps)
+            night = context.scheduled_execution_time.date().isoformat()
+            work = work_tonight(context.instance, resources, steps, night)
         except (CorpusError, PermanentModelError, ReplyStoreError) as error:
             return dg.SkipReason(str(error))
         # Dagster asks for a key a run, and never starts a key twice: with the night in it, a tick that is
         # evaluated again requests nothing twice, and a batch that failed is requested the next night.
-        night = context.scheduled_execution_time.isoformat()
         requests = [
-            dg.RunRequest(run_key=f"{batch} {night}", partition_key=batch, tags={REASON_TAG: reason})
-            for batch, reason in work.items()
+            dg.RunRequest(
+                run_key=f"{batch} {night}",
+                partition_key=batch,
+                tags={REASON_TAG: reason, NIGHT_TAG: night},
+            )
+            for batch, reason in list(work.due.items())[: resources.settings.automation.max_requests]
         ]
-        return requests or dg.SkipReason("all batches are up to date, running or awaiting replies")
+        nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
+        left = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
+        return requests or dg.SkipReason("; ".join(filter(None, [left or nothing, work.blocked_message()])))
 
     return nightly
 
 
-def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Steps) -> dict[str, str]:
+def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Steps, night: str) -> Work:
     """The batches with work left, each with the reason.
 
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
     settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
-    replies of batch jobs is left to wait: a run would come no further. So is one whose run has not ended.
+    replies of batch jobs is left to wait: a run would come no further. So is one whose run has not ended, and
+    one that was requested this night. They come in a circle that begins after the last run that was
+    requested: the runs themselves are the cursor, so a tick that dies loses nothing, and no batch starves.
 
     Raises:
         CorpusError: the corpus cannot be read.
@@ -67,11 +79,21 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     """
     place = corpus_of(resources.settings)
     found = place.find_batches()
-    withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
-    unread = report_batches(instance, place, found.names)  # the sensor says why
-    busy = waiting_batches(resources) | running_batches(instance)
-    idle = [batch for batch in found.names if batch not in unread and batch not in busy]
-    return work_without_new_code(instance, resources.layout, steps, idle)
+    if found.names:  # else nothing is taken for gone: the corpus may be a place that is not mounted
+        withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
+    last = next(
+        iter(instance.get_runs(dg.RunsFilter(tags={"dagster/schedule_name": NIGHTLY}), limit=1)), None
+    )
+    after = last.tags.get(PARTITION, "") if last else ""
+    circle = sorted(found.names, key=lambda name: (name <= after, name))
+    limit = resources.settings.automation.max_examined
+    unreported = report_changed_batches(instance, place, circle, limit)
+    requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
+    busy = waiting_batches(resources) | running_batches(instance) | requested
+    idle = [batch for batch in circle if batch not in unreported and batch not in busy]
+    work = remembered_work(instance, resources.layout, steps, idle, resources.settings, most=limit)
+    work.unexamined += len(unreported)
+    return work
 
 
 PENDING_TAG = "qa_pipeline/pending"

@@ -1,24 +1,47 @@
-"""Is a batch up to date? Asked before a run is started at night or from the command line.
+"""Is a batch up to date? Asked before a run is started, at night, by the sensor or from the command line.
 
 The facts are those Dagster records with every materialization, plus the tables themselves, which somebody may
-have deleted.
+have deleted. Records are fetched for many batches in one query an asset: one query a batch and asset took
+longer than a tick may over 1,000 batches.
 """
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
 import polars.selectors as cs
+from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.defs.base import CODE_VERSION, DATA_VERSION, INPUT_VERSION, as_input, latest_tags
+from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
+from qa_pipeline.defs.base import (
+    BATCHES_A_QUERY,
+    CODE_VERSION,
+    DATA_VERSION,
+    INPUT_VERSION,
+    as_input,
+    latest_ids,
+    latest_tags,
+    latest_tags_by_batch,
+)
 from qa_pipeline.defs.corpus import CORPUS
+from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import TableError, TransientModelError
+from qa_pipeline.quality.gates import GATES
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import STAGES
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import DECISIONS, STORED
+from qa_pipeline.storage import Layout, read_table, write_bytes
+from qa_pipeline.tables import DECISIONS, STORED, TRAINING_EXAMPLES
 
 Steps = Sequence[dg.AssetSpec]
+
+_GATES = {f"{gate.asset}_schema" if gate.name == "schema" else gate.name: gate for gate in GATES}
+"""By the name under which a failing gate is noted; `schema` alone is the name of many."""
 
 
 def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:
@@ -26,60 +49,259 @@ def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:
     return [spec for asset in assets for spec in asset.specs]
 
 
-def work_left(
+class Finding(BaseModel):
+    """Why a batch needs a run, or which gate keeps a run from coming further; neither when it is up to date.
+
+    `basis` is the hash of all facts that this was concluded from.
+    """
+
+    due: str | None = None
+    blocked: str | None = None
+    basis: str = ""
+
+
+class _Findings(BaseModel):
+    by_batch: dict[str, Finding] = {}
+
+
+@dataclass
+class Work:
+    """What there is to do: the batches that need a run and those a gate blocks, each with the reason.
+
+    `unexamined` counts batches that were left for the next tick.
+    """
+
+    due: dict[str, str] = field(default_factory=dict)
+    blocked: dict[str, str] = field(default_factory=dict)
+    unexamined: int = 0
+
+    def blocked_message(self) -> str:
+        """The blocked batches in a sentence; empty where there are none."""
+        first = [f"{batch} ({gates})" for batch, gates in sorted(self.blocked.items())[:5]]
+        more = f" and {len(self.blocked) - len(first)} more" if len(self.blocked) > len(first) else ""
+        return f"blocked by a gate until something changes: {', '.join(first)}{more}" if first else ""
+
+
+def find_work(
     instance: dg.DagsterInstance,
     layout: Layout,
     steps: Steps,
-    batch: str,
+    batches: Iterable[str],
+    settings: Settings,
     *,
     compare_code: bool,
-) -> str | None:
-    """Say why a batch needs a run; None when a run would change nothing.
+) -> Work:
+    """Say which batches need a run.
 
     Args:
-        instance: where runs are recorded; the batch's present content must be reported to it.
+        instance: where runs are recorded; the present content of batches must be reported to it.
         layout: where the tables lie.
         steps: all steps, each after its inputs.
-        batch: the partition.
-        compare_code: whether other code, prompts or settings count too.
+        batches: the partitions.
+        settings: the whole tree; its gates decide whether a blocked batch is still blocked.
+        compare_code: whether other code, prompts or settings count too. For a blocked batch they always do.
     """
-    return (
-        _outdated(instance, steps, batch, compare_code=compare_code)
-        or _lost_file(layout, batch)
-        or _new_decisions(layout, batch)
-        or _unanswered(layout, batch)
-    )
+    names, work = list(batches), Work()
+    for start in range(0, len(names), BATCHES_A_QUERY):
+        part = names[start : start + BATCHES_A_QUERY]
+        facts = _Facts(instance, layout, steps, settings, part)
+        for batch in part:
+            _add(work, batch, facts.examine(batch, compare_code=compare_code))
+    return work
 
 
-def work_without_new_code(
-    instance: dg.DagsterInstance, layout: Layout, steps: Steps, batches: Iterable[str]
+def remembered_work(
+    instance: dg.DagsterInstance,
+    layout: Layout,
+    steps: Steps,
+    batches: Iterable[str],
+    settings: Settings,
+    *,
+    most: int | None = None,
+) -> Work:
+    """Say which batches need a run; other code or settings are no reason, but for a blocked batch.
+
+    Over a whole corpus new code is a decision, taken by hand. What was found is remembered in a file, with a
+    hash of the facts, and a batch is examined anew only where these changed. Losing the file costs only time.
+
+    Args:
+        instance: as in `find_work`, like the others.
+        layout: where the tables lie.
+        steps: all steps.
+        batches: the partitions, the most urgent first.
+        settings: the whole tree.
+        most: how many batches are examined anew; the others are examined by a later call.
+    """
+    names, work = list(batches), Work()
+    remembered = _read_findings(layout.findings)
+    bases = _bases(instance, layout, steps, settings, names)
+    changed = [name for name in names if remembered.get(name, Finding()).basis != bases[name]]
+    examined = changed[:most]
+    found: dict[str, Finding] = {}
+    for start in range(0, len(examined), BATCHES_A_QUERY):
+        part = examined[start : start + BATCHES_A_QUERY]
+        facts = _Facts(instance, layout, steps, settings, part)
+        for batch in part:
+            finding = facts.examine(batch, compare_code=False)
+            found[batch] = finding.model_copy(update={"basis": bases[batch]})
+    if found:
+        content = _Findings(by_batch=dict(sorted((remembered | found).items())))
+        write_bytes(layout.findings, content.model_dump_json(exclude_defaults=True).encode())
+    waiting = set(changed) - found.keys()
+    for batch in names:
+        if batch not in waiting:
+            _add(work, batch, found.get(batch) or remembered[batch])
+    work.unexamined = len(waiting)
+    return work
+
+
+def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
+    """Hash of what a gate was checked on: versions of the tables it reads, settings of gates, and code."""
+    content = json.dumps([code_version("gates", settings), dict(versions)], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+
+def latest_versions(instance: dg.DagsterInstance, names: Iterable[str], batch: str) -> dict[str, str | None]:
+    """The data version of the latest materialization of each table of a batch."""
+    return {name: latest_tags(instance, dg.AssetKey(name), batch).get(DATA_VERSION) for name in names}
+
+
+def _add(work: Work, batch: str, finding: Finding) -> None:
+    if finding.due:
+        work.due[batch] = finding.due
+    if finding.blocked:
+        work.blocked[batch] = finding.blocked
+
+
+def _read_findings(path: Path) -> dict[str, Finding]:
+    try:
+        return _Findings.model_validate_json(path.read_bytes()).by_batch
+    except (FileNotFoundError, ValidationError):  # everything is examined anew, and the file written anew
+        return {}
+
+
+def _bases(
+    instance: dg.DagsterInstance, layout: Layout, steps: Steps, settings: Settings, batches: Collection[str]
 ) -> dict[str, str]:
-    """The batches with work left, each with the reason; other code or settings are none.
-
-    Over a whole corpus that is a decision, taken by hand.
-    """
-    reasons = {batch: work_left(instance, layout, steps, batch, compare_code=False) for batch in batches}
-    return {batch: reason for batch, reason in reasons.items() if reason}
-
-
-def _outdated(instance: dg.DagsterInstance, steps: Steps, batch: str, *, compare_code: bool) -> str | None:
-    versions = {CORPUS: latest_tags(instance, CORPUS, batch).get(DATA_VERSION)}
-    for step in steps:
-        name = step.key.to_user_string()
-        tags = latest_tags(instance, step.key, batch)
-        versions[step.key] = tags.get(DATA_VERSION)
-        if versions[step.key] is None:
-            return f"{name} is missing"
-        for made_from in (dep.asset_key for dep in step.deps):
-            if tags.get(INPUT_VERSION + made_from.to_user_string()) != as_input(versions[made_from]):
-                return f"{made_from.to_user_string()} changed since {name} was made"
-        if compare_code and tags.get(CODE_VERSION) != step.code_version:
-            return f"{name} was made with other settings, prompts or code"
-    return None
+    """Hash of every fact that `_Facts` concludes from, by batch: cheap, since no record is read."""
+    common = [code_version("gates", settings), *(str(step.code_version) for step in steps)]
+    ids = [latest_ids(instance, key, batches) for key in (CORPUS, *(step.key for step in steps))]
+    files = [
+        *(_listed(layout.table(name, "batch").parent, ".parquet") for name in STORED),
+        _listed(layout.index("batch").parent, ".faiss"),
+        _listed(layout.decisions("batch").parent, ".jsonl"),
+    ]
+    stones = withdrawn_batches(layout)
+    bases = {}
+    for batch in batches:
+        stone = stones.get(batch)
+        facts = [
+            common,
+            [of.get(batch) for of in ids],
+            [of.get(batch) for of in files],
+            stone.model_dump(exclude={"since"}) if stone else None,
+        ]
+        bases[batch] = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    return bases
 
 
-def _lost_file(layout: Layout, batch: str) -> str | None:
-    files = [*(layout.table(name, batch) for name in STORED), layout.index(batch)]
+def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
+    """Size and time of change of each file, by its name without the suffix."""
+    if not folder.is_dir():
+        return {}
+    listed = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(suffix) and not entry.name.startswith("."):
+                found = entry.stat()
+                listed[entry.name.removesuffix(suffix)] = (found.st_size, found.st_mtime_ns)
+    return listed
+
+
+class _Facts:
+    """What is recorded of some batches, at most `BATCHES_A_QUERY`."""
+
+    def __init__(
+        self,
+        instance: dg.DagsterInstance,
+        layout: Layout,
+        steps: Steps,
+        settings: Settings,
+        batches: Collection[str],
+    ) -> None:
+        self._layout = layout
+        self._steps = steps
+        self._settings = settings
+        keys = (CORPUS, *(step.key for step in steps))
+        self._tags = {key: latest_tags_by_batch(instance, key, batches) for key in keys}
+        self._stones = withdrawn_batches(layout)
+
+    def examine(self, batch: str, *, compare_code: bool) -> Finding:
+        """Conclude whether the batch needs a run, is blocked, or neither."""
+        stone = self._stones.get(batch)
+        gates = self._blocking(batch, stone) if stone else {}
+        if gates and not self._reason(batch, self._after(gates), compare_code=True):
+            return Finding(blocked="; ".join(f"{gate}: {detail}" for gate, detail in gates.items()))
+        return Finding(due=self._reason(batch, frozenset(), compare_code=compare_code))
+
+    def _blocking(self, batch: str, stone: Tombstone) -> dict[str, str]:
+        """The gates that failed on the present tables under the present settings, with what they found.
+
+        A gate that failed on other tables, or before its run died, says nothing about the present ones.
+        """
+        if stone.reason != "gate_failed":
+            return {}
+        gates = {}
+        for gate, detail in stone.details.items():
+            reads = _GATES[gate].reads if gate in _GATES else ()  # another release may have had it
+            versions = {name: self._version(dg.AssetKey(name), batch) for name in reads}
+            if reads and stone.bases.get(gate) == gate_basis(versions, self._settings):
+                gates[gate] = detail
+        return gates
+
+    def _after(self, gates: Iterable[str]) -> frozenset[dg.AssetKey]:
+        """The steps that are not run while these gates fail: those made from a gate's table."""
+        assets = {dg.AssetKey(_GATES[gate].asset) for gate in gates}
+        # they are moved aside whichever gate failed
+        after = {dg.AssetKey(TRAINING_EXAMPLES.name)} - assets
+        for step in self._steps:
+            made_from = {dep.asset_key for dep in step.deps}
+            if made_from & (assets | after):
+                after.add(step.key)
+        return frozenset(after)
+
+    def _version(self, key: dg.AssetKey, batch: str) -> str | None:
+        return self._tags[key].get(batch, {}).get(DATA_VERSION)
+
+    def _reason(self, batch: str, ignored: Collection[dg.AssetKey], *, compare_code: bool) -> str | None:
+        steps = [step for step in self._steps if step.key not in ignored]
+        names = {step.key.to_user_string() for step in steps}
+        return (
+            self._outdated(batch, steps, compare_code=compare_code)
+            or _lost_file(self._layout, batch, names)
+            or (_new_decisions(self._layout, batch) if DECISIONS.name in names else None)
+            or _unanswered(self._layout, batch, names)
+        )
+
+    def _outdated(self, batch: str, steps: Steps, *, compare_code: bool) -> str | None:
+        for step in steps:
+            name = step.key.to_user_string()
+            tags = self._tags[step.key].get(batch, {})
+            if tags.get(DATA_VERSION) is None:
+                return f"{name} is missing"
+            for made_from in (dep.asset_key for dep in step.deps):
+                version = self._version(made_from, batch)
+                if tags.get(INPUT_VERSION + made_from.to_user_string()) != as_input(version):
+                    return f"{made_from.to_user_string()} changed since {name} was made"
+            if compare_code and tags.get(CODE_VERSION) != step.code_version:
+                return f"{name} was made with other settings, prompts or code"
+        return None
+
+
+def _lost_file(layout: Layout, batch: str, names: Collection[str]) -> str | None:
+    files = [layout.table(name, batch) for name in STORED if name in names]
+    if "index" in names:
+        files.append(layout.index(batch))
     return next((f"{file} is gone" for file in files if not file.is_file()), None)
 
 
@@ -94,12 +316,13 @@ def _new_decisions(layout: Layout, batch: str) -> str | None:
     return f"decisions recorded since its last run: {new}" if new else None
 
 
-def _unanswered(layout: Layout, batch: str) -> str | None:
+def _unanswered(layout: Layout, batch: str, names: Collection[str]) -> str | None:
     """Rows that failed because the model could not be reached are worth another run, other failures not.
 
     Every stage that asks a model counts, whichever column of its table tells the reason.
     """
-    for table in (STORED[stage.name] for stage in STAGES.values() if stage.asks_a_model):
+    asking = [stage.name for stage in STAGES.values() if stage.asks_a_model and stage.name in names]
+    for table in (STORED[name] for name in asking):
         try:
             rows = read_table(layout.table(table.name, batch), table)
         except TableError as error:

@@ -31,8 +31,12 @@ _ONLY_SPEED = {
         "store",
     },
 }
-_OTHERS = {"release": ("quality", "release"), "production_quality": ("embedding", "verification")}
-"""The groups of settings that decide assets which are no stage."""
+_OTHERS = {
+    "gates": ("quality",),
+    "release": ("quality", "release"),
+    "production_quality": ("embedding", "verification"),
+}
+"""The groups of settings that decide the gates, and assets which are no stage."""
 
 
 def code_version(step: str, settings: Settings) -> str:

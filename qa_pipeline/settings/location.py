@@ -4,12 +4,16 @@ Credentials are never part of an address, or they would reach logs, tables and m
 place finds them in the environment.
 """
 
+import re
 from importlib.util import find_spec
+from pathlib import Path
 
 _LOCAL = frozenset({"file", "local"})
 _EXTRAS = {"s3": "s3", "s3a": "s3"}
 _NO_USERS = frozenset({"http", "https"})
 _ADDRESS = "://"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""Of an address, also after a `Path` has made one slash of its two; a drive of Windows is one letter."""
 
 
 def location_of(value: object) -> str:
@@ -28,6 +32,17 @@ def location_of(value: object) -> str:
     _check_place(scheme, place)
     _check_scheme(scheme)
     return f"{scheme}{_ADDRESS}{place.rstrip('/')}"
+
+
+def local_folder(value: object) -> object:
+    """Return a location that results can be written to, as it is.
+
+    Raises:
+        ValueError: it is an address; a `Path` of it would quietly be a folder named `s3:`.
+    """
+    if isinstance(value, str | Path) and _SCHEME.match(str(value)):
+        raise ValueError(f"{value} is an address; results are written to local folders only: name a folder")
+    return value
 
 
 def is_remote(location: str) -> bool:

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSett
 from pydantic_settings import SettingsError as UnreadableSourceError
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.settings.automation import AutomationSettings
 from qa_pipeline.settings.base import FILE_NAME, PREFIX, Group, check_environment, explain, read_settings_file
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import (
@@ -27,7 +28,7 @@ from qa_pipeline.settings.generation import (
     RetrievalSettings,
 )
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
-from qa_pipeline.settings.location import location_of
+from qa_pipeline.settings.location import local_folder, location_of
 from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
@@ -79,7 +80,9 @@ class Settings(BaseSettings):
         "data/corpora",
         description="Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x.",
     )
-    out: Path = Field(Path("data"), description="Where tables, indexes, caches and exports are written.")
+    out: Annotated[Path, BeforeValidator(local_folder)] = Field(
+        Path("data"), description="Local folder where tables, indexes, caches and exports are written."
+    )
     private: bool = Field(
         True,
         description="Create files and folders for their owner alone (0600, 0700), releases too; "
@@ -101,6 +104,7 @@ class Settings(BaseSettings):
     evaluation: EvaluationSettings = EvaluationSettings()
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
+    automation: AutomationSettings = AutomationSettings()
 
     @model_validator(mode="before")
     @classmethod

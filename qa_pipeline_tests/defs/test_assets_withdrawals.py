@@ -29,7 +29,7 @@ def tick(project: Project) -> None:
 
 def tonight(project: Project) -> dict[str, str]:
     steps = steps_of(build_assets(project.settings))
-    return work_tonight(project.instance, project.resources, steps)
+    return work_tonight(project.instance, project.resources, steps, "2026-11-22").due
 
 
 @pytest.mark.parametrize("changed", [True, False])

@@ -1,6 +1,7 @@
 """The sensor registers and reports; it asks for no runs, removes nothing, and a bad folder harms no other."""
 
 import os
+import shutil
 from pathlib import Path
 
 import dagster as dg
@@ -9,6 +10,7 @@ import pytest
 
 from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
 from qa_pipeline.errors import CorpusError
@@ -34,8 +36,11 @@ class Ticker:
         assert not result.run_requests
         self.cursor = result.cursor
         for request in result.dynamic_partitions_requests or []:
-            assert isinstance(request, dg.AddDynamicPartitionsRequest)
-            self.instance.add_dynamic_partitions(PARTITIONS_NAME, list(request.partition_keys))
+            if isinstance(request, dg.AddDynamicPartitionsRequest):
+                self.instance.add_dynamic_partitions(PARTITIONS_NAME, list(request.partition_keys))
+            else:
+                for name in request.partition_keys:
+                    self.instance.delete_dynamic_partition(PARTITIONS_NAME, name)
         for event in result.asset_events:
             self.instance.report_runless_asset_event(event)
         return result
@@ -134,12 +139,57 @@ def test_a_lost_cursor_reports_nothing_twice(corpus: Path) -> None:
     assert ticker.reported() == []
 
 
-def test_a_removed_folder_keeps_its_partition(corpus: Path) -> None:
+def test_the_partition_of_a_removed_folder_goes_and_comes_back_with_the_folder(corpus: Path) -> None:
     ticker = Ticker(corpus)
     ticker.tick(), ticker.tick()
-    (corpus / "b1" / "a.txt").unlink()
-    (corpus / "b1").rmdir()
+    shutil.rmtree(corpus / "b1")
+    message = str(ticker.tick().skip_reason)
+    assert "partition removed and results withdrawn: b1" in message
+    assert ticker.partitions == ["b2"]
+    write(corpus / "b1" / "a.txt", "It is back.")
+    ticker.tick()
+    assert ticker.partitions == ["b1", "b2"]
+    assert ticker.reported() == ["b1"]
+
+
+def test_the_partition_of_a_removed_folder_stays_while_its_run_goes_on(corpus: Path) -> None:
+    ticker = Ticker(corpus)
     ticker.tick(), ticker.tick()
+    run = ticker.instance.create_run_for_job(
+        dg.GraphDefinition(name="empty").to_job(),
+        tags={"dagster/partition": "b1"},
+        status=dg.DagsterRunStatus.STARTED,
+    )
+    shutil.rmtree(corpus / "b1")
+    ticker.tick()
+    assert ticker.partitions == ["b1", "b2"]
+    ticker.instance.report_run_canceled(run)
+    ticker.tick()
+    assert ticker.partitions == ["b2"]
+
+
+def test_the_partition_of_a_batch_that_was_read_from_another_corpus_stays(corpus: Path) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick()
+    note_origin(ticker.resources.layout, "b1", corpus.parent / "elsewhere")
+    shutil.rmtree(corpus / "b1")
+    ticker.tick()
+    assert ticker.partitions == ["b1", "b2"]
+
+
+@pytest.mark.parametrize("root_is_there", [True, False])
+def test_a_corpus_that_is_not_mounted_retires_no_batch_and_says_so(corpus: Path, root_is_there: bool) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    shutil.rmtree(corpus)
+    if root_is_there:
+        corpus.mkdir()
+    context = dg.build_sensor_context(
+        instance=ticker.instance, cursor=ticker.cursor, resources={"resources": ticker.resources}
+    )
+    result = corpus_sensor(context)
+    assert isinstance(result, dg.SkipReason)
+    assert "nothing is withdrawn or removed" in str(result.skip_message)
     assert ticker.partitions == ["b1", "b2"]
 
 

@@ -9,13 +9,17 @@ import pytest
 
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.schedules import work_tonight
-from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline.defs.staleness import Work, steps_of
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 
 def tonight(project: Project) -> list[str]:
+    return list(work(project).due)
+
+
+def work(project: Project) -> Work:
     steps = steps_of(build_assets(project.settings))
-    return list(work_tonight(project.instance, project.resources, steps))
+    return work_tonight(project.instance, project.resources, steps, "2026-11-22")
 
 
 def test_the_night_runs_new_changed_and_unfinished_batches_and_no_others(project: Project) -> None:
@@ -26,8 +30,13 @@ def test_the_night_runs_new_changed_and_unfinished_batches_and_no_others(project
     assert tonight(project) == []
     project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
     assert tonight(project) == ["b2"]
-    assert not project.with_settings(quality={"min_pass_rate": 1.0}).build("b2").success
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    assert not strict.build("b2").success
+    assert tonight(strict) == []
+    assert "b2 (pass_rate: " in work(strict).blocked_message()
     assert tonight(project) == ["b2"]
+    strict.write("b2", GUIDE.format(name="b2").replace("10 minutes", "30 minutes"))
+    assert tonight(strict) == ["b2"]
     project.launch("b2")
     assert tonight(project) == []
 
@@ -72,16 +81,39 @@ def requested(project: Project, night: datetime = TONIGHT) -> dict[str, str]:
     return keys
 
 
-@pytest.mark.parametrize("due", [0, 1, 2, 500])
-def test_one_tick_requests_each_due_batch_once_however_many_are_due(tmp_path: Path, due: int) -> None:
+def start(project: Project, most: int) -> list[str]:
+    """Start and fail the first runs that a tick requests, as a daemon does that is then killed."""
+    requests = (tick(project).run_requests or [])[:most]
+    job = project.definitions.resolve_job_def("build_batch")
+    for request in requests:
+        tags = {**request.tags, "dagster/partition": str(request.partition_key)}
+        project.instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.FAILURE)
+    return [str(request.partition_key) for request in requests]
+
+
+@pytest.mark.parametrize("due", [0, 1, 2, 30, 500])
+def test_ticks_request_each_due_batch_once_and_so_many_at_a_time(tmp_path: Path, due: int) -> None:
     (tmp_path / "corpus").mkdir()
     with instance_at(tmp_path / "dagster") as instance:
-        project = Project(tmp_path, instance)
-        for number in range(due):
-            project.write(f"b{number:03}", "The valve is made of brass.")
-        keys = requested(project)
-        assert sorted(keys) == [f"b{number:03}" for number in range(due)]
-        assert len(set(keys.values())) == due
+        project = Project(tmp_path, instance, automation={"max_requests": 200, "max_examined": 300})
+        names = [f"b{number:03}" for number in range(due)]
+        for name in names:
+            project.write(name, "The valve is made of brass.")
+        ticks = [start(project, most=500) for _ in range(-(-due // 200) + 1)]
+        assert max(len(asked) for asked in ticks) <= 200
+        assert [name for asked in ticks for name in asked] == names
+
+
+def test_a_tick_that_dies_midway_loses_no_batch_and_batches_that_fail_starve_none(tmp_path: Path) -> None:
+    with instance_at(tmp_path / "dagster") as instance:
+        project = Project(tmp_path, instance, automation={"max_requests": 2})
+        for name in ("b1", "b2", "b3", "b4"):
+            project.write(name)
+        assert list(requested(project)) == ["b1", "b2"]
+        assert start(project, most=1) == ["b1"]
+        assert list(requested(project)) == ["b2", "b3"]
+        # the next night goes on where this one ended, although b1 is due again
+        assert list(requested(project, TONIGHT + timedelta(days=1))) == ["b2", "b3"]
 
 
 def test_a_batch_that_failed_is_requested_again_the_next_night_and_only_once_a_night(tmp_path: Path) -> None:

@@ -212,3 +212,22 @@ def test_new_files_are_the_owners_alone_unless_a_setting_says_otherwise(
     finally:
         os.umask(earlier)
     assert found == {(False, modes[0]), (True, modes[1])}
+
+
+@pytest.mark.parametrize("out", ["s3://bucket/data", "gs://bucket", Path("s3://bucket/data"), "file:///data"])
+def test_an_address_as_output_folder_is_refused_in_a_sentence(out: str | Path) -> None:
+    with pytest.raises(SettingsError, match=r"out.*is an address; results are written to local folders only"):
+        load_settings(out=out)
+
+
+def test_an_address_as_output_folder_is_refused_in_the_environment_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("QA_PIPELINE_OUT", "s3://bucket/data")
+    with pytest.raises(SettingsError, match="results are written to local folders only"):
+        load_settings()
+
+
+@pytest.mark.parametrize("out", ["data", "/tmp/a:b", "a:/b", "C:/data", "./s3:/x"])
+def test_a_path_with_a_colon_is_a_local_output_folder(out: str) -> None:
+    assert load_settings(out=out).out == Path(out)

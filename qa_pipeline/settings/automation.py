@@ -1,0 +1,16 @@
+"""Settings of what requests runs by itself."""
+
+from pydantic import Field
+
+from qa_pipeline.settings.base import Group
+
+
+class AutomationSettings(Group):
+    """How much one tick of the schedule `nightly` does; the next tick goes on from there."""
+
+    max_requests: int = Field(100, ge=1, description="Runs requested in one tick.")
+    max_examined: int = Field(
+        500,
+        ge=1,
+        description="New or changed batches read and examined in one tick; Dagster ends a tick after 60 s.",
+    )
