@@ -11,6 +11,8 @@ import polars as pl
 from qa_pipeline.llm.calls import TOKENS
 from qa_pipeline.records import Role
 
+_FAKE = r"(?:^|/)fake-"
+"""How the model that replied is called where the server is the one of `serve-fake`."""
 STAGES: tuple[Role, ...] = get_args(Role)
 
 
@@ -20,7 +22,8 @@ class CostSummary:
 
     `stages` has a row for each stage that asked, and one that adds them up. `cost` is the sum of all costs
     that are known, None where none is, or where they are in several currencies; `calls_without_cost` says how
-    many calls are missing in it. `cost_per_accepted_pair` is None without either.
+    many calls are missing in it. `cost_per_accepted_pair` is None without either. The server of `serve-fake`
+    answered `fake_calls` of them.
     """
 
     stages: pl.DataFrame
@@ -34,10 +37,16 @@ class CostSummary:
     calls_without_tokens: int
     failures: dict[str, int]
     repairs: dict[str, int]
+    fake_calls: int = 0
 
     def message(self) -> list[str]:
         """What the figures by stage do not say, in words."""
         lines = []
+        if self.fake_calls:
+            lines.append(
+                f"{self.fake_calls} of {self.calls} replies are fake, from serve-fake: rows made from them are "
+                "for trying out, not for training."
+            )
         if self.cost_per_accepted_pair is not None:
             each = f"{self.cost_per_accepted_pair:.6f} {self.currency}"
             lines.append(f"Each of {self.accepted} accepted pairs cost {each}, over all runs.")
@@ -89,6 +98,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         calls_without_tokens=calls.filter(unknown).height,
         failures=_counts(calls["outcome"], "replied"),
         repairs=_counts(calls["repair"], "none"),
+        fake_calls=calls.filter(pl.col("replied_model").str.contains(_FAKE)).height,
     )
 
 

@@ -133,3 +133,10 @@ def test_repairs_and_failures_are_counted_and_reported() -> None:
     told = " ".join(summary.message())
     assert "2 repaired, 1 reasked, 1 stripped" in told
     assert "1 not_json; `qa-pipeline replies retry-failures`" in told
+
+
+def test_replies_of_the_fake_server_are_counted_and_said_to_be_fake() -> None:
+    calls = [call(0, replied_model="gemini/fake-m"), call(1, replied_model="openai/fakery-m"), call(2)]
+    summary = cost_summary(calls_frame(calls, keep_prompts=False))
+    assert summary.fake_calls == 1
+    assert summary.message()[0].startswith("1 of 3 replies are fake, from serve-fake")
