@@ -44,8 +44,8 @@ class CostSummary:
         lines = []
         if self.fake_calls:
             lines.append(
-                f"{self.fake_calls} of {self.calls} replies are fake, from serve-fake: rows made from them are "
-                "for trying out, not for training."
+                f"{self.fake_calls} of {self.calls} replies are fake, from serve-fake: rows made from them "
+                "are for trying out, not for training."
             )
         if self.cost_per_accepted_pair is not None:
             each = f"{self.cost_per_accepted_pair:.6f} {self.currency}"
