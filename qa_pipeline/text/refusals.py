@@ -9,7 +9,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 _LONGEST = 600
 """Characters; what is longer says more than that there is no answer, or is not worth the time of patterns."""
 _MARKS = re.compile(r"\[[^\[\]\n]{1,1000}\]")
-_SENTENCE_ENDS = re.compile(r"(?<!\d)[.!?…]+(?=\s|$)|[;:](?=\s|$)|\s[–—-]\s|\n")
+_SENTENCE_ENDS = re.compile(r"(?<![\d.!?…])[.!?…]++(?=\s|$)|[;:](?=\s|$)|\s[–—-]\s|\n")
 _QUOTED = re.compile(r"[\"“”„«»]")
 
 

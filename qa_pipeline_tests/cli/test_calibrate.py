@@ -83,7 +83,7 @@ def test_arguments_that_cannot_be_used_are_named(tmp_path: Path, options: tuple[
 
 
 def test_a_place_without_files_is_reported(tmp_path: Path) -> None:
-    assert "holds no .parquet or .jsonl file" in invoke("calibrate", "--data", tmp_path).stderr
+    assert "holds no file of .parquet, .jsonl" in invoke("calibrate", "--data", tmp_path).stderr
     assert "does not exist" in invoke("calibrate", "--data", tmp_path / "none").stderr
 
 

@@ -269,7 +269,7 @@ def test_a_corpus_without_batches_is_an_error_that_says_what_to_do(tmp_path: Pat
         place.mkdir()
     if prepared == "file":
         place.write_text("x")
-    with pytest.raises(CorpusError, match=r"name a folder|put documents"):
+    with pytest.raises(CorpusError, match=r"name a folder|put them into it"):
         corpus(place).find_batches()
 
 

@@ -153,7 +153,7 @@ def test_a_content_the_store_vouches_for_is_not_read_for_the_fingerprint(
 def test_an_address_without_batches_says_what_to_do() -> None:
     place = Store("memory://hollow/corpus")
     place.put("loose.md", b"x")
-    with pytest.raises(CorpusError, match="put documents into folders"):
+    with pytest.raises(CorpusError, match="put them into it"):
         open_corpus(place.location).find_batches()
 
 

@@ -87,7 +87,7 @@ def test_calls_are_recorded_at_half_the_price_for_the_run_that_submitted(place: 
         "      output: 4.0\n      as_of: 2026-01-01\n"
     )
     with served() as server:
-        desk = Desk(place, server, budget={"prices": prices})
+        desk = Desk(place, server, budget={"prices": prices, "max_calls": 100})
         desk.awaited(claim(batch="hr"))
         desk.collect()
         (call,) = desk.calls
