@@ -10,7 +10,7 @@ class AutomationSettings(Group):
 
     max_requests: int = Field(100, ge=1, description="Runs requested in one tick.")
     max_examined: int = Field(
-        500,
+        250,
         ge=1,
         description="New or changed batches read and examined in one tick; Dagster ends a tick after 60 s.",
     )
