@@ -55,6 +55,7 @@ BLOCKING = {
     "canaries:canary_recall",
     "canaries:canary_accepts",
     "documents:schema",
+    "documents:documents_read",
     "chunks:schema",
     "embeddings:schema",
     "questions:schema",

@@ -21,13 +21,14 @@ from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Releases of which the second lacks one document and a batch, and has another batch."""
+    """Releases of which the second lacks one document of the first and a batch, and has another batch."""
     folder = tmp_path_factory.mktemp("two")
     made = Workspace(folder / "corpus", folder / "out")
     made.write({f"b{n % 2}/{name}.md": guide(name, SUBJECTS[n % 5 :]) for n, name in enumerate(NAMES[:12])})
     assert made.run().code == OK
     assert release(made).code == OK
-    (made.corpus / "b0" / f"{NAMES[0]}.md").unlink()
+    rows = pl.read_parquet(made.out / "releases" / "1" / "data" / "*.parquet").filter(pl.col("batch") == "b0")
+    (made.corpus / "b0" / rows["evidence"][0][0]["path"]).unlink()
     made.write({f"b2/{name}.md": guide(name) for name in NAMES[12:]})
     assert made.run().code == OK
     (made.out / "tables" / "claims" / "b1.parquet").write_bytes(b"damaged")

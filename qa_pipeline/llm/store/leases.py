@@ -32,6 +32,7 @@ class ProcessLock:
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / self.name
         self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        os.fchmod(self._handle, 0o644)  # whatever the umask: other users of the store look at it
         fcntl.flock(self._handle, fcntl.LOCK_EX)
         _HELD.add(self)
 
