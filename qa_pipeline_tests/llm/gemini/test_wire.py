@@ -121,7 +121,7 @@ def test_a_server_that_is_not_there_is_waited_for_and_then_stops_the_run() -> No
         model = model_for(server, clock=clock)
     with pytest.raises(ServerUnavailableError, match=r"llm\.wait_minutes.*no connection"):
         complete_all(model, [claim()], workers=1)
-    assert 600 < sum(clock.slept) < 620
+    assert 590 < sum(clock.slept) < 620  # the clock of the test runs on by itself, too
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 307])
