@@ -66,7 +66,7 @@ class _Findings(BaseModel):
 
 @dataclass
 class Work:
-    """What there is to do: the batches that need a run and those a gate blocks, each with the reason.
+    """Work to do: the batches that need a run and those a gate blocks, each with the reason.
 
     `unexamined` counts batches that were left for the next tick.
     """
@@ -219,7 +219,7 @@ def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
 
 
 class _Facts:
-    """What is recorded of some batches, at most `BATCHES_A_QUERY`."""
+    """Records of some batches, at most `BATCHES_A_QUERY`."""
 
     def __init__(
         self,

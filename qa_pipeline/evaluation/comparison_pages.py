@@ -90,7 +90,7 @@ def gate_page(found: Document) -> Page:
 
 
 def gate_sentence(found: Document) -> str:
-    """What came of a gate, as a sentence."""
+    """Return the outcome of a gate as a sentence."""
     return "The gate is undecided." if found["outcome"] == "undecided" else f"The gate {found['outcome']}."
 
 

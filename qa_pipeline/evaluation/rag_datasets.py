@@ -302,7 +302,7 @@ def _of_release(values: Row) -> Row:
 
 
 def _shown_passages(messages: object) -> str:
-    """What a released row shows its reader before the question: passages, each under its line of headings."""
+    """Return what a released row shows before the question: passages, each under its line of headings."""
     if not isinstance(messages, list):
         return ""
     said = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
@@ -317,7 +317,7 @@ def _headings_of(quote: str, shown: str) -> list[str] | None:
 
 
 def of_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
-    """What a golden row says of the right answer; documents that it cites are relevant if none are named."""
+    """Return the right answer of a golden row; documents that it cites are relevant if none are named."""
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
     if relevant is None and isinstance(cited, list):

@@ -72,7 +72,7 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
 
 def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
-    """Who decided the figures of each row (`DECISIONS`)."""
+    """Return who decided the figures of each row (`DECISIONS`)."""
     judged = [one for one in metrics if one.decided_by is not None]
     found: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
     for metric in judged:

@@ -230,7 +230,7 @@ _STRICT = frozenset(_STRICT_KEYWORDS.split())
 
 
 def gemini_complaint(schema: Any, *, is_own: bool = False) -> str | None:
-    """What Gemini would refuse of a JSON schema, or of one of its own; None if it accepts it."""
+    """Return what Gemini would refuse of a JSON schema, or of one of its own; None if it accepts it."""
     known = _GEMINI_OWN if is_own else _GEMINI
     unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in known]
     return f'schema keyword "{unknown[0]}" is not supported' if unknown else None
