@@ -252,7 +252,7 @@ def passage_selection(resources: Resources) -> Select:
             Selection(
                 accepted_places(decisions, generation),
                 validated=True,
-                error=next((one.error for one in decisions if one.error), None),
+                error=next((decision.error for decision in decisions if decision.error), None),
             )
             for decisions in found
         ]
@@ -278,7 +278,7 @@ def decide_references(
         for row in rows
     ]
     model = resources.reviewer("verifier", settings.generation.validation_model)
-    flat = [one for requests in by_question for one in requests]
+    flat = [request for requests in by_question for request in requests]
     decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
     return [[next(decisions) for _ in requests] for requests in by_question]
 

@@ -58,11 +58,11 @@ def read_lines(text: str, *, heading: int) -> list[Line]:
 
 def _text_lines(text: str, start: int, end: int, heading: int) -> Iterator[Line]:
     opens = True
-    for left, right, whole in joined_lines(text, start, end):
-        stop = left + len(text[left:right].rstrip())
-        if left < stop:
-            announcing = text[stop - 1] == _ANNOUNCING or left < heading
-            yield Line(left, stop, opens, whole=whole, with_next=announcing)
+    for first, second, whole in joined_lines(text, start, end):
+        stop = first + len(text[first:second].rstrip())
+        if first < stop:
+            announcing = text[stop - 1] == _ANNOUNCING or first < heading
+            yield Line(first, stop, opens, whole=whole, with_next=announcing)
             opens = False
 
 

@@ -146,10 +146,10 @@ class Fitter:
     def _between(self, section: Section, places: Sequence[int]) -> list[Draft]:
         """Drafts between neighbouring places of a section, without white space at their end or alone."""
         found: list[Draft] = []
-        for left, right in pairwise(places):
-            kept = section.text[left:right].rstrip()
+        for first, second in pairwise(places):
+            kept = section.text[first:second].rstrip()
             if kept:
-                start = section.start + left
+                start = section.start + first
                 found.append(self.draft(section, start, start + len(kept)))
         return found
 

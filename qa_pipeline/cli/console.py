@@ -258,7 +258,9 @@ def show_outcomes(
     """
     found = report(layout, [outcome.batch for outcome in outcomes])
     if as_json:
-        print_document({**report_document(found, layout), "outcomes": [asdict(one) for one in outcomes]})
+        print_document(
+            {**report_document(found, layout), "outcomes": [asdict(outcome) for outcome in outcomes]}
+        )
         return
     failed = {outcome.batch for outcome in outcomes if outcome.outcome == "failed"}
     if verbose:

@@ -118,8 +118,8 @@ def _pictures(
     from qa_pipeline.evaluation.plots import draw_plots
     from qa_pipeline.evaluation.scorers import NAMES
 
-    names = [*(one.name for one in scorers), *NAMES]
-    probabilities = [one.name for one in scorers if one.probability]
+    names = [*(scorer.name for scorer in scorers), *NAMES]
+    probabilities = [scorer.name for scorer in scorers if scorer.probability]
     drawn = draw_plots(scored.items, options.by, names, probabilities, folder, options.target)
     return [str(path) for path in drawn]
 
@@ -255,7 +255,7 @@ def metrics(
             "items": of_labels.height,
             "resamples": resamples,
             "embedding": resources.settings.embedding.model,
-            "models": [one.name for one in models if one is not None],
+            "models": [model.name for model in models if model is not None],
         }
         if to is not None:
             write_packaged(to, found["labels"], about)

@@ -131,7 +131,7 @@ def run(
 def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
     from qa_pipeline.errors import InputError
 
-    names = [one.name for one in metrics]
+    names = [metric.name for metric in metrics]
     if name is not None and name not in names:
         raise InputError(f"--worst-by {name}: this metric is not measured; measured are {', '.join(names)}")
 

@@ -70,8 +70,8 @@ def _semantic(best_first: pl.DataFrame, twins: pl.DataFrame, similarity: float |
         .filter(pl.col("similarity") >= (math.inf if similarity is None else similarity))
     )
     linked: dict[str, dict[str, float]] = defaultdict(dict)
-    for one, other, cosine in edges.select("group", "pair_id", "similarity").iter_rows():
-        linked[one][other] = linked[other][one] = cosine
+    for first, second, cosine in edges.select("group", "pair_id", "similarity").iter_rows():
+        linked[first][second] = linked[second][first] = cosine
     kept: dict[str, str] = {}
     found: list[tuple[str, str, str]] = []
     for pair_id, group in best_first.select("pair_id", "near_group").iter_rows():

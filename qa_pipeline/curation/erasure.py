@@ -45,8 +45,8 @@ def kind_of(name: str) -> str | None:
         return "content"
     if name == "passage_ids":
         return "chunk"
-    found = _NAMED.search(name)
-    return found[1] if found else None
+    match = _NAMED.search(name)
+    return match[1] if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection
     }
     shared = on_a_line.str.extract_many(sorted(sentences), overlapping=True).explode(empty_as_null=True)
     passages = passages_by_id(chunks.join(texts, on="document_id", how="semi")).values()
-    shown = {" ".join(marked_passage(0, one).split())[1:] for one in passages}  # without "[0"
+    shown = {" ".join(marked_passage(0, passage).split())[1:] for passage in passages}  # without "[0"
     ids = {f"document {one[:_PREFIX]}:" for one in texts["document_id"]}
     pieces = tuple(sorted(sentences - set(shared.drop_nulls()) | shown | ids))
     return Said(pieces, " ".join(" ".join(texts["text"]).split()), on_a_line)
@@ -116,14 +116,16 @@ def repeating(table: Table, frame: pl.DataFrame, said: Said) -> pl.Series:
         found = _in_any(table, {MESSAGES_WITH_DISTRACTORS}, lambda _, value: _repeats(value, said))
     rows = frame.select(pl.repeat(value=False, n=pl.len()) | found).to_series()
     if table is CANARIES:  # short ones too: they are made of one sentence, and cite another one's chunk
-        rows |= pl.Series([said.is_theirs(one) for one in frame["source"]], dtype=pl.Boolean())
+        rows |= pl.Series([said.is_theirs(source) for source in frame["source"]], dtype=pl.Boolean())
     return rows
 
 
 def _in_any(table: Table, aside: Collection[str], test: Test) -> pl.Expr:
     """Whether any string of a row meets the test, some columns aside."""
     told = (
-        _any(one.name, one.dtype, pl.col(one.name), test) for one in table.columns if one.name not in aside
+        _any(column.name, column.dtype, pl.col(column.name), test)
+        for column in table.columns
+        if column.name not in aside
     )
     found = (one.fill_null(value=False) for one in told if one is not None)
     return pl.any_horizontal([pl.lit(value=False), *found])
@@ -139,10 +141,10 @@ def _any(name: str, dtype: pl.DataType, value: pl.Expr, test: Test) -> pl.Expr |
         return None if inner is None else value.list.eval(inner).list.any()
     if isinstance(dtype, pl.Struct):
         parts = [
-            _any(one.name, cast("pl.DataType", one.dtype), value.struct.field(one.name), test)
-            for one in dtype.fields
+            _any(field.name, cast("pl.DataType", field.dtype), value.struct.field(field.name), test)
+            for field in dtype.fields
         ]
-        told = [one.fill_null(value=False) for one in parts if one is not None]
+        told = [part.fill_null(value=False) for part in parts if part is not None]
         return pl.any_horizontal(told) if told else None
     return test(name, value) if dtype == pl.String() else None
 
@@ -162,7 +164,7 @@ def mended(table: Table, frame: pl.DataFrame, gone: Gone, said: Said, shown: Col
         first = pl.col("near_duplicate_of").is_in(listed(gone["document"]))
         columns = ("near_duplicate_of", "near_duplicate_similarity")
         return frame.with_columns(
-            pl.when(~first.fill_null(value=False)).then(one).alias(one) for one in columns
+            pl.when(~first.fill_null(value=False)).then(column).alias(column) for column in columns
         )
     if table.name == TWINS.name:
         return _regrouped(frame, gone["pair"])

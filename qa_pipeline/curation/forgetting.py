@@ -189,7 +189,7 @@ def plan_erasure(layout: Layout, places: pl.DataFrame, database: Database | None
         ReplyStoreError: the store cannot be used.
     """
     contents = set(places["content_sha256"])
-    ids = {*places["document_id"], *(one[:_ID_LENGTH] for one in contents)}
+    ids = {*places["document_id"], *(content[:_ID_LENGTH] for content in contents)}
     if database is not None:
         for batch, path in places.select(*_PLACE).unique().sort(*_PLACE).iter_rows():
             ids.update(document for document, _, _ in versions_of(database, f"{batch}/{path}"))
@@ -233,7 +233,7 @@ def carry_out(layout: Layout, plan: Plan, database: Database | None, index: Inde
     for batch, gone in plan.gone.items():
         shown = set[str]()
         if database is not None:
-            shown = {one.call_id for one in read_calls(database, batch) if one.prompt is not None}
+            shown = {call.call_id for call in read_calls(database, batch) if call.prompt is not None}
         rows[batch] = _Batch(layout, batch, plan.contents, shown).write(gone, index)
     _renew_caches(layout)
     _remove(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
@@ -323,7 +323,7 @@ class _Batch:
         """
         left = self._left(gone)
         frames = self._by_name(left)
-        shards = [path for one in self.folders if (path := one.index(self.batch)).is_file()]
+        shards = [path for folder in self.folders if (path := folder.index(self.batch)).is_file()]
         if shards and EMBEDDINGS.name in frames:
             content = dump_shard(build_index(frames[EMBEDDINGS.name], index))
             for path in shards:
@@ -404,7 +404,7 @@ def _renew_caches(layout: Layout) -> None:
 def _put_back(cache: VectorCache, embeddings: pl.DataFrame) -> None:
     space = ("model", "model_revision", "precision")
     for key, own in embeddings.partition_by(space, as_dict=True).items():
-        vectors = (one.to_numpy() for one in own["vector"])
+        vectors = (vector.to_numpy() for vector in own["vector"])
         cache.put_many(VectorSpace(*map(str, key)), dict(zip(own["text_sha256"], vectors, strict=True)))
 
 

@@ -333,11 +333,17 @@ def _fit(
     waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
     while waiting:
         rendered = [draft.messages(settings) for _, draft in waiting]
-        tokens = count_tokens(["\n".join(one["content"] for one in messages) for messages in rendered])
+        tokens = count_tokens(
+            ["\n".join(message["content"] for message in messages) for messages in rendered]
+        )
         too_long = []
         for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
             if count <= settings.max_tokens:
-                fitted[place] = messages, count, [one.chunk_id for one in draft.passages(settings.seed)]
+                fitted[place] = (
+                    messages,
+                    count,
+                    [passage.chunk_id for passage in draft.passages(settings.seed)],
+                )
             elif len(draft.droppable) > draft.fewest:
                 too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
         waiting = too_long

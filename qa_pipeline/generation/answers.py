@@ -289,7 +289,7 @@ def _pair(
         "answer": draft.answer,
         "coverage": draft.coverage,
         "used_chunk_ids": _used(draft, question["passage_ids"]),
-        "citations": [_citation(one, question["passage_ids"], owners) for one in draft.citations],
+        "citations": [_citation(citation, question["passage_ids"], owners) for citation in draft.citations],
         "status": "drafted",
     }
     return {**row, "pair_id": _pair_id(row)}

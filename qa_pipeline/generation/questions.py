@@ -354,8 +354,8 @@ def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
     """The written questions whose type fits the number of passages: two hops need two, others have one."""
     if len(planned.passages) > 1:
-        return [one for one in drafts if one.question_type in planned.request.types]
-    return [one for one in drafts if one.question_type not in HOP_SCOPES]
+        return [draft for draft in drafts if draft.question_type in planned.request.types]
+    return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
 
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
@@ -389,7 +389,7 @@ def _not_asked(
 
 def _base(passages: Sequence[Passage], prompt_hash: str) -> Row:
     return {
-        "target_chunk_ids": [one.chunk_id for one in passages],
+        "target_chunk_ids": [passage.chunk_id for passage in passages],
         "passage_ids": [],
         "language": passages[0].language,
         "prompt_hash": prompt_hash,
@@ -469,7 +469,7 @@ def _put_beside(row: Row) -> None:
     Such a question names what joins the two, and may name nothing else of the second.
     """
     targets, found, scores = (row[name] for name in ("target_chunk_ids", "passage_ids", "passage_scores"))
-    missing = [one for one in targets if one not in found]
+    missing = [target for target in targets if target not in found]
     if 0 < len(missing) < len(targets):
         for place in [place for place, one in enumerate(found) if one not in targets][-1:]:
             del found[place], scores[place]

@@ -42,8 +42,8 @@ def keep_backslashes(raw: str) -> str:
 
 def _kept(string: str) -> str:
     has_literal = any(
-        found["path"] or _is_literal(found["escape"], found["rest"])
-        for found in _ESCAPE_OR_PATH.finditer(string)
+        match["path"] or _is_literal(match["escape"], match["rest"])
+        for match in _ESCAPE_OR_PATH.finditer(string)
     )
 
     def mend(found: re.Match[str]) -> str:

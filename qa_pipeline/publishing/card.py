@@ -49,7 +49,7 @@ _LIMITS = (
 _NO_TEXTS = (
     "The texts of these documents are not part of the release: nobody can check its quotes from it alone.\n"
 )
-_COLUMNS = tuple((one.name, one.description) for one in RELEASED.columns)
+_COLUMNS = tuple((column.name, column.description) for column in RELEASED.columns)
 _MOST_VALUES, _LONGEST, _SHORT = 20, 100, 40
 _FIGURE = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")
 _LICENCES = frozenset(
@@ -165,11 +165,11 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
 
 def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
     files = [{"split": one, "path": f"data/{one}.parquet"} for one, n in _ranked(manifest.splits) if n]
-    licences = [one.lower() for one in facts["sources"]["licences"]]
+    licences = [licence.lower() for licence in facts["sources"]["licences"]]
     one_licence = len(licences) == 1 and licences[0] in _LICENCES
     head = {
         "configs": [{"config_name": "default", "data_files": files}],
-        "language": [one for one in facts["rows"]["language"] if one != "unknown"],
+        "language": [language for language in facts["rows"]["language"] if language != "unknown"],
         **({"license": licences[0]} if one_licence else {}),
         "size_categories": [_size(facts["rows"]["rows"])],
         "task_categories": ["question-answering", "text-generation"],
@@ -181,9 +181,11 @@ def _audit(manifest: Manifest) -> list[str]:
     certificate = manifest.certificate
     if certificate is None:
         return ["## Audit\n", f"{_NOT_AUDITED}\n"]
-    text = ["## Audit\n", *(f"{_cell(one, 2000)}\n" for one in in_words(certificate))]
+    text = ["## Audit\n", *(f"{_cell(word, 2000)}\n" for word in in_words(certificate))]
     if certificate.parts:
-        rows = ((one.part, one.audited, one.wrong, one.unsure, _bound(one)) for one in certificate.parts)
+        rows = (
+            (part.part, part.audited, part.wrong, part.unsure, _bound(part)) for part in certificate.parts
+        )
         text += [
             markdown_table(("part", "audited", "wrong", "unsure", "at most wrong"), rows),
             "The bounds of parts hold each by itself, and not all at once.\n",
@@ -262,21 +264,23 @@ def _yield(facts: Mapping[str, Any], manifest: Manifest) -> Iterator[str]:
         yield f"![What became of questions and pairs: {_cell(said, 2000)}]({YIELD})\n"
     sections: dict[str, int] = {}
     uncovered: dict[str, int] = {}
-    for one in facts["sections"]:
-        sections[one["status"]] = sections.get(one["status"], 0) + one["count"]
-        if one["status"] == "uncovered":
-            uncovered[one["reason"] or "unknown"] = one["count"]
+    for section in facts["sections"]:
+        sections[section["status"]] = sections.get(section["status"], 0) + section["count"]
+        if section["status"] == "uncovered":
+            uncovered[section["reason"] or "unknown"] = section["count"]
     every = sum(sections.values())
     reasons = _ranked(uncovered)
     yield "How much of the documents is asked about, by section:\n"
     yield markdown_table(
-        ("sections", "count", "share"), ((*one, _share(one[1], every)) for one in sections.items())
+        ("sections", "count", "share"), ((*item, _share(item[1], every)) for item in sections.items())
     )
     if reasons:
         why = ", ".join(f"{_cell(name)} {_n(count)}" for name, count in reasons[:_MOST_VALUES])
         yield f"Why sections are uncovered (the most frequent reason of each): {why}.\n"
     names = ("stage", "what", "reason", "count")
-    yield _folded("Every step", markdown_table(names, ([one[n] for n in names] for one in facts["funnel"])))
+    yield _folded(
+        "Every step", markdown_table(names, ([funnel[n] for n in names] for funnel in facts["funnel"]))
+    )
 
 
 def _scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[str]:
@@ -305,10 +309,10 @@ def _scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[str]:
 def _verification(facts: Mapping[str, Any]) -> Iterator[str]:
     yield "## Verification\n"
     claims: dict[tuple[str, str], list[int]] = {}
-    for one in facts["claims"]:
-        counts = claims.setdefault((one["verdict"], one["decided_by"]), [0, 0])
-        counts[0] += one["count"] if one["released"] else 0
-        counts[1] += one["count"]
+    for claim in facts["claims"]:
+        counts = claims.setdefault((claim["verdict"], claim["decided_by"]), [0, 0])
+        counts[0] += claim["count"] if claim["released"] else 0
+        counts[1] += claim["count"]
     yield "Claims of the answers, by verdict and by the step that decided:\n"
     lines = ((*key, *counts) for key, counts in sorted(claims.items(), key=lambda one: -one[1][1]))
     yield markdown_table(("verdict", "decided by", "in released rows", "in all pairs"), lines)
@@ -325,7 +329,7 @@ def _canaries(canaries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
     yield "What is neither rejected nor accepted goes to a model, and without one to people.\n"
     kinds = [one for one in map(_spelt, canaries) if one["kind"] is not None]
-    by_kind = ([one["kind"], *(one[n] for n in names)] for one in kinds)
+    by_kind = ([kind["kind"], *(kind[n] for n in names)] for kind in kinds)
     yield _folded("By kind", markdown_table(("kind", *titles), by_kind))
 
 
@@ -392,7 +396,7 @@ def _masked(facts: Mapping[str, Any]) -> str:
         nothing = "Nobody searched for any." if facts["masking"] == "off" else "None was found."
         return f"{action} {nothing}\n"
     names = ("kind", "documents", "items")
-    found = markdown_table(names, ([one[name] for name in names] for one in facts["masked"]))
+    found = markdown_table(names, ([masked[name] for name in names] for masked in facts["masked"]))
     return f"{action}\n\n{found}"
 
 
@@ -429,9 +433,9 @@ def _left_out(manifest: Manifest) -> Iterator[str]:
 def _policy(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """What follows from who judged the rows, and from the steps that decided of their claims."""
     steps: dict[str, int] = {}
-    for one in facts["claims"]:
-        if one["released"]:
-            steps[one["decided_by"]] = steps.get(one["decided_by"], 0) + one["count"]
+    for claim in facts["claims"]:
+        if claim["released"]:
+            steps[claim["decided_by"]] = steps.get(claim["decided_by"], 0) + claim["count"]
     every, by_model = sum(steps.values()), steps.get("llm", 0)
     rows, unjudged = facts["rows"]["rows"], facts["rows"]["judge"].get("unknown", 0)
     nobody = (
@@ -479,7 +483,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], longes
         all(_FIGURE.fullmatch(line[place]) for line in lines) and any(line[place] != "–" for line in lines)
         for place in range(len(columns))
     ]
-    head = [columns, ["---:" if one else "---" for one in figures]]
+    head = [columns, ["---:" if figure else "---" for figure in figures]]
     return "".join(f"| {' | '.join(line)} |\n" for line in [*head, *lines])
 
 

@@ -67,7 +67,9 @@ def draw_sample(
         ReleaseError: there is no whole release.
     """
     manifest = read_manifest(release)
-    rows = pl.concat(load_release(release, one).with_columns(split=pl.lit(one)) for one in manifest.splits)
+    rows = pl.concat(
+        load_release(release, split).with_columns(split=pl.lit(split)) for split in manifest.splits
+    )
     known = rows.select("pair_id", _THRESHOLDS).collect()
     seed = _default_seed(known["thresholds"]) if seed is None else seed
     drawn = _with_lots(known, seed).sort("lot").head(count)

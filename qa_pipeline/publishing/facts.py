@@ -218,7 +218,7 @@ _SAID = ("pair_id", "batch", "question", "answer", "coverage", "claims", "eviden
 def content_hashes(folder: Path, splits: Iterable[str]) -> dict[str, str]:
     """Return hashes of what the rows of each split and the documents say, whatever bytes their files have."""
     files: dict[str, tuple[Path, tuple[str, ...]]]
-    files = {one: (folder / DATA / f"{one}.parquet", _SAID) for one in splits}
+    files = {split: (folder / DATA / f"{split}.parquet", _SAID) for split in splits}
     files[SOURCES] = (folder / SOURCES, (*SOURCE_COLUMNS, "text_sha256"))
     hashes = {}
     for name, (file, columns) in files.items():
@@ -246,7 +246,7 @@ def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     }
     steps = DECIDED_BY.unique().list.sort().list.join(" and ")
     columns["decided_by"] = pl.when(pl.col("claims").list.len() > 0).then(steps).otherwise(pl.lit(REFUSAL))
-    values = [one.fill_null("unknown") for one in columns.values()] + list(LENGTHS.values())
+    values = [column.fill_null("unknown") for column in columns.values()] + list(LENGTHS.values())
     counts = [Counter[Any]() for _ in values]
     for part in rows:
         _count_values(part, values, counts)
@@ -265,7 +265,7 @@ def _count_values(part: pl.DataFrame, values: Iterable[pl.Expr], counts: Iterabl
 
 def _quantiles(counts: Counter[int | None]) -> dict[str, int | None]:
     """Quantiles of numbers that are given with how often each occurs; None is not known."""
-    held = [one for one in counts.items() if one[0] is not None]
+    held = [item for item in counts.items() if item[0] is not None]
     known = pl.DataFrame(held, dict.fromkeys(("value", "rows"), pl.Int64()), orient="row").sort("value")
     upto = known["rows"].cum_sum()
     every = int(known["rows"].sum())

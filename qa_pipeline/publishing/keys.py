@@ -55,7 +55,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
     said = normalised(pl.col("answer"))
     long = (pl.col("coverage") != "none") & (said.str.len_chars() >= LONG_ANSWER)
     stems = pl.Series(
-        "text", [_stems(*one) for one in rows.select("question", "language").iter_rows()], pl.String()
+        "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
     )
     parts = [
         placed.select("place", text="documents")

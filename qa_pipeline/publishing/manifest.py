@@ -293,7 +293,7 @@ def newest_keys(releases: Path) -> Path | None:
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """
-    held = [one / PLACES for one in release_folders(releases) if (one / PLACES).is_file()]
+    held = [folder / PLACES for folder in release_folders(releases) if (folder / PLACES).is_file()]
     return held[-1] if held else None
 
 

@@ -20,17 +20,23 @@ Step = tuple[str, int, int]
 def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Step]:
     """From planned questions to released rows: totals, and between them the losses by reason."""
     by_stage: dict[str, list[tuple[str, str | None, int]]] = {}
-    for one in facts["funnel"]:
-        by_stage.setdefault(one["stage"], []).append((one["what"], one["reason"], one["count"]))
+    for funnel in facts["funnel"]:
+        by_stage.setdefault(funnel["stage"], []).append((funnel["what"], funnel["reason"], funnel["count"]))
     questions, verdicts = by_stage["questions"], by_stage["verdicts"]
     examples = by_stage["training_examples"]
     kept, example = _of(questions, "kept"), _of(examples, "example")
     steps = [
-        *_step("questions planned", questions[0][2], [one for one in questions[1:] if one[0] != "kept"]),
+        *_step(
+            "questions planned",
+            questions[0][2],
+            [question for question in questions[1:] if question[0] != "kept"],
+        ),
         ("questions kept", kept, -1),
-        *_step("pairs made", verdicts[0][2], [one for one in verdicts[1:] if one[0] != "accepted"]),
+        *_step(
+            "pairs made", verdicts[0][2], [verdict for verdict in verdicts[1:] if verdict[0] != "accepted"]
+        ),
         *_step("pairs accepted", examples[0][2], [one for one in examples[1:] if one[0] != "example"]),
-        *_step("training examples", example, [("left out", *one) for one in left_out.items()]),
+        *_step("training examples", example, [("left out", *item) for item in left_out.items()]),
         ("rows released", facts["rows"]["rows"], -1),
     ]
     return steps if questions[0][2] else steps[2:]
@@ -41,7 +47,7 @@ def _of(stage: Sequence[tuple[str, str | None, int]], what: str) -> int:
 
 
 def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) -> list[Step]:
-    known = sorted((one for one in losses if one[2]), key=lambda one: (-one[2], one[0], one[1] or ""))
+    known = sorted((loss for loss in losses if loss[2]), key=lambda loss: (-loss[2], loss[0], loss[1] or ""))
     steps, left = [(name, total, -1)], total
     for what, reason, count in known[:_MOST_LOSSES]:
         steps.append((f"{what}: {reason}" if reason else what, count, left))

@@ -55,24 +55,24 @@ def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: 
 
 def _cut_otherwise(row: Row) -> Iterator[str]:
     """Yield whether the rules cut other claims from the answer than its own."""
-    if any(one["split_by"] != "rules" for one in row["claims"]):
+    if any(claim["split_by"] != "rules" for claim in row["claims"]):
         return  # a model cut it, and would have to be asked again
     cut = self_contained(split_claims(row["answer"], row["language"]), row["question"], row["language"])
     if [(one.text, one.self_contained) for one in cut] != [
-        (one["text"], one["self_contained"]) for one in row["claims"]
+        (claim["text"], claim["self_contained"]) for claim in row["claims"]
     ]:
         yield "has other claims than its answer states"
 
 
 def _claim_problems(row: Row, claim: Row, passages: Mapping[str, Passage]) -> Iterator[str]:
     text, step = claim["text"], claim["decided_by"]
-    pieces = [one for one in row["evidence"] if one["claim"] == text]
+    pieces = [evidence for evidence in row["evidence"] if evidence["claim"] == text]
     if not pieces:
         yield f"has no evidence for {text[:60]!r}"
     elif step not in (ALIGNMENT, *_MODELS, *_OTHERS):
         yield f"has a claim that no step decides ({step})"
     elif step not in _OTHERS:
-        found = [_proof(row, claim, one, passages) for one in pieces if one["chunk_id"] in passages]
+        found = [_proof(row, claim, piece, passages) for piece in pieces if piece["chunk_id"] in passages]
         if not found:
             yield f"rests on a passage that is not there, for {text[:60]!r}"
         elif step == ALIGNMENT and all(one.unproved for one in found):
@@ -105,4 +105,4 @@ def _proof(row: Row, claim: Row, piece: Row, passages: Mapping[str, Passage]) ->
 
 
 def _readings(passages: Sequence[Passage], language: str) -> list[Any]:
-    return [read(blank_injections(one.text, one.language), language) for one in passages]
+    return [read(blank_injections(passage.text, passage.language), language) for passage in passages]

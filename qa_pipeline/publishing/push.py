@@ -80,7 +80,7 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
         StorageError: the target refuses; running again goes on.
     """
     location = _location(target)
-    problems = [f"{check.name}: {one}" for check in verify_release(folder) for one in check.problems]
+    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
     if problems:
         raise ReleaseError(
             f"{folder} does not hold what it promises, nothing was sent: {problems[0]} "
@@ -221,8 +221,8 @@ def _to_hub(folder: Path, location: str, version: int, push: Pushed, *, public: 
     repository, tag = location.removeprefix(f"{HUB}datasets/"), f"v{version}"
     api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
     refs = api.list_repo_refs(repository, repo_type="dataset")
-    main = next((one.target_commit for one in refs.branches if one.name == "main"), None)
-    versions = [int(found[1]) for one in refs.tags if (found := _TAG.fullmatch(one.name))]
+    main = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
+    versions = [int(match[1]) for one in refs.tags if (match := _TAG.fullmatch(one.name))]
     if version in versions:
         if not _same_manifest(api, repository, tag, folder):
             raise ReleaseError(f"{push.place} is another release, and none is overwritten; use another name")

@@ -168,7 +168,7 @@ def _publish(resources: Resources, found: Candidates, own: Path, sign: Sign) -> 
             sign(last)
         return Release(last, known, made=False)
     write_manifest(own, manifest)
-    problems = [f"{check.name}: {one}" for check in verify_release(own) for one in check.problems]
+    problems = [f"{check.name}: {problem}" for check in verify_release(own) for problem in check.problems]
     if problems:
         raise ReleaseError(
             f"the release would not hold what it promises, and is not published: {problems[0]} "

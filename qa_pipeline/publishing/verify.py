@@ -187,7 +187,7 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{name} cannot be read as a table"
             continue
         if wanted == RELEASED.schema:
-            yield from (f"{name}: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
+            yield from (f"{name}: {problem}" for problem in RELEASED.problems(pl.DataFrame(schema=held)))
         elif held != wanted:
             yield f"{name}: its columns are {', '.join(held)}"
 
@@ -470,7 +470,7 @@ class _Rows:
                 problem = _other_messages(row, messages, ids, known, prompts.get(row["language"], []))
                 if problem:
                     yield f"row {row['pair_id']} ({layout}) {problem}"
-            proving = list(dict.fromkeys(one["chunk_id"] for one in row["evidence"]))
+            proving = list(dict.fromkeys(evidence["chunk_id"] for evidence in row["evidence"]))
             shown = row["passages"]["with_context"]
             if row["coverage"] != "none" and shown is not None and shown != proving:
                 yield f"row {row['pair_id']} shows other passages than those of its evidence"
@@ -487,7 +487,11 @@ class _Rows:
             for sha256, batch, path, licence in self._documents_of(rows).drop("text").iter_rows()
         }
         for row in rows.select("pair_id", "batch", "documents", "licences", "evidence").iter_rows(named=True):
-            own = {one: known[row["batch"], one] for one in row["documents"] if (row["batch"], one) in known}
+            own = {
+                document: known[row["batch"], document]
+                for document in row["documents"]
+                if (row["batch"], document) in known
+            }
             licences = {licence for _, licence in own.values()} - {None}
             # a text that another batch has too is recorded with what that batch says of it
             if not licences <= {*row["licences"]} or (
@@ -551,14 +555,16 @@ class _Rows:
                     note_sets(shingled)
                     count += own.height
         joins = near_duplicates(bands, sets, count, limit)
-        for one, other in zip(*map(self._places.splits_of, (joins["key"], joins["other_key"])), strict=True):
-            if one != other:
-                yield f"two documents that are nearly the same are in {one} and {other}"
+        for first, second in zip(
+            *map(self._places.splits_of, (joins["key"], joins["other_key"])), strict=True
+        ):
+            if first != second:
+                yield f"two documents that are nearly the same are in {first} and {second}"
 
     def _count_problems(self) -> Iterator[str]:
         facts: Counter[tuple[str, str]] = Counter()
         try:
-            released = [one for one in read_facts(self._folder)["claims"] if one["released"]]
+            released = [claim for claim in read_facts(self._folder)["claims"] if claim["released"]]
             facts.update({(one["verdict"], one["decided_by"]): one["count"] for one in released})
         except (ReleaseError, LookupError, TypeError, ValueError):
             yield f"{FACTS} cannot be read"
@@ -645,9 +651,9 @@ def _other_messages(
     if messages is None or chunk_ids is None:
         alone = (messages is None) != (chunk_ids is None)
         return "has messages without passages, or passages alone" if alone else None
-    if [one["role"] for one in messages] != ["system", "user", "assistant"]:
+    if [message["role"] for message in messages] != ["system", "user", "assistant"]:
         return f"has other messages than system, user and assistant: {len(messages)}"
-    system, user, assistant = (one["content"] for one in messages)
+    system, user, assistant = (message["content"] for message in messages)
     if system not in system_prompts:
         return f"has a system message that {MANIFEST} does not name"
     if assistant not in (row["marked"], row["bare"]):

@@ -147,4 +147,4 @@ def _rows_with(path: Path, contents: list[str]) -> int:
 
 
 def _open_releases(releases: Path) -> list[Path]:
-    return [one for one in release_folders(releases) if tombstone_of(one) is None]
+    return [folder for folder in release_folders(releases) if tombstone_of(folder) is None]

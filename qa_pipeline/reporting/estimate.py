@@ -53,15 +53,15 @@ class Estimate:
     def total(self) -> Amount:
         """Calls, tokens and known cost together."""
         amounts = (
-            Amount(one.calls, one.input_tokens + one.output_tokens, one.cost or Decimal(0))
-            for one in self.stages
+            Amount(stage.calls, stage.input_tokens + stage.output_tokens, stage.cost or Decimal(0))
+            for stage in self.stages
         )
         return sum(amounts, Amount())
 
     @property
     def cost(self) -> Decimal | None:
         """Cost of everything; None where that of anything is not known."""
-        costs = [one.cost for one in self.stages if one.calls]
+        costs = [stage.cost for stage in self.stages if stage.calls]
         return None if None in costs else sum((cost for cost in costs if cost), Decimal(0))
 
 

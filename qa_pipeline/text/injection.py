@@ -85,7 +85,11 @@ def redact_injections(passage: Passage) -> Passage:
 
 def hold_injections(passages: Iterable[Passage]) -> bool:
     """Whether any of the passages holds an injection."""
-    return any(_suspicious(text) for one in passages for text in (one.title, *one.section_path, one.text))
+    return any(
+        _suspicious(text)
+        for passage in passages
+        for text in (passage.title, *passage.section_path, passage.text)
+    )
 
 
 def is_injection(text: str) -> bool:

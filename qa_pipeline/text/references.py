@@ -88,8 +88,8 @@ def _numbers(mark: str) -> Iterator[int]:
 
 def split_reference(reference: str) -> tuple[str, str | None]:
     """Split a reference into its path and section, without brackets and prefix, percent-decoded."""
-    found = _PREFIX.match(reference)
-    path, hash_sign, section = (found[1] if found else reference).partition("#")
+    match = _PREFIX.match(reference)
+    path, hash_sign, section = (match[1] if match else reference).partition("#")
     return unquote(path).strip(), (unquote(section).strip() or None) if hash_sign else None
 
 
@@ -177,12 +177,12 @@ class Sources:
             return self.chunk(path)
         if path in self._documents:
             return self._within(self._documents[path], section)
-        found = self._at(path) if _ADDRESS.match(path) else self._find(normalise_path(path))
-        if not found:
+        match = self._at(path) if _ADDRESS.match(path) else self._find(normalise_path(path))
+        if not match:
             return Resolution("unknown_document")
-        if len(found) > 1:
+        if len(match) > 1:
             return Resolution("ambiguous")
-        return self._within(self._documents[found[0]], section)
+        return self._within(self._documents[match[0]], section)
 
     def chunk(self, chunk_id: str) -> Resolution:
         """Resolve a chunk id."""

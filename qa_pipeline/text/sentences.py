@@ -39,8 +39,8 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     for start, end, whole in units(text):
         cuts = [] if whole else sentence_cuts(text, start, end, language)
-        for left, right in zip([start, *cuts], [*cuts, end], strict=True):
-            spans.extend(_trimmed(text, left, right))
+        for first, second in zip([start, *cuts], [*cuts, end], strict=True):
+            spans.extend(_trimmed(text, first, second))
     return spans
 
 
@@ -52,9 +52,9 @@ def sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
     piece = text[start:end]
-    left = start + len(piece) - len(piece.lstrip())
-    right = end - len(piece) + len(piece.rstrip())
-    return [(left, right)] if left < right else []
+    first = start + len(piece) - len(piece.lstrip())
+    second = end - len(piece) + len(piece.rstrip())
+    return [(first, second)] if first < second else []
 
 
 def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:

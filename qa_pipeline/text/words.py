@@ -67,15 +67,15 @@ def _opens_sentence(text: str, at: int) -> bool:
 @functools.cache
 def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
     """Folded form, stem, content and negative of a word, remembered by word."""
-    known, stem = lexicon(language), stemmer(language)
-    negations = known.negations | known.soft_negations
+    vocabulary, stem = lexicon(language), stemmer(language)
+    negations = vocabulary.negations | vocabulary.soft_negations
 
     @functools.lru_cache(maxsize=200_000)
     def word(written: str) -> tuple[str, str, bool, bool]:
         folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
         negative = folded in negations or folded.endswith("n't")
         bare = folded.removesuffix("'s")
-        content = not negative and bare not in known.stop_words
+        content = not negative and bare not in vocabulary.stop_words
         return folded, stem(bare), content, negative
 
     return word

@@ -182,13 +182,21 @@ def _small(quoted: Sequence[str], written: Sequence[str], language: str) -> bool
     No digit, number word, negation, quantifier or obligation may differ on either side, and where content
     words replace other ones, each must look like one of those.
     """
-    known = lexicon(language)
-    closed = (known.negations, known.soft_negations, known.universal, known.partial, known.exclusive)
-    telling = frozenset[str]().union(*closed, known.strong, known.weak, known.numbers, known.months)
+    vocabulary = lexicon(language)
+    closed = (
+        vocabulary.negations,
+        vocabulary.soft_negations,
+        vocabulary.universal,
+        vocabulary.partial,
+        vocabulary.exclusive,
+    )
+    telling = frozenset[str]().union(
+        *closed, vocabulary.strong, vocabulary.weak, vocabulary.numbers, vocabulary.months
+    )
     if any(word in telling or any(map(str.isdigit, word)) for word in (*quoted, *written)):
         return False
-    content = [word for word in quoted if word not in known.stop_words]
-    others = [word for word in written if word not in known.stop_words]
+    content = [word for word in quoted if word not in vocabulary.stop_words]
+    others = [word for word in written if word not in vocabulary.stop_words]
     if not content or not others:
         return len(content) + len(others) <= 1
     likeness = [
@@ -258,7 +266,9 @@ class ClaimCitations:
     @property
     def quotes(self) -> tuple[tuple[str, int, int], ...]:
         """Chunk id, start and end in the chunk of each quote that was found."""
-        return tuple((one.chunk_id, one.start, one.end) for one in self.checks if one.chunk_id is not None)
+        return tuple(
+            (check.chunk_id, check.start, check.end) for check in self.checks if check.chunk_id is not None
+        )
 
 
 def cite_claims(
@@ -274,8 +284,8 @@ def cite_claims(
     an unresolved citation without a quote counts against every claim that has no marks of its own.
     """
     language = pair["language"]
-    quotes = [one["quote"] for one in pair["citations"]]
-    found = [_resolution(one, pair, sources) for one in pair["citations"]]
+    quotes = [citation["quote"] for citation in pair["citations"]]
+    found = [_resolution(citation, pair, sources) for citation in pair["citations"]]
     numbered = zip(pair["citations"], found, strict=True)
     by_number = {one["number"]: target for one, target in numbered if one["number"] is not None}
     shared = [i for one in found for i in one.chunk_ids]
@@ -377,7 +387,7 @@ def _status(
         return ClaimCitations("unresolved", _REASONS[broken[0].kind], ids, checks)
     if not ids:
         return ClaimCitations("uncited", None, ids, checks)
-    kinds = {one.kind for one in checks}
+    kinds = {check.kind for check in checks}
     if "missing" in kinds:
         return ClaimCitations("quote_not_found", None, ids, checks)
     elsewhere = any(one.kind == _SECTION_NOT_FOUND for one in found)

@@ -73,11 +73,11 @@ def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
     found: dict[tuple[str, int, int], Sentence] = {}
     for chunk in chunks:
         document_id, shift = chunk["document_id"], chunk["char_start"]
-        for one in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
-            place = document_id, shift + one.start, shift + one.start + len(one.text)
-            if place in found or one.is_row or not _is_prose(one.text):
+        for candidate in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
+            place = document_id, shift + candidate.start, shift + candidate.start + len(candidate.text)
+            if place in found or candidate.is_row or not _is_prose(candidate.text):
                 continue
-            sentence = Sentence(chunk["chunk_id"], *place, one.reading)
+            sentence = Sentence(chunk["chunk_id"], *place, candidate.reading)
             if len(sentence.stems) >= _FEWEST_STEMS:
                 found[place] = sentence
     return list(found.values())
@@ -114,10 +114,10 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
     words = pl.DataFrame(
         {
             "place": range(len(sentences)),
-            "document": [one.document_id for one in sentences],
-            "language": [one.language for one in sentences],
-            "chunk_id": [one.chunk_id for one in sentences],
-            "stem": [sorted(one.stems) for one in sentences],
+            "document": [sentence.document_id for sentence in sentences],
+            "language": [sentence.language for sentence in sentences],
+            "chunk_id": [sentence.chunk_id for sentence in sentences],
+            "stem": [sorted(sentence.stems) for sentence in sentences],
         },
         schema={
             "place": pl.Int64(),
@@ -127,7 +127,7 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
     )
     found = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
     found = found.unique().sort("a", "b")
-    stems = [one.stems for one in sentences]
+    stems = [sentence.stems for sentence in sentences]
     shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in found.iter_rows()]
     kept = (
         found.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
@@ -179,7 +179,7 @@ class _Surroundings:
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame, sentences: Sequence[Sentence]) -> None:
         self.documents = {row["document_id"]: row for row in documents.iter_rows(named=True)}
         self.chunks = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
-        pairs = {(one.document_id, stem) for one in sentences for stem in one.stems}
+        pairs = {(sentence.document_id, stem) for sentence in sentences for stem in sentence.stems}
         self._counts = Counter(stem for _, stem in pairs)
 
     def is_rare(self, stem: str) -> bool:
@@ -192,25 +192,25 @@ class _Surroundings:
         language, last = chunk["language"], chunk["section_path"][-1] if chunk["section_path"] else ""
         return frozenset(content_stems(chunk["title"], language)), frozenset(content_stems(last, language))
 
-    def versions_differ(self, left: Sentence, right: Sentence) -> bool:
+    def versions_differ(self, first: Sentence, second: Sentence) -> bool:
         """Whether path or title of the two documents are the same but for their numbers."""
         for name in ("path", "title"):
-            one, other = (str(self.documents[side.document_id][name] or "") for side in (left, right))
+            one, other = (str(self.documents[side.document_id][name] or "") for side in (first, second))
             if one != other and _VERSION.sub("#", one) == _VERSION.sub("#", other):
                 return True
         return False
 
 
-def _contradiction(left: Sentence, right: Sentence, around: _Surroundings) -> tuple[str, str] | None:
+def _contradiction(first: Sentence, second: Sentence, around: _Surroundings) -> tuple[str, str] | None:
     """Kind and detail where two sentences contradict each other in one place and agree in all others."""
-    if is_injection(left.text) or is_injection(right.text):
+    if is_injection(first.text) or is_injection(second.text):
         return None
-    found = denials(left.reading, right.reading)
-    if len(found) != 1 or not _same_subject(left, right, found[0].keys, around):
+    found = denials(first.reading, second.reading)
+    if len(found) != 1 or not _same_subject(first, second, found[0].keys, around):
         return None
     kind = found[0].reason.removesuffix("_mismatch")
     # the names of two functions or settings differ because there are two of them
-    if kind == "name" and any(name.identifier for name in _names_apart(left.reading, right.reading)):
+    if kind == "name" and any(name.identifier for name in _names_apart(first.reading, second.reading)):
         return None
     return kind, found[0].words
 
@@ -220,17 +220,17 @@ def _names_apart(mine: Reading, theirs: Reading) -> list[Name]:
     return [name for name in (*mine.names, *theirs.names) if name.folded in apart]
 
 
-def _same_subject(left: Sentence, right: Sentence, differing: Set[str], around: _Surroundings) -> bool:
+def _same_subject(first: Sentence, second: Sentence, differing: Set[str], around: _Surroundings) -> bool:
     """Whether both sentences are about the same thing."""
-    if around.versions_differ(left, right) or _numbered(left.reading) != _numbered(right.reading):
+    if around.versions_differ(first, second) or _numbered(first.reading) != _numbered(second.reading):
         return False
-    heads = [around.headings(one) for one in (left, right)]
+    heads = [around.headings(one) for one in (first, second)]
     if heads[0][0] and heads[0] == heads[1]:
         return True
-    if left.leans or right.leans:
+    if first.leans or second.leans:
         return False
-    shared = (left.stems & right.stems) - differing
-    named = [{name.folded for name in one.reading.names} for one in (left, right)]
+    shared = (first.stems & second.stems) - differing
+    named = [{name.folded for name in one.reading.names} for one in (first, second)]
     return any(around.is_rare(stem) for stem in shared) or bool(named[0] & named[1])
 
 
@@ -269,25 +269,27 @@ def find_contradictions(
     around = _Surroundings(documents, chunks, sentences)
     compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]
     found = [
-        (left, right, *difference)
-        for left, right in compared
-        if (difference := _contradiction(left, right, around)) is not None
+        (first, second, *difference)
+        for first, second in compared
+        if (difference := _contradiction(first, second, around)) is not None
     ]
-    vectors = TextVectors([one.text for left, right, _, _ in found for one in (left, right)], embedder)
+    vectors = TextVectors([one.text for first, second, _, _ in found for one in (first, second)], embedder)
     rows = []
-    for left, right, kind, detail in found:
-        similarity = float(np.dot(vectors.of(left.text), vectors.of(right.text)))
+    for first, second, kind, detail in found:
+        similarity = float(np.dot(vectors.of(first.text), vectors.of(second.text)))
         if similarity >= _LEAST_SIMILARITY:
-            places = [f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (left, right)]
+            places = [
+                f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (first, second)
+            ]
             rows.append(
                 {
                     "contradiction_id": hashlib.sha256("\x1e".join(places).encode()).hexdigest()[:32],
-                    "batch": around.chunks[left.chunk_id]["batch"],
+                    "batch": around.chunks[first.chunk_id]["batch"],
                     "kind": kind,
                     "detail": detail,
                     "similarity": similarity,
-                    **_side("first", left, around),
-                    **_side("second", right, around),
+                    **_side("first", first, around),
+                    **_side("second", second, around),
                 }
             )
     counts = {

@@ -164,13 +164,15 @@ def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]
 @functools.lru_cache(maxsize=512)
 def candidates(chunk_id: str, chunk: Reading, longest: int) -> tuple[Candidate, ...]:
     """All candidates of a chunk, remembered for all the claims that cite it."""
-    return tuple(_candidate(chunk_id, chunk, one) for one in windows(chunk.written, chunk.language, longest))
+    return tuple(
+        _candidate(chunk_id, chunk, window) for window in windows(chunk.written, chunk.language, longest)
+    )
 
 
 def _candidate(chunk_id: str, chunk: Reading, sentences: Sequence[tuple[int, int]]) -> Candidate:
     """The piece from the first sentence to the last."""
     start, end = sentences[0][0], sentences[-1][1]
-    parts = tuple(read(chunk.written[left:right], chunk.language) for left, right in sentences)
+    parts = tuple(read(chunk.written[first:second], chunk.language) for first, second in sentences)
     return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), parts)
 
 
@@ -188,7 +190,9 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
     """The sentences a span touches: a part of one may say what the whole denies."""
     sentences = _sentences(chunk.written, chunk.language)
     first = bisect_right(sentences, span[0], key=itemgetter(1))
-    touched = [one for one in sentences[first : first + span[1] - span[0] + 1] if one[0] < span[1]]
+    touched = [
+        sentence for sentence in sentences[first : first + span[1] - span[0] + 1] if sentence[0] < span[1]
+    ]
     touched = touched or [span]  # the mark of a list item alone is in no sentence
     touched[0] = (min(touched[0][0], span[0]), touched[0][1])
     touched[-1] = (touched[-1][0], max(touched[-1][1], span[1]))
@@ -319,7 +323,9 @@ class Batch:
             whole_sentences(i, self.reading(i, claim.language), (start, end))
             for i, start, end in citations.quotes
         )
-        every = (one for i, chunk in chunks.items() for one in candidates(i, chunk, LONGEST_WINDOW))
+        every = (
+            candidate for i, chunk in chunks.items() for candidate in candidates(i, chunk, LONGEST_WINDOW)
+        )
         return self._as_written([*verbatim, *quoted, *best_by_words(wanted, every, _CANDIDATES)])
 
     def others(
@@ -332,7 +338,9 @@ class Batch:
         if self.one_corpus:
             found = self.words.best(wanted, most, without=(*citations.chunk_ids, *passages))
             ids += [chunk_id for chunk_id, _ in found]
-        every = (one for i in ids for one in candidates(i, self.reading(i, language), LONGEST_WINDOW))
+        every = (
+            candidate for i in ids for candidate in candidates(i, self.reading(i, language), LONGEST_WINDOW)
+        )
         return self._as_written(best_by_words(wanted, every, most))
 
     def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:

@@ -87,7 +87,7 @@ def split_by_model(
         if _too_long(claims):
             found[pair["pair_id"]] = _whole(claims, _TOO_LONG)
         else:
-            texts = [one.text for one in claims]
+            texts = [claim.text for claim in claims]
             asked.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
     requests = {request.key: request for _, _, request in asked}
     replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
@@ -104,12 +104,12 @@ def split_by_model(
 
 def _too_long(claims: Sequence[Claim]) -> bool:
     """Whether an answer is more than one request should hold."""
-    long = sum(len(one.text) for one in claims) > _MOST_CHARACTERS
-    return long or len(claims) > _MOST_SENTENCES or any(one.split_reason == TOO_MANY for one in claims)
+    long = sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS
+    return long or len(claims) > _MOST_SENTENCES or any(claim.split_reason == TOO_MANY for claim in claims)
 
 
 def _whole(claims: Sequence[Claim], reason: str) -> list[Claim]:
-    return [replace(one, split_reason=one.split_reason or reason) for one in claims]
+    return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
 def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
@@ -118,16 +118,16 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
     A sentence that is word for word in a cited text is proved as it is.
     """
     leaning, joiners = lexicon(language).pronouns.leaning, lexicon(language).joiners
-    for one in claims:
-        reading = read(one.text, language)
+    for claim in claims:
+        reading = read(claim.text, language)
         tokens = reading.words
         leans = bool(tokens) and tokens[0].folded in leaning
         long = len(tokens) >= _SHORTEST_JOINED and sum(t.content for t in tokens) >= _SHORTEST_JOINED // 2
         joined = long and (
-            re.search(r";\s", one.text) is not None
+            re.search(r";\s", claim.text) is not None
             or any(token.folded in joiners for token in tokens[_EACH_SIDE:-_EACH_SIDE])
         )
-        if (" | " in one.text or leans or joined) and not any(
+        if (" | " in claim.text or leans or joined) and not any(
             read(text, language).holds(reading) for text in cited
         ):
             return True
@@ -274,8 +274,8 @@ class _Sentence:
 
     @functools.cached_property
     def _openers(self) -> Set[str]:
-        known = lexicon(self.language)
-        return (known.joiners | known.clause_openers) - _DEPENDENT
+        vocabulary = lexicon(self.language)
+        return (vocabulary.joiners | vocabulary.clause_openers) - _DEPENDENT
 
     def _starts_clause(self, place: int) -> bool:
         """Whether a clause may begin with this word: at the start, at or after a joining word, or a comma."""
@@ -327,11 +327,11 @@ class _Sentence:
             """Whether a word is a joining word, or a comma is between it and its neighbour on one side."""
             if quoted[place].folded in lexicon(self.language).joiners:
                 return True
-            left, right = sorted((place, beside))
+            first, second = sorted((place, beside))
             return (
-                left >= 0
-                and right < len(quoted)
-                and "," in self.piece[quoted[left].end : quoted[right].start]
+                first >= 0
+                and second < len(quoted)
+                and "," in self.piece[quoted[first].end : quoted[second].start]
             )
 
         before = [parted(run[0], run[0] - 1) for run in dropped]
@@ -357,12 +357,22 @@ def _condition_pattern(language: str) -> re.Pattern[str]:
 @functools.cache
 def _weighty_words(language: str) -> Set[str]:
     """Words that make more, less or the contrary of a statement: bounds, quantifiers, duties, conditions."""
-    known = lexicon(language)
-    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.conditions)
+    vocabulary = lexicon(language)
+    phrases = (
+        *vocabulary.lower_bounds,
+        *vocabulary.upper_bounds,
+        *vocabulary.approximations,
+        *vocabulary.conditions,
+    )
     bounds = {word for phrase in phrases for word in phrase.split()} - {*of_all("linking_words")}
     return (
-        bounds | known.universal | known.partial | known.exclusive | known.strong | known.weak
-    ) - known.joiners
+        bounds
+        | vocabulary.universal
+        | vocabulary.partial
+        | vocabulary.exclusive
+        | vocabulary.strong
+        | vocabulary.weak
+    ) - vocabulary.joiners
 
 
 def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:

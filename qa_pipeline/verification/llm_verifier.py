@@ -175,8 +175,8 @@ def _verdicts(
         yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
         return
     given: dict[int, ClaimReply | None] = {}
-    for one in reply.value.verdicts:
-        given[one.claim] = None if one.claim in given else one
+    for verdict in reply.value.verdicts:
+        given[verdict.claim] = None if verdict.claim in given else verdict
     numbers = list(range(1, len(rows) + 1 + settings.probe_passages))
     obeys = False
     if settings.probe_passages:
@@ -224,7 +224,7 @@ def _unfounded(row: Row, quotes: Sequence[str], shown: Sequence[Passage]) -> tup
 
 def _evidence(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[str]:
     pieces = (row[name] for row in rows for name in ("evidence_chunk_id", "second_evidence_chunk_id"))
-    return list(dict.fromkeys(one for one in pieces if one in passages))
+    return list(dict.fromkeys(piece for piece in pieces if piece in passages))
 
 
 def _shown(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Passage]:

@@ -219,7 +219,8 @@ def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Da
         claims.filter(pl.col("second_evidence_quote").is_not_null())
         .join(weighed, on="claim_id", how="semi", maintain_order="left")
         .select(
-            "claim_id", *(pl.col(f"second_{one}").alias(one) for one in names if f"second_{one}" in claims)
+            "claim_id",
+            *(pl.col(f"second_{name}").alias(name) for name in names if f"second_{name}" in claims),
         )
     )
     return pl.concat([claims.select("claim_id", *names), second], how="diagonal")

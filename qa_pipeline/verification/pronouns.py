@@ -33,12 +33,12 @@ def resolved(text: str, before: Sequence[str], question: str, language: str) -> 
 
     `before` are the sentences before it, themselves resolved, nearest last.
     """
-    known = lexicon(language).pronouns
-    pronoun = _opening(text, known, language)
+    vocabulary = lexicon(language).pronouns
+    pronoun = _opening(text, vocabulary, language)
     if pronoun is None:
         return None
-    subject = _subject(before[-1], known, language) if before else None
-    if subject is not None and not _agrees(pronoun, subject, known, language):
+    subject = _subject(before[-1], vocabulary, language) if before else None
+    if subject is not None and not _agrees(pronoun, subject, vocabulary, language):
         return None
     named = _only_name(question, language)
     chosen = _single(subject, named, language) if before else named

@@ -131,13 +131,13 @@ def is_claim(text: str, language: str) -> bool:
 
 def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
     """Whether a sentence only speaks to the reader or commits to nothing: "I hope this helps"."""
-    known = lexicon(language).courtesies
-    if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in known.hedges:
+    vocabulary = lexicon(language).courtesies
+    if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in vocabulary.hedges:
         return True
-    if len(tokens) > _COURTEOUS_WORDS or not any(token.folded in known.speakers for token in tokens):
+    if len(tokens) > _COURTEOUS_WORDS or not any(token.folded in vocabulary.speakers for token in tokens):
         return False
     return all(
-        token.negative or not token.content or token.folded in known.polite | known.speakers
+        token.negative or not token.content or token.folded in vocabulary.polite | vocabulary.speakers
         for token in tokens
     )
 

@@ -290,7 +290,9 @@ def set_items(
 
 def erase_documents(connection: sa.Connection, documents: Collection[str]) -> int:
     """Erase the requests that saw any of the documents; how many there were. Those in a job stay in it."""
-    seen = [PROVIDER_ITEMS.c.documents.contains(json.dumps(one), autoescape=True) for one in documents]
+    seen = [
+        PROVIDER_ITEMS.c.documents.contains(json.dumps(document), autoescape=True) for document in documents
+    ]
     if not seen:
         return 0
     return connection.execute(PROVIDER_ITEMS.delete().where(sa.or_(*seen))).rowcount

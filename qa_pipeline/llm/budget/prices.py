@@ -64,7 +64,7 @@ class Price:
         counts = [Counts(input_tokens=read, cache_read_tokens=cached, output_tokens=written)]
         if prices.cache_write_mtok is not None:
             counts.append(counts[0] + Counts(cache_write_tokens=read - cached))
-        cost = max(prices.calc_price(one)["total_price"] for one in counts)
+        cost = max(prices.calc_price(count)["total_price"] for count in counts)
         return cost * BATCH_FACTOR if batched else cost
 
     def _prices(self, day: date) -> "ModelPrice":

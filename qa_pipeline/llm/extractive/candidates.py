@@ -67,5 +67,5 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def _balanced(text: str) -> bool:
     """Tell whether brackets and straight double quotes come in pairs."""
-    pairs = all(text.count(left) == text.count(right) for left, right in _BRACKETS)
+    pairs = all(text.count(first) == text.count(second) for first, second in _BRACKETS)
     return pairs and text.count('"') % 2 == 0

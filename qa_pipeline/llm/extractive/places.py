@@ -44,7 +44,7 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
     title, path = telling(passage.title, phrases), passage.section_path
     clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
     if clause:
-        chapter = next((found[0] for part in path[:-1] if (found := _CHAPTER.match(part))), "")
+        chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")
         return Place(title, "", f"{chapter} {clause[0]}".strip())
     heading = next(filter(None, (telling(part, phrases) for part in reversed(path))), "")
     if heading.lower() in title.lower():

@@ -57,10 +57,10 @@ def sentences(passage: Passage) -> list[Sentence]:
     found: list[Sentence] = []
     for start, end, in_list in _paragraphs(passage.text):
         spans = split_sentences(passage.text[start:end], passage.language)
-        for position, (left, right) in enumerate(spans):
-            verbatim = passage.text[start + left : start + right]
+        for position, (first, second) in enumerate(spans):
+            verbatim = passage.text[start + first : start + second]
             text = " ".join(verbatim.split())
-            found.append(Sentence(text, start + left, start + right, in_list, first=position == 0))
+            found.append(Sentence(text, start + first, start + second, in_list, first=position == 0))
     return found
 
 

@@ -24,12 +24,14 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     for sentence in sentences(passage):
         if not _readable(sentence, passage, phrases):
             continue
-        for one in phrases.statements:
-            question = _question(one, sentence, place, passage, phrases)
+        for statement in phrases.statements:
+            question = _question(statement, sentence, place, passage, phrases)
             if question:
                 span = (sentence.start, sentence.end)
                 quote = passage.text[slice(*span)]
-                yield Candidate(question, one.question_type, sentence.text, quote, *span, one.score)
+                yield Candidate(
+                    question, statement.question_type, sentence.text, quote, *span, statement.score
+                )
                 break
 
 

@@ -175,7 +175,7 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     """The span of a section's first paragraph, where it is whole and can be read by itself."""
     if body[0].kind != "prose" or (len(body) > 1 and body[1].kind in ("list_item", "code")):
         return None
-    read = [one for one in sentences(passage) if one.start >= body[0].start]
+    read = [sentence for sentence in sentences(passage) if sentence.start >= body[0].start]
     last = next((place for place, one in enumerate(read[1:], 1) if one.first), len(read))
     paragraph = read[:last]
     while len(paragraph) > 1 and len(paragraph[-1].text) < MIN_SENTENCE:

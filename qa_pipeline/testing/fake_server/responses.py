@@ -63,7 +63,7 @@ class Asked:
 
     def _messages(self, *roles: str) -> str:
         contents = [turn.get("content") or "" for turn in self.body["messages"] if turn["role"] in roles]
-        return "".join(one if isinstance(one, str) else _parts_text(one) for one in contents)
+        return "".join(content if isinstance(content, str) else _parts_text(content) for content in contents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def lexicon(language: str) -> Lexicon:
 def of_all(field: str) -> tuple[str, ...]:
     """What the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
     found = map(attrgetter(field), LEXICONS.values())
-    return tuple(dict.fromkeys(one for words in found for one in words))
+    return tuple(dict.fromkeys(word for words in found for word in words))
 
 
 def fields_of_all(name: str) -> tuple[str, ...]:

@@ -47,20 +47,25 @@ def _put(text: str, start: int, end: int, new: str) -> str:
     return text[:start] + new + text[end:]
 
 
-def _bounded(text: str, start: int, end: int, known: Lexicon) -> bool:
+def _bounded(text: str, start: int, end: int, vocabulary: Lexicon) -> bool:
     """Whether a value is a bound, one end of a range or a guess, which another value need not deny."""
     before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
-    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.exclusive)
+    phrases = (
+        *vocabulary.lower_bounds,
+        *vocabulary.upper_bounds,
+        *vocabulary.approximations,
+        *vocabulary.exclusive,
+    )
     beside = f"{before} {after}".casefold()
     bound = any(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", beside) for phrase in phrases)
     return bound or _OTHER_BEFORE.search(before) is not None or _OTHER_AFTER.match(after) is not None
 
 
-def _counts(reading: Reading, known: Lexicon) -> Iterator[Number]:
+def _counts(reading: Reading, vocabulary: Lexicon) -> Iterator[Number]:
     """Numbers in figures that say how many or how much."""
     for number in reading.numbers:
         plain = number.kind == "cardinal" and not number.as_word and re.match(r"\d+(?![\d.,:/])", number.text)
-        if plain and not _bounded(reading.text, number.start, number.end, known):
+        if plain and not _bounded(reading.text, number.start, number.end, vocabulary):
             yield number
 
 
@@ -161,8 +166,8 @@ def name_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _all_names(material: Material, language: str) -> list[str]:
-    sentences = (one for one in material.sentences if one.language == language)
-    return sorted({name.text for one in sentences for name in _names(one, material)})
+    sentences = (sentence for sentence in material.sentences if sentence.language == language)
+    return sorted({name.text for sentence in sentences for name in _names(sentence, material)})
 
 
 def _names(sentence: Sentence, material: Material) -> list[Name]:
@@ -204,17 +209,22 @@ def other_column(row: Sentence, material: Material) -> Iterator[str]:
     if not all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell):
         return
     document = material.document(row.document_id)
-    for (column, value), (_, other) in combinations(cells[1:], 2):
-        one, two = value.casefold(), other.casefold()
-        figures = {any(sign.isdigit() for sign in text) for text in (one, two)}
-        if len(figures) == 1 and one not in two and two not in one and f"{column}: {other}" not in document:
-            claim = lexicon(row.language).cell_sentence.format(column, cells[0][1], other.rstrip("."))
+    for (column, value), (_, second) in combinations(cells[1:], 2):
+        first, two = value.casefold(), second.casefold()
+        figures = {any(sign.isdigit() for sign in text) for text in (first, two)}
+        if (
+            len(figures) == 1
+            and first not in two
+            and two not in first
+            and f"{column}: {second}" not in document
+        ):
+            claim = lexicon(row.language).cell_sentence.format(column, cells[0][1], second.rstrip("."))
             yield claim[0].upper() + claim[1:]
 
 
 def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:
     """A passage of another document that has fewer than most of the sentence's longer words."""
-    others = [one for one in material.owners if material.owners[one] != sentence.document_id]
+    others = [owner for owner in material.owners if material.owners[owner] != sentence.document_id]
     wanted = {word.casefold() for word in words(sentence.text) if len(word) > 3}
     for place in range(_TRIES if others else 0):
         chosen = material.pick(others, sentence.text, str(place))
@@ -227,38 +237,40 @@ def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:
 def brackets_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
     """The sentence without what is in brackets, which must limit nothing."""
     _, known = _read(sentence)
-    for found in re.finditer(r" \(([^()]{4,})\)", sentence.text):
-        opener = found[1].split()[0].casefold() if found[1].split() else ""
-        if opener not in known.stop_words and not _limits(found[1], known):
-            yield _put(sentence.text, found.start(), found.end(), "")
+    for match in re.finditer(r" \(([^()]{4,})\)", sentence.text):
+        opener = match[1].split()[0].casefold() if match[1].split() else ""
+        if opener not in known.stop_words and not _limits(match[1], known):
+            yield _put(sentence.text, match.start(), match.end(), "")
 
 
 def clause_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
     """The first of two whole statements joined by "and"."""
     _, known = _read(sentence)
-    found = re.search(rf",? {known.and_word} (\w+) [^,]+\.$", sentence.text)
-    kept = sentence.text[: found.start()] if found else ""
-    whole = found is not None and found[1] in known.subject_pronouns and "," not in kept
+    match = re.search(rf",? {known.and_word} (\w+) [^,]+\.$", sentence.text)
+    kept = sentence.text[: match.start()] if match else ""
+    whole = match is not None and match[1] in known.subject_pronouns and "," not in kept
     if whole and not _limits(sentence.text, known) and len(kept.split()) >= _FEWEST_WORDS:
         yield f"{kept}."
 
 
-def _limits(text: str, known: Lexicon) -> bool:
-    scope = known.negations | known.soft_negations | known.exclusive | known.conditional_words
-    scope |= known.contrasts | known.collectives | known.partial | known.weak
+def _limits(text: str, vocabulary: Lexicon) -> bool:
+    scope = (
+        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.conditional_words
+    )
+    scope |= vocabulary.contrasts | vocabulary.collectives | vocabulary.partial | vocabulary.weak
     return bool(scope & {word.casefold() for word in words(text)})
 
 
 def sentences_merged(sentence: Sentence, material: Material) -> Iterator[str]:
     """Two neighbouring sentences joined by "and"."""
-    after, known = sentence.following or "", lexicon(sentence.language)
+    after, vocabulary = sentence.following or "", lexicon(sentence.language)
     first, text = after.split(" ", 1)[0].casefold(), material.document(sentence.document_id)
-    links = known.openings | known.conjunctions | known.joiners
+    links = vocabulary.openings | vocabulary.conjunctions | vocabulary.joiners
     if after and first not in links and len(sentence.text) + len(after) <= _TOGETHER:
         inside = re.search(rf"[^\W\d_],? {re.escape(after.split(' ', 1)[0])}\b", text)
-        small = first in known.stop_words or not (known.nouns_capitalised or inside)
+        small = first in vocabulary.stop_words or not (vocabulary.nouns_capitalised or inside)
         second = after[0].lower() + after[1:] if small else after
-        yield f"{sentence.text[:-1]}, {known.and_word} {second}"
+        yield f"{sentence.text[:-1]}, {vocabulary.and_word} {second}"
 
 
 def numbers_as_words(sentence: Sentence, material: Material) -> Iterator[str]:

@@ -38,9 +38,9 @@ def seed_canaries(material: Material, per_kind: int, kinds: Sequence[str] = KIND
     A kind the batch has too little material for gets fewer.
     """
     return [
-        one
+        canary
         for kind in kinds
-        for one in draw_canaries(material, [made for made in EVERY if made.kind == kind], per_kind)
+        for canary in draw_canaries(material, [made for made in EVERY if made.kind == kind], per_kind)
     ]
 
 
@@ -79,7 +79,7 @@ def _id(generator: Generator, draft: Draft) -> str:
 
 def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> pl.DataFrame:
     """Canaries as rows of the pairs table: an answer without question that cites one chunk."""
-    return PAIRS.frame([_pair(one, material, batch) for one in canaries])
+    return PAIRS.frame([_pair(canary, material, batch) for canary in canaries])
 
 
 def _pair(canary: Canary, material: Material, batch: str) -> dict[str, Any]:

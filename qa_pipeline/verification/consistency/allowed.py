@@ -122,10 +122,14 @@ def _opening(change: Change) -> bool:
     return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.known.openings
 
 
-def _restricts(words: Sequence[str], known: Lexicon) -> bool:
+def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
     """Whether words narrow, deny, hedge or condition what they stand beside."""
     scope = (
-        known.negations | known.soft_negations | known.exclusive | known.conditional_words | known.contrasts
+        vocabulary.negations
+        | vocabulary.soft_negations
+        | vocabulary.exclusive
+        | vocabulary.conditional_words
+        | vocabulary.contrasts
     )
     return any(word in scope for word in words)
 
@@ -151,12 +155,12 @@ def _bracketed(change: Change) -> bool:
 def _brackets(text: str) -> Sequence[tuple[int, int]]:
     """What each outermost pair of round brackets encloses."""
     spans, depth, start = [], 0, 0
-    for found in re.finditer(r"[()]", text):
-        depth += 1 if found[0] == "(" else -1
-        if found[0] == "(" and depth == 1:
-            start = found.end()
+    for match in re.finditer(r"[()]", text):
+        depth += 1 if match[0] == "(" else -1
+        if match[0] == "(" and depth == 1:
+            start = match.end()
         elif depth == 0:
-            spans.append((start, found.start()))
+            spans.append((start, match.start()))
         depth = max(depth, 0)
     return spans
 
@@ -164,7 +168,14 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
 def _example(change: Change) -> bool:
     """An example to the end of the sentence or to the next comma."""
     written = change.written().casefold()
-    opener = next((one for one in change.known.example_openers if written.startswith(one)), None)
+    opener = next(
+        (
+            example_opener
+            for example_opener in change.known.example_openers
+            if written.startswith(example_opener)
+        ),
+        None,
+    )
     ends = re.match(r"\s*[,.;)]|\s*$", change.after()) is not None
     begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
     if opener is None or not (ends and begins):
@@ -296,9 +307,9 @@ def _sentence_joint(change: Change) -> bool:
     if place + 1 >= len(mine) or place == 0:
         return False
     after, before = mine[place + 1], mine[place - 1]
-    for left, right in pairwise(theirs):
-        if left.key == before.key and right.key == after.key:
-            between = change.evidence.text[left.end : right.start]
+    for first, second in pairwise(theirs):
+        if first.key == before.key and second.key == after.key:
+            between = change.evidence.text[first.end : second.start]
             if re.search(r"[.;]", between):
                 return True
     return False
@@ -316,7 +327,7 @@ def _abbreviation(change: Change) -> bool:
 @functools.lru_cache(maxsize=1024)
 def abbreviations(text: str, language: str) -> Mapping[str, str]:
     """What a text defines as "Words Of a Name (WON)": the words of each abbreviation, casefolded."""
-    known = lexicon(language)
+    vocabulary = lexicon(language)
     found = {}
     for match in re.finditer(r"\(([^\W\d_]{2,8})\)", text):
         if not match[1][:2].isupper():
@@ -325,9 +336,9 @@ def abbreviations(text: str, language: str) -> Mapping[str, str]:
             r"[^\W\d_]+", text[max(0, match.start() - _LONGEST_NAME) : match.start()].casefold()
         )
         for count in range(2, min(len(words), 2 * len(match[1])) + 1):
-            run = [word for word in words[-count:] if word not in known.determiners]
-            letters = "".join(word[0] for word in run if word not in known.stop_words)
-            if letters == match[1].casefold() and words[-count] not in known.stop_words:
+            run = [word for word in words[-count:] if word not in vocabulary.determiners]
+            letters = "".join(word[0] for word in run if word not in vocabulary.stop_words)
+            if letters == match[1].casefold() and words[-count] not in vocabulary.stop_words:
                 found[match[1].casefold()] = " ".join(run)
                 break
     return found
@@ -339,41 +350,45 @@ def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
     A command is the passive with "must". English and Swedish, regular verbs; German participles have other
     stems and are left to a model.
     """
-    known = lexicon(claim.language)
+    vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     return any(
-        _is_passive(one, other, known) or _is_command(one, other, known)
-        for one, other in ((mine, theirs), (theirs, mine))
+        _is_passive(first, second, vocabulary) or _is_command(first, second, vocabulary)
+        for first, second in ((mine, theirs), (theirs, mine))
     )
 
 
-def _is_command(passive: Sequence[Unit], command: Sequence[Unit], known: Lexicon) -> bool:
+def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Lexicon) -> bool:
     """Whether one says "the valve must not be used in winter", the other "do not use the valve in winter"."""
-    obliging = known.strong & known.finite_verbs
+    obliging = vocabulary.strong & vocabulary.finite_verbs
     must = next((at for at, unit in enumerate(passive) if unit.folded in obliging), 0)
-    ordered = command[1:] if command and command[0].folded in known.auxiliaries else command
-    denies = known.not_word in {unit.folded for unit in ordered[:2]}
-    ordered = [unit for at, unit in enumerate(ordered) if at > 1 or unit.folded != known.not_word]
-    between = [known.not_word] * denies + known.passive_infinitive.split()
+    ordered = command[1:] if command and command[0].folded in vocabulary.auxiliaries else command
+    denies = vocabulary.not_word in {unit.folded for unit in ordered[:2]}
+    ordered = [unit for at, unit in enumerate(ordered) if at > 1 or unit.folded != vocabulary.not_word]
+    between = [vocabulary.not_word] * denies + vocabulary.passive_infinitive.split()
     said = passive[must + 1 + len(between) :]
     linked = [unit.folded for unit in passive[must + 1 : must + 1 + len(between)]] == between
     if not (must and ordered and said and linked):
         return False
     verb, done = ordered[0], said[0]
     participle = done.key == verb.key and done.folded != verb.folded
-    same = participle if known.passive_infinitive else done.folded in (f"{verb.folded}s", f"{verb.folded}as")
+    same = (
+        participle
+        if vocabulary.passive_infinitive
+        else done.folded in (f"{verb.folded}s", f"{verb.folded}as")
+    )
     roles = [unit.key for unit in (*passive[:must], *said[1:])]
     return same and roles == [unit.key for unit in ordered[1:]]
 
 
-def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], known: Lexicon) -> bool:
+def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lexicon) -> bool:
     """Patient, verb, agent and rest of one sentence are agent, verb, patient and rest of the other."""
-    agents = [at for at, unit in enumerate(passive) if unit.folded in known.passive_agents]
+    agents = [at for at, unit in enumerate(passive) if unit.folded in vocabulary.passive_agents]
     if len(agents) != 1 or agents[0] < 2:
         return False
     (by,) = agents
     verb, auxiliary = passive[by - 1], passive[by - 2].folded
-    has_auxiliary = auxiliary in known.copulas
+    has_auxiliary = auxiliary in vocabulary.copulas
     patient = passive[: by - 2 if has_auxiliary else by - 1]
     for width in range(1, len(passive) - by):
         agent, rest = passive[by + 1 : by + 1 + width], passive[by + 1 + width :]
@@ -382,7 +397,7 @@ def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], known: Lexicon)
             continue
         one = active[width]
         if has_auxiliary:
-            past = auxiliary in known.past_copulas
+            past = auxiliary in vocabulary.past_copulas
             return one.key == verb.key and past == (one.folded == verb.folded)
         base = verb.folded[:-1]
         return verb.folded.endswith("s") and one.folded in (base, f"{base}r", f"{base}er")
@@ -514,7 +529,7 @@ ALLOWED: tuple[Allowed, ...] = (
 @functools.lru_cache(maxsize=4096)
 def units(reading: Reading) -> Sequence[Unit]:
     """The units of a text in order, articles taken to the word after them and contractions apart."""
-    known = lexicon(reading.language)
+    vocabulary = lexicon(reading.language)
     found = [
         Unit(f"@{d.year}-{d.month}-{d.day}", d.text.casefold(), d.start, d.end, True) for d in reading.dates
     ]
@@ -533,9 +548,9 @@ def units(reading: Reading) -> Sequence[Unit]:
     for word in reading.words:
         if not taken.free(word.start, word.end):
             continue
-        for part in known.contractions.get(word.folded, (word.folded,)):
+        for part in vocabulary.contractions.get(word.folded, (word.folded,)):
             content = word.content and part == word.folded
-            key = _spelled(word, known) if content else part
+            key = _spelled(word, vocabulary) if content else part
             found.append(Unit(key, part, word.start, word.end, content))
     found += _signs(reading.text, taken)
     found.sort(key=lambda unit: (unit.start, unit.end))
@@ -543,7 +558,7 @@ def units(reading: Reading) -> Sequence[Unit]:
     article: Unit | None = None
     for unit in found:
         written = reading.text[unit.start : unit.end]
-        if unit.folded in known.determiners and (
+        if unit.folded in vocabulary.determiners and (
             written.islower() or (article is None and _opens(reading.text, unit))
         ):
             article = unit
@@ -553,10 +568,10 @@ def units(reading: Reading) -> Sequence[Unit]:
     return joined
 
 
-def _spelled(word: Token, known: Lexicon) -> str:
+def _spelled(word: Token, vocabulary: Lexicon) -> str:
     """The stem of a word, however it is spelled: colour and color are one."""
-    usual = _usual(word.folded, known.code)
-    return word.stem if usual == word.folded else stemmer(known.code)(usual)
+    usual = _usual(word.folded, vocabulary.code)
+    return word.stem if usual == word.folded else stemmer(vocabulary.code)(usual)
 
 
 @functools.lru_cache(maxsize=50_000)
@@ -570,14 +585,14 @@ def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
     """The signs of a text, marks of emphasis aside."""
     marks = {
         place
-        for found in _EMPHASIS.finditer(text)
-        for width in [len(found[1])]
-        for place in (*range(found.start(), found.start() + width), *range(found.end() - width, found.end()))
+        for match in _EMPHASIS.finditer(text)
+        for width in [len(match[1])]
+        for place in (*range(match.start(), match.start() + width), *range(match.end() - width, match.end()))
     }
-    for found in _SIGN.finditer(text):
-        if found.start() not in marks and taken.free(found.start(), found.end()):
-            sign = unicodedata.normalize("NFKC", found[0].strip())
-            yield Unit(f"~{_DASHES.sub('-', sign)}", sign, found.start(), found.end(), False)
+    for match in _SIGN.finditer(text):
+        if match.start() not in marks and taken.free(match.start(), match.end()):
+            sign = unicodedata.normalize("NFKC", match[0].strip())
+            yield Unit(f"~{_DASHES.sub('-', sign)}", sign, match.start(), match.end(), False)
 
 
 def _opens(text: str, unit: Unit) -> bool:
@@ -594,46 +609,48 @@ def differences(
     passages: str = "",
 ) -> list[Change]:
     """Every place where a claim and its evidence differ in what they say, allowed or not."""
-    known = lexicon(claim.language)
+    vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
     matcher = difflib.SequenceMatcher(None, [u.key for u in theirs], [u.key for u in mine], autojunk=False)
     changes: list[Change] = []
-    for kind, low, high, left, right in matcher.get_opcodes():
+    for kind, low, high, first, second in matcher.get_opcodes():
         if kind != "equal":
-            added, out = mine[left:right], theirs[low:high]
-            changes.append(Change(added, out, claim, evidence, known, asked, context, defined))
+            added, out = mine[first:second], theirs[low:high]
+            changes.append(Change(added, out, claim, evidence, vocabulary, asked, context, defined))
             continue
-        for one, other in zip(mine[left:right], theirs[low:high], strict=True):
-            if not _same_form(one, other, known) or not _same_article(one, other, known):
-                changes.append(Change([one], [other], claim, evidence, known))
+        for one, other in zip(mine[first:second], theirs[low:high], strict=True):
+            if not _same_form(one, other, vocabulary) or not _same_article(one, other, vocabulary):
+                changes.append(Change([one], [other], claim, evidence, vocabulary))
     return changes
 
 
-def _same_form(one: Unit, other: Unit, known: Lexicon) -> bool:
+def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
     """Whether two words of one stem are forms of one word that state the same."""
-    if one.folded == other.folded or not one.content or one.key[:1] in "@#":
+    if first.folded == second.folded or not first.content or first.key[:1] in "@#":
         return True
-    if known.spellings:
-        one, other = (replace(each, folded=_usual(each.folded, known.code)) for each in (one, other))
-    shared = len(_common(one.folded, other.folded))
-    ends = {one.folded[shared:], other.folded[shared:]}
-    pairs = (f"{one.folded}/{other.folded}", f"{other.folded}/{one.folded}")
-    return ends <= known.endings and not any(re.fullmatch(known.apart, pair) for pair in pairs)
+    if vocabulary.spellings:
+        first, second = (
+            replace(each, folded=_usual(each.folded, vocabulary.code)) for each in (first, second)
+        )
+    shared = len(_common(first.folded, second.folded))
+    ends = {first.folded[shared:], second.folded[shared:]}
+    pairs = (f"{first.folded}/{second.folded}", f"{second.folded}/{first.folded}")
+    return ends <= vocabulary.endings and not any(re.fullmatch(vocabulary.apart, pair) for pair in pairs)
 
 
-def _common(left: str, right: str) -> str:
-    for place, (a, b) in enumerate(zip(left, right, strict=False)):
+def _common(first: str, second: str) -> str:
+    for place, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
-            return left[:place]
-    return min(left, right, key=len)
+            return first[:place]
+    return min(first, second, key=len)
 
 
-def _same_article(one: Unit, other: Unit, known: Lexicon) -> bool:
+def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
     """Articles may come, go and change; in German only within a case, which tells who does what."""
-    if not one.article or not other.article:
+    if not first.article or not second.article:
         return True
-    cases = [next(filter(unit.article.endswith, known.article_cases), "") for unit in (one, other)]
+    cases = [next(filter(unit.article.endswith, vocabulary.article_cases), "") for unit in (first, second)]
     return cases[0] == cases[1]
 
 

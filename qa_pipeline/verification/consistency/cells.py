@@ -65,7 +65,7 @@ class Row:
         claim each value follows the name of its own column, if any is named. A claim denies the cell of a
         column it names where it holds another figure in the place of the value.
         """
-        known = lexicon(claim.language)
+        vocabulary = lexicon(claim.language)
         stated = [_key(word) for word in claim.words]
         asked = {_key(word) for one in (question, headings) for word in one.words}
         named = {*stated, *asked}
@@ -78,8 +78,8 @@ class Row:
             f'"{word.folded}" added'
             for word, key in zip(claim.words, stated, strict=True)
             if key not in inside | asked
-            and (word.content or word.folded not in known.row_glue)
-            and not any(_inflected(word.folded, other, known.endings) for other in written)
+            and (word.content or word.folded not in vocabulary.row_glue)
+            and not any(_inflected(word.folded, other, vocabulary.endings) for other in written)
         ]
         key_named = set(values[0]) <= named if self.key or len(self.cells) > 1 else True
         if not key_named:
@@ -90,8 +90,10 @@ class Row:
         for place in range(1 if len(self.cells) > 1 else 0, len(self.cells)):
             value, column = values[place], columns[place]
             at = find_run(stated, value)
-            named_at = find_run(stated, column) if place in twins else _column_place(stated, column, known)
-            plain = not column or set(column) <= known.value_columns
+            named_at = (
+                find_run(stated, column) if place in twins else _column_place(stated, column, vocabulary)
+            )
+            plain = not column or set(column) <= vocabulary.value_columns
             name_at = find_run(stated, values[0]) if not self.named else None if plain else named_at
             follows = at is not None and name_at is not None and name_at < at
             if at is not None and (follows or not set(value) <= asked):
@@ -99,7 +101,7 @@ class Row:
                 if (
                     not plain
                     and named_at is None
-                    and (place in twins or not _all_named(column, named, known))
+                    and (place in twins or not _all_named(column, named, vocabulary))
                 ):
                     doubts.append(f'column "{self.cells[place].column.written}" is not named')
             partly = set(value) & set(stated) - asked - set().union(*values[:1], *columns)
@@ -107,7 +109,9 @@ class Row:
                 doubts.append(f'part of "{self.cells[place].value.written}"')
             if named_at is not None and not plain:
                 ends.append((named_at, place, False))
-            wanted = named_at is not None or not self.named or (not ends and _all_named(column, asked, known))
+            wanted = (
+                named_at is not None or not self.named or (not ends and _all_named(column, asked, vocabulary))
+            )
             theirs = _figures(self.cells[place].value)
             others = figures - theirs - _figures(self.cells[0].value) - _figures(self.cells[place].column)
             if key_named and wanted and at is None and theirs and others and not theirs & figures:
@@ -119,19 +123,19 @@ class Row:
         allowed = wanted_signs.union(*map(_signs, (question, headings)))
         differing = {*(_signs(claim) - allowed), *(wanted_signs - _signs(claim))}
         doubts += [f'sign "{sign[1:]}" differs' for sign in sorted(differing)]
-        misplaced = list(self._out_of_order(ends, known))
+        misplaced = list(self._out_of_order(ends, vocabulary))
         doubts += misplaced
         denied += misplaced if key_named else []
         return list(dict.fromkeys(doubts)), denied
 
-    def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], known: Lexicon) -> Iterator[str]:
+    def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], vocabulary: Lexicon) -> Iterator[str]:
         """Values that follow the name of another column than their own."""
         last: int | None = None
         if len({place for _, place, _ in ends}) == 1:
             return  # "Oslo has 700 000 inhabitants" names one column only, behind its value
         for _, place, is_value in sorted(ends):
             named = any(at == place and not value for _, at, value in ends)
-            plain = set(_tokens(self.cells[place].column)) <= known.value_columns
+            plain = set(_tokens(self.cells[place].column)) <= vocabulary.value_columns
             if is_value and not plain and last != place and (last is not None or named):
                 yield f'"{self.cells[place].value.written}" does not follow the name of its column'
             last = (last if plain else None) if is_value else place
@@ -168,23 +172,23 @@ def _without_brackets(reading: Reading) -> Reading:
     return read(_BRACKETS.sub(" ", reading.text), reading.language)
 
 
-def _all_named(column: Sequence[str], named: Set[str], known: Lexicon) -> bool:
+def _all_named(column: Sequence[str], named: Set[str], vocabulary: Lexicon) -> bool:
     """Whether a text names a column: by its words, or a compound of them."""
-    return bool(column) and all(any(_related(key, one, known) for one in named) for key in column)
+    return bool(column) and all(any(_related(key, one, vocabulary) for one in named) for key in column)
 
 
-def _column_place(stated: Sequence[str], column: Sequence[str], known: Lexicon) -> int | None:
+def _column_place(stated: Sequence[str], column: Sequence[str], vocabulary: Lexicon) -> int | None:
     """Where a claim names a column; None where it does not."""
     places = [
-        next((at for at, one in enumerate(stated) if _related(key, one, known)), None) for key in column
+        next((at for at, one in enumerate(stated) if _related(key, one, vocabulary)), None) for key in column
     ]
     found = [at for at in places if at is not None]
     return max(found) if found and len(found) == len(places) else None
 
 
-def _related(key: str, word: str, known: Lexicon) -> bool:
+def _related(key: str, word: str, vocabulary: Lexicon) -> bool:
     """Whether two words are forms of one: backspolning and backspolas share most of their letters."""
-    if key == word or _inflected(word, key, known.endings):
+    if key == word or _inflected(word, key, vocabulary.endings):
         return True
     shared = next(
         (at for at, (a, b) in enumerate(zip(key, word, strict=False)) if a != b), min(map(len, (key, word)))

@@ -183,9 +183,15 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
 @functools.cache
 def _scope(language: str) -> frozenset[str]:
     """Negations, quantifiers, modals and conditions: words that change what all others say."""
-    known = lexicon(language)
-    scope = known.negations | known.soft_negations | known.exclusive | known.universal | known.partial
-    return frozenset(scope | known.strong | known.weak | known.conditional_words)
+    vocabulary = lexicon(language)
+    scope = (
+        vocabulary.negations
+        | vocabulary.soft_negations
+        | vocabulary.exclusive
+        | vocabulary.universal
+        | vocabulary.partial
+    )
+    return frozenset(scope | vocabulary.strong | vocabulary.weak | vocabulary.conditional_words)
 
 
 def _in_scope(change: Change) -> bool:
@@ -203,20 +209,20 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
     """Words of the question that neither answer nor evidence speaks of: it may be another one's answer."""
     if not question.words:
         return
-    known = lexicon(question.language)
+    vocabulary = lexicon(question.language)
     asked = units(question)
     spoken = "".join(_line(one) for one in (answer, evidence, headings))
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     before = ""
     for unit in asked:
-        plain = unit.folded in known.question_words or before in known.degree_words
-        plain = plain or bool(measured.intersection(known.measures.get(unit.folded, ())))
+        plain = unit.folded in vocabulary.question_words or before in vocabulary.degree_words
+        plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
         if unit.content and not plain and not _speaks_of(spoken, unit.key):
             word = _written(unit, question)
             if not any(_has_identifier(one.text, word) for one in (evidence, answer, headings)):
                 yield f'the question\'s "{word}" is not in the evidence'
         before = unit.folded
-    scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
+    scope = {unit.folded for unit in asked} & (vocabulary.negations | vocabulary.exclusive)
     if scope - {unit.folded for one in (evidence, answer, headings) for unit in units(one)}:
         yield "question and evidence differ in a negation"
 
@@ -263,7 +269,7 @@ def _unproved_fragment(
     claim: Reading, evidence: Reading, question: Reading, headings: Reading
 ) -> tuple[str, ...]:
     """A few words prove something where question and words together are what the evidence says."""
-    known = lexicon(claim.language)
+    vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     wanted = [unit.key for unit in mine]
     keys = [unit.key for unit in theirs]
@@ -274,8 +280,8 @@ def _unproved_fragment(
     best: tuple[str, ...] | None = None
     for at in places:
         doubts = []
-        for run in _runs(theirs, at, at + len(wanted), asked, known):
-            change = Change([], run, claim, evidence, known)
+        for run in _runs(theirs, at, at + len(wanted), asked, vocabulary):
+            change = Change([], run, claim, evidence, vocabulary)
             if not is_allowed(change):
                 doubts.append(change.described())
         if best is None or len(doubts) < len(best):
@@ -284,11 +290,17 @@ def _unproved_fragment(
 
 
 def _runs(
-    theirs: Sequence[Unit], start: int, end: int, asked: set[str], known: Lexicon
+    theirs: Sequence[Unit], start: int, end: int, asked: set[str], vocabulary: Lexicon
 ) -> Iterator[Sequence[Unit]]:
     """Runs of the evidence that neither the claim nor its question states; plain function words are none."""
-    scope = known.negations | known.exclusive | known.conditional_words | known.contrasts | known.partial
-    scope |= known.universal | known.strong | known.weak | known.soft_negations
+    scope = (
+        vocabulary.negations
+        | vocabulary.exclusive
+        | vocabulary.conditional_words
+        | vocabulary.contrasts
+        | vocabulary.partial
+    )
+    scope |= vocabulary.universal | vocabulary.strong | vocabulary.weak | vocabulary.soft_negations
     run: list[Unit] = []
     plain = True
     for place, unit in enumerate([*theirs, None]):
@@ -364,29 +376,34 @@ def _denied(change: Change) -> str | None:
         return "name_mismatch"
     if len(change.added) != 1 or len(change.left) != 1:
         return None
-    one, other = change.added[0], change.left[0]
-    if {one.key[0], other.key[0]} == {"#"}:
+    first, second = change.added[0], change.left[0]
+    if {first.key[0], second.key[0]} == {"#"}:
         return "number_mismatch"
-    if {one.key[0], other.key[0]} == {"@"}:
+    if {first.key[0], second.key[0]} == {"@"}:
         return "date_mismatch"
-    return _opposed(one.folded, other.folded, known)
+    return _opposed(first.folded, second.folded, known)
 
 
-def _opposed(claimed: str, written: str, known: Lexicon) -> str | None:
+def _opposed(claimed: str, written: str, vocabulary: Lexicon) -> str | None:
     """Reason code of one word in another's place, where the two exclude each other."""
     pair = (claimed, written)
     turned = (pair, pair[::-1])
-    prefixed = any(long == prefix + short for prefix in known.negative_prefixes for long, short in turned)
-    if prefixed or any(_across(pair, sides) for sides in known.opposites):
+    prefixed = any(
+        long == prefix + short for prefix in vocabulary.negative_prefixes for long, short in turned
+    )
+    if prefixed or any(_across(pair, sides) for sides in vocabulary.opposites):
         return "negation_mismatch"
-    stronger = claimed in known.universal and written in known.partial
-    scopes = ((known.weak, known.strong), (known.universal | known.partial, known.negations))
+    stronger = claimed in vocabulary.universal and written in vocabulary.partial
+    scopes = (
+        (vocabulary.weak, vocabulary.strong),
+        (vocabulary.universal | vocabulary.partial, vocabulary.negations),
+    )
     return "quantifier_mismatch" if stronger or any(_across(pair, sides) for sides in scopes) else None
 
 
 def _across(pair: tuple[str, str], sides: tuple[Set[str], Set[str]]) -> bool:
-    left, right = sides
-    return (pair[0] in left and pair[1] in right) or (pair[0] in right and pair[1] in left)
+    first, second = sides
+    return (pair[0] in first and pair[1] in second) or (pair[0] in second and pair[1] in first)
 
 
 def _names(of: Sequence[Unit], reading: Reading) -> bool:

@@ -101,7 +101,7 @@ class Reading:
 
     def _bound_stems(self) -> list[tuple[int, str]]:
         """The stems, a prefix and the word it is bound to as one: weekly is not bi-weekly."""
-        prefixes = {found.end(): found for found in _BOUND.finditer(self.text)}
+        prefixes = {match.end(): match for match in _BOUND.finditer(self.text)}
         if not prefixes:
             return self._content
         starts = {found.start() for found in prefixes.values()}

@@ -102,17 +102,17 @@ def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
     warm = _TEMPERATURE.match(text, position)
     if warm and len(warm[0].strip()) > 1:
         return (_CELSIUS if warm[1] else _FAHRENHEIT), warm.end()
-    found = _AFTER.match(text, position)
-    if not found:
+    match = _AFTER.match(text, position)
+    if not match:
         return None
-    written = found[1]
+    written = match[1]
     unit = _SYMBOLS.get(written) or _WORDS.get(written.casefold())
     if unit is None and written.isupper() and len(written) > _SHORT:
         unit = _SYMBOLS.get(written.casefold())  # a text in capitals: no short symbol, MW is not mW
-    return (unit, found.end()) if unit else None
+    return (unit, match.end()) if unit else None
 
 
 def unit_before(text: str, position: int) -> Unit | None:
     """The currency written directly before `position`."""
-    found = _BEFORE.search(text, max(0, position - 5), position)
-    return _SYMBOLS.get(found[1]) if found else None
+    match = _BEFORE.search(text, max(0, position - 5), position)
+    return _SYMBOLS.get(match[1]) if match else None

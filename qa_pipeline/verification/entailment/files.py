@@ -64,7 +64,9 @@ class PairModelFiles(ModelFolder):
             positions -= 1 + int(self._config.get("pad_token_id") or 0)
         tokenizer = self.read_json("tokenizer_config.json") or {}
         limits = (positions, tokenizer.get("model_max_length"))
-        declared = [int(one) for one in limits if isinstance(one, int | float) and 0 < one < _UNLIMITED]
+        declared = [
+            int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < _UNLIMITED
+        ]
         if not declared:
             raise self.refused(
                 f"it does not declare how many tokens it reads; set {self.setting}.input_tokens"

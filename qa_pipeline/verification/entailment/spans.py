@@ -107,7 +107,7 @@ class SpanDetector:
         return found
 
     def _read_group(self, answers: Sequence[Answer]) -> list[Words]:
-        texts = [without_marks(one.text) for one in answers]
+        texts = [without_marks(answer.text) for answer in answers]
         prompts = [self._prompts(one, text) for one, text in zip(answers, texts, strict=True)]
         inputs = [
             self.reader.join_for_tokens(prompt, text)
