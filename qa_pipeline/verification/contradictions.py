@@ -70,17 +70,17 @@ class Sentence:
 
 def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
     """Sentences of prose long enough to compare, each once, in the order of the chunks."""
-    found: dict[tuple[str, int, int], Sentence] = {}
+    sentences_by_place: dict[tuple[str, int, int], Sentence] = {}
     for chunk in chunks:
         document_id, shift = chunk["document_id"], chunk["char_start"]
         for candidate in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
             place = document_id, shift + candidate.start, shift + candidate.start + len(candidate.text)
-            if place in found or candidate.is_row or not _is_prose(candidate.text):
+            if place in sentences_by_place or candidate.is_row or not _is_prose(candidate.text):
                 continue
             sentence = Sentence(chunk["chunk_id"], *place, candidate.reading)
             if len(sentence.stems) >= _FEWEST_STEMS:
-                found[place] = sentence
-    return list(found.values())
+                sentences_by_place[place] = sentence
+    return list(sentences_by_place.values())
 
 
 def _is_prose(text: str) -> bool:
@@ -88,7 +88,7 @@ def _is_prose(text: str) -> bool:
     if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
         return False
     others = _PLAIN.sub("", text)  # few are left to be looked at one by one
-    letters = len(text) - sum(not (one.isalpha() or one.isspace()) for one in others)
+    letters = len(text) - sum(not (letter.isalpha() or letter.isspace()) for letter in others)
     return letters >= _LETTERS * len(text)
 
 
@@ -125,16 +125,16 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
             "stem": pl.List(pl.String()),
         },
     )
-    found = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
-    found = found.unique().sort("a", "b")
+    likely = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
+    likely = likely.unique().sort("a", "b")
     stems = [sentence.stems for sentence in sentences]
-    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in found.iter_rows()]
-    kept = (
-        found.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
+    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in likely.iter_rows()]
+    frequent_enough = (
+        likely.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
         .filter(pl.col("share") >= OVERLAP)
         .sort("share", "a", "b", descending=[True, False, False])
     )
-    return kept.select("a", "b"), found.height
+    return frequent_enough.select("a", "b"), likely.height
 
 
 def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
@@ -186,17 +186,21 @@ class _Surroundings:
         """Whether a word is in so few documents that it names its subject."""
         return self._counts[stem] <= max(2, int(_RARE_SHARE * len(self.documents)))
 
-    def headings(self, one: Sentence) -> tuple[frozenset[str], frozenset[str]]:
+    def headings(self, sentence: Sentence) -> tuple[frozenset[str], frozenset[str]]:
         """What a sentence is about: stems of its document's title, and of the last heading above it."""
-        chunk = self.chunks[one.chunk_id]
+        chunk = self.chunks[sentence.chunk_id]
         language, last = chunk["language"], chunk["section_path"][-1] if chunk["section_path"] else ""
         return frozenset(content_stems(chunk["title"], language)), frozenset(content_stems(last, language))
 
     def versions_differ(self, first: Sentence, second: Sentence) -> bool:
         """Whether path or title of the two documents are the same but for their numbers."""
         for name in ("path", "title"):
-            one, other = (str(self.documents[side.document_id][name] or "") for side in (first, second))
-            if one != other and _VERSION.sub("#", one) == _VERSION.sub("#", other):
+            first_version, second_version = (
+                str(self.documents[side.document_id][name] or "") for side in (first, second)
+            )
+            if first_version != second_version and _VERSION.sub("#", first_version) == _VERSION.sub(
+                "#", second_version
+            ):
                 return True
         return False
 
@@ -205,14 +209,14 @@ def _contradiction(first: Sentence, second: Sentence, around: _Surroundings) -> 
     """Kind and detail where two sentences contradict each other in one place and agree in all others."""
     if is_injection(first.text) or is_injection(second.text):
         return None
-    found = denials(first.reading, second.reading)
-    if len(found) != 1 or not _same_subject(first, second, found[0].keys, around):
+    denied = denials(first.reading, second.reading)
+    if len(denied) != 1 or not _same_subject(first, second, denied[0].keys, around):
         return None
-    kind = found[0].reason.removesuffix("_mismatch")
+    kind = denied[0].reason.removesuffix("_mismatch")
     # the names of two functions or settings differ because there are two of them
     if kind == "name" and any(name.identifier for name in _names_apart(first.reading, second.reading)):
         return None
-    return kind, found[0].words
+    return kind, denied[0].words
 
 
 def _names_apart(mine: Reading, theirs: Reading) -> list[Name]:
@@ -224,25 +228,25 @@ def _same_subject(first: Sentence, second: Sentence, differing: Set[str], around
     """Whether both sentences are about the same thing."""
     if around.versions_differ(first, second) or _numbered(first.reading) != _numbered(second.reading):
         return False
-    heads = [around.headings(one) for one in (first, second)]
+    heads = [around.headings(sentence) for sentence in (first, second)]
     if heads[0][0] and heads[0] == heads[1]:
         return True
     if first.leans or second.leans:
         return False
     shared = (first.stems & second.stems) - differing
-    named = [{name.folded for name in one.reading.names} for one in (first, second)]
-    return any(around.is_rare(stem) for stem in shared) or bool(named[0] & named[1])
+    names = [{name.folded for name in sentence.reading.names} for sentence in (first, second)]
+    return any(around.is_rare(stem) for stem in shared) or bool(names[0] & names[1])
 
 
 def _numbered(sentence: Reading) -> set[str]:
     """Names that end in a number, as products and articles of a law do: it tells which one is meant."""
     months = lexicon(sentence.language).months
-    found = set()
+    numbers = set()
     for number in sentence.numbers:
         name = _NAME_BEFORE.search(sentence.written, max(0, number.start - 40), number.start)
         if name and number.unit is None and name[1].casefold() not in months:
-            found.add(f"{name[1]} {number.text}")
-    return found
+            numbers.add(f"{name[1]} {number.text}")
+    return numbers
 
 
 class Found(NamedTuple):
@@ -268,18 +272,20 @@ def find_contradictions(
     pairs, looked_at = _likely_pairs(sentences, neighbours)
     around = _Surroundings(documents, chunks, sentences)
     compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]
-    found = [
+    contradictions = [
         (first, second, *difference)
         for first, second in compared
         if (difference := _contradiction(first, second, around)) is not None
     ]
-    vectors = TextVectors([one.text for first, second, _, _ in found for one in (first, second)], embedder)
+    vectors = TextVectors(
+        [side.text for first, second, _, _ in contradictions for side in (first, second)], embedder
+    )
     rows = []
-    for first, second, kind, detail in found:
+    for first, second, kind, detail in contradictions:
         similarity = float(np.dot(vectors.of(first.text), vectors.of(second.text)))
         if similarity >= _LEAST_SIMILARITY:
             places = [
-                f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (first, second)
+                f"{side.document_id}\x1f{side.start}\x1f{side.end}\x1f{side.text}" for side in (first, second)
             ]
             rows.append(
                 {
@@ -301,12 +307,12 @@ def find_contradictions(
     return Found(CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts)
 
 
-def _side(name: str, one: Sentence, around: _Surroundings) -> Row:
+def _side(name: str, sentence: Sentence, around: _Surroundings) -> Row:
     return {
-        f"{name}_document_id": one.document_id,
-        f"{name}_content_sha256": around.documents[one.document_id]["content_sha256"],
-        f"{name}_chunk_id": one.chunk_id,
-        f"{name}_start": one.start,
-        f"{name}_end": one.end,
-        f"{name}_quote": one.text,
+        f"{name}_document_id": sentence.document_id,
+        f"{name}_content_sha256": around.documents[sentence.document_id]["content_sha256"],
+        f"{name}_chunk_id": sentence.chunk_id,
+        f"{name}_start": sentence.start,
+        f"{name}_end": sentence.end,
+        f"{name}_quote": sentence.text,
     }

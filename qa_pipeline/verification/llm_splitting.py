@@ -77,7 +77,7 @@ def split_by_model(
         return {}
     passages = passages_by_id(chunks)
     asked: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
-    found: dict[str, list[Claim]] = {}
+    claims_by_pair: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for pair in answered.iter_rows(named=True):
         claims = split_claims(pair["answer"], pair["language"])
@@ -85,7 +85,7 @@ def split_by_model(
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, pair["language"])):
             continue
         if _too_long(claims):
-            found[pair["pair_id"]] = _whole(claims, _TOO_LONG)
+            claims_by_pair[pair["pair_id"]] = _unsplit(claims, _TOO_LONG)
         else:
             texts = [claim.text for claim in claims]
             asked.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
@@ -94,12 +94,12 @@ def split_by_model(
     by_key = dict(zip(requests, replies, strict=True))
     for row, claims, request in asked:
         reply = by_key[request.key]
-        found[row["pair_id"]] = (
-            _whole(claims, reply.reason)
+        claims_by_pair[row["pair_id"]] = (
+            _unsplit(claims, reply.reason)
             if isinstance(reply, ModelError)
             else parse_reply(row, claims, reply.value)
         )
-    return found
+    return claims_by_pair
 
 
 def _too_long(claims: Sequence[Claim]) -> bool:
@@ -108,7 +108,7 @@ def _too_long(claims: Sequence[Claim]) -> bool:
     return long or len(claims) > _MOST_SENTENCES or any(claim.split_reason == TOO_MANY for claim in claims)
 
 
-def _whole(claims: Sequence[Claim], reason: str) -> list[Claim]:
+def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
     return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
@@ -176,8 +176,8 @@ def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[C
     finer: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
         tokens = [t for text in (pair["question"], answer[: claim.end]) for t in tokenize(text, language)]
-        known = {token.stem for token in tokens} | {token.folded for token in tokens}
-        sentence = _Sentence(claim, answer[claim.start : claim.end], language, known)
+        words = {token.stem for token in tokens} | {token.folded for token in tokens}
+        sentence = _Sentence(claim, answer[claim.start : claim.end], language, words)
         try:
             finer += sentence.statements([one for one in reply.claims if one.sentence == number])
         except _RefusedError as refused:
@@ -223,10 +223,10 @@ class _Sentence:
             if token.content or token.negative or token.folded in weighty
         }
         claims: dict[Claim, None] = {}
-        for one in proposed:
-            claim, kept = self._statement(one)
+        for proposal in proposed:
+            claim, places = self._statement(proposal)
             claims[claim] = None
-            missing -= kept
+            missing -= places
         if missing:
             raise _RefusedError("words_left_out")
         return sorted(claims, key=lambda claim: (claim.start, claim.end))
@@ -241,7 +241,7 @@ class _Sentence:
             raise _RefusedError("new_words")
         if _conditions_of(wording, self.language) != _conditions_of(self.piece, self.language):
             raise _RefusedError("meaning_changed")
-        kept = self._kept(quoted, worded)
+        places = self._kept(quoted, worded)
         start, end = (0 if first == 0 else quoted[0].start), quoted[-1].end
         if last + 1 == len(self.tokens):
             end = len(self.piece.rstrip())
@@ -256,7 +256,7 @@ class _Sentence:
             self_contained=None if wording.rstrip(".") == text.rstrip(".") else wording,
             split_by="model",
         )
-        return claim, {first + place for place in kept}
+        return claim, {first + place for place in places}
 
     def _place(self, quote: str) -> tuple[int, int]:
         """First and last word of a quote within the sentence."""
@@ -302,7 +302,7 @@ class _Sentence:
             None, [t.folded for t in quoted], [t.folded for t in worded], autojunk=False
         )
         blocks = matcher.get_matching_blocks()
-        kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
+        places = {place for block in blocks for place in range(block.a, block.a + block.size)}
         repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
         added = [token for place, token in enumerate(worded) if place not in repeated]
         if any(t.content and t.stem not in self.known and t.folded not in self.known for t in added):
@@ -311,27 +311,27 @@ class _Sentence:
             raise _RefusedError("meaning_changed")
         dropped = [
             run
-            for run in _runs([place for place in range(len(quoted)) if place not in kept])
+            for run in _runs([place for place in range(len(quoted)) if place not in places])
             if any(quoted[place].content for place in run)
         ]
         if any(character.isdigit() for run in dropped for place in run for character in quoted[place].folded):
             raise _RefusedError("meaning_changed")
         if not self._of_one_row(quoted, dropped):
             raise _RefusedError("words_left_out")
-        return kept
+        return places
 
     def _of_one_row(self, quoted: Sequence[Token], dropped: Sequence[Sequence[int]]) -> bool:
         """Whether what was left out are the others of one row: parted from what stays by "and" or a comma."""
 
-        def parted(place: int, beside: int) -> bool:
+        def parted(place: int, neighbour: int) -> bool:
             """Whether a word is a joining word, or a comma is between it and its neighbour on one side."""
             if quoted[place].folded in lexicon(self.language).joiners:
                 return True
-            first, second = sorted((place, beside))
+            earlier, later = sorted((place, neighbour))
             return (
-                first >= 0
-                and second < len(quoted)
-                and "," in self.piece[quoted[first].end : quoted[second].start]
+                earlier >= 0
+                and later < len(quoted)
+                and "," in self.piece[quoted[earlier].end : quoted[later].start]
             )
 
         before = [parted(run[0], run[0] - 1) for run in dropped]

@@ -78,7 +78,8 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
             owner += 1
         owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])
     return [
-        replace(one, references=tuple(owned.get(place, one.references))) for place, one in enumerate(claims)
+        replace(claim, references=tuple(owned.get(place, claim.references)))
+        for place, claim in enumerate(claims)
     ]
 
 
@@ -144,5 +145,5 @@ def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
 
 def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:
     """Whether a claim only states something together with its question: few words, or no whole sentence."""
-    whole = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
-    return terms <= most or not whole
+    is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
+    return terms <= most or not is_complete

@@ -139,7 +139,7 @@ def _foreign_word(
 ) -> str | None:
     """A content word of another sentence, of the class of `like`: digits, capital, last two letters."""
     stem = stemmer(sentence.language)
-    own = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
+    sentence_stems = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
     for attempt in range(40):
         other = material.sentences[
             draw(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
@@ -149,7 +149,11 @@ def _foreign_word(
             continue
         a, b = spans[draw(material.seed, key, other.text, "w") % len(spans)]
         word = other.text[a:b]
-        if not _content(word, vocabulary) or stem(word.casefold()) in own or any(c.isdigit() for c in word):
+        if (
+            not _content(word, vocabulary)
+            or stem(word.casefold()) in sentence_stems
+            or any(c.isdigit() for c in word)
+        ):
             continue
         if like is None or (like[0].isupper() == word[0].isupper() and like[-2:] == word[-2:]):
             return word
@@ -169,11 +173,15 @@ def words_exchanged(sentence: Sentence, material: Material) -> Iterator[str]:
     for place in _places(sentence, material, "words_exchanged", len(alone) - 1):
         first = alone[place]
         second = alone[place + 1 + draw(material.seed, "other", text) % (len(alone) - 1 - place)]
-        one, two, between = text[slice(*first)], text[slice(*second)], text[first[1] : second[0]]
+        first_word, second_word, between = (
+            text[slice(*first)],
+            text[slice(*second)],
+            text[first[1] : second[0]],
+        )
         linked = {word.casefold() for word in re.findall(r"\w+", between)}
         is_list = linked & vocabulary.joiners or between.strip() == ","
         if not is_list and not _in_brackets(text, first) and not _in_brackets(text, second):
-            yield text[: first[0]] + two + between + one + text[second[1] :]
+            yield text[: first[0]] + second_word + between + first_word + text[second[1] :]
 
 
 def function_word_flipped(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -215,7 +223,7 @@ def sign_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
 def _neighbours(sentence: Sentence, material: Material) -> list[str]:
     """The other sentences of its document."""
     owner = sentence.document_id
-    return [one.text for one in material.sentences if one.document_id == owner and one != sentence]
+    return [other.text for other in material.sentences if other.document_id == owner and other != sentence]
 
 
 def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:

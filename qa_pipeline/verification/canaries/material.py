@@ -132,7 +132,7 @@ def is_prose(line: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def numerals(text: str) -> frozenset[str]:
     """Every number of a text, written without grouping or decimal marks."""
-    return frozenset(re.sub(r"[.,]", "", found) for found in _NUMERAL.findall(text))
+    return frozenset(re.sub(r"[.,]", "", numeral) for numeral in _NUMERAL.findall(text))
 
 
 @functools.lru_cache(maxsize=512)

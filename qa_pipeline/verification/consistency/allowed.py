@@ -88,10 +88,10 @@ class Change:
     def described(self) -> str:
         """The difference in words for people."""
         added = self.claim.text[self.added[0].start : self.added[-1].end] if self.added else ""
-        left = self.written() if self.left else ""
-        if added and left:
-            return f'"{left}" became "{added}"'
-        return f'"{added}" added' if added else f'"{left}" left out'
+        removed = self.written() if self.left else ""
+        if added and removed:
+            return f'"{removed}" became "{added}"'
+        return f'"{added}" added' if added else f'"{removed}" left out'
 
     def written(self) -> str:
         """What is left out, as written."""
@@ -141,14 +141,14 @@ def _bracketed(change: Change) -> bool:
     """
     first, last = change.left[0].start, change.left[-1].end
     text = change.evidence.text
-    whole = any(
+    is_whole = any(
         start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
         for start, end in _brackets(text)
         if text[start - 2 : start - 1].isspace()  # LL(1) is a name
     )
-    words, known = change.left_words, change.known
-    limits = words[0] in known.stop_words or (known.partial | known.weak) & set(words)
-    return whole and not limits and not _restricts(words, known)
+    words, vocabulary = change.left_words, change.known
+    limits = words[0] in vocabulary.stop_words or (vocabulary.partial | vocabulary.weak) & set(words)
+    return is_whole and not limits and not _restricts(words, vocabulary)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -185,9 +185,9 @@ def _example(change: Change) -> bool:
 
 def _reason(change: Change) -> bool:
     """A reason at the end of a sentence that denies nothing: "not because" may deny the reason alone."""
-    known = change.known
-    opens = change.left_words[0] in known.reason_openers
-    denying = known.negations | known.soft_negations | known.exclusive | known.contrasts
+    vocabulary = change.known
+    opens = change.left_words[0] in vocabulary.reason_openers
+    denying = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
     return (
         opens
         and _ends(change)
@@ -225,19 +225,27 @@ def _coordinate(change: Change) -> bool:
 
     A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
-    known, words = change.known, change.left_words
-    if len(words) < 3 or words[0] not in known.conjunctions or not _ends(change):
+    vocabulary, words = change.known, change.left_words
+    if len(words) < 3 or words[0] not in vocabulary.conjunctions or not _ends(change):
         return False
-    kept = {word.folded for word in change.claim.words}
-    takes_back = known.negations | known.soft_negations | known.exclusive | known.contrasts
-    if known.conditional_words & kept.union(words) or kept & known.collectives or takes_back & set(words):
+    claim_words = {word.folded for word in change.claim.words}
+    takes_back = (
+        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
+    )
+    if (
+        vocabulary.conditional_words & claim_words.union(words)
+        or claim_words & vocabulary.collectives
+        or takes_back & set(words)
+    ):
         return False
     before = change.before().rstrip()
     parted = before.endswith((",", ";"))
-    if ":" in before or (kept & (known.universal | known.exclusive | takes_back) and not parted):
+    if ":" in before or (
+        claim_words & (vocabulary.universal | vocabulary.exclusive | takes_back) and not parted
+    ):
         return False
-    verb = known.finite_verbs & set(words) or _is_verb(change.left[1], change)
-    if words[1] in known.subject_pronouns or (verb and kept & known.finite_verbs):
+    verb = vocabulary.finite_verbs & set(words) or _is_verb(change.left[1], change)
+    if words[1] in vocabulary.subject_pronouns or (verb and claim_words & vocabulary.finite_verbs):
         return True
     return parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
 
@@ -273,13 +281,15 @@ def _pronoun(change: Change) -> bool:
 
 def _identified(change: Change) -> bool:
     """The words "is a ... that" before what the subject of the sentence does or is."""
-    words, known = change.left_words, change.known
+    words, vocabulary = change.left_words, change.known
     subject = {word.folded for word in change.evidence.words if word.end <= change.left[0].start}
-    clauses = known.negations | known.contrasts | known.relatives | known.conditional_words
+    clauses = (
+        vocabulary.negations | vocabulary.contrasts | vocabulary.relatives | vocabulary.conditional_words
+    )
     return (
         len(words) >= 3
-        and words[0] in known.copulas
-        and words[-1] in known.relatives
+        and words[0] in vocabulary.copulas
+        and words[-1] in vocabulary.relatives
         and not clauses & subject.union(words[:-1])
     )
 
@@ -289,11 +299,11 @@ def _relative(change: Change) -> bool:
 
     At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
     """
-    known = change.known
-    opens = change.left_words[0] in known.adding_relatives and change.before().rstrip().endswith(",")
+    vocabulary = change.known
+    opens = change.left_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
     goes_on = re.match(r"\s*,\s*(\w+)", change.after())
-    scope = known.negations | known.exclusive | known.contrasts
-    ends = goes_on is not None and goes_on[1].casefold() not in known.joiners
+    scope = vocabulary.negations | vocabulary.exclusive | vocabulary.contrasts
+    ends = goes_on is not None and goes_on[1].casefold() not in vocabulary.joiners
     return opens and ends and not scope & set(change.left_words)
 
 
@@ -317,18 +327,18 @@ def _sentence_joint(change: Change) -> bool:
 
 def _abbreviation(change: Change) -> bool:
     """An abbreviation for its words or the other way round, where the passages define it."""
-    added, left = " ".join(change.added_words), " ".join(change.left_words)
+    added, removed = " ".join(change.added_words), " ".join(change.left_words)
     if not added:
-        named = re.match(r"\s*\((\w+)\)", change.after())
-        return named is not None and change.defined.get(named[1].casefold()) == left
-    return change.defined.get(added) == left or change.defined.get(left) == added
+        match = re.match(r"\s*\((\w+)\)", change.after())
+        return match is not None and change.defined.get(match[1].casefold()) == removed
+    return change.defined.get(added) == removed or change.defined.get(removed) == added
 
 
 @functools.lru_cache(maxsize=1024)
 def abbreviations(text: str, language: str) -> Mapping[str, str]:
     """What a text defines as "Words Of a Name (WON)": the words of each abbreviation, casefolded."""
     vocabulary = lexicon(language)
-    found = {}
+    expansions = {}
     for match in re.finditer(r"\(([^\W\d_]{2,8})\)", text):
         if not match[1][:2].isupper():
             continue
@@ -339,9 +349,9 @@ def abbreviations(text: str, language: str) -> Mapping[str, str]:
             run = [word for word in words[-count:] if word not in vocabulary.determiners]
             letters = "".join(word[0] for word in run if word not in vocabulary.stop_words)
             if letters == match[1].casefold() and words[-count] not in vocabulary.stop_words:
-                found[match[1].casefold()] = " ".join(run)
+                expansions[match[1].casefold()] = " ".join(run)
                 break
-    return found
+    return expansions
 
 
 def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
@@ -366,18 +376,18 @@ def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Le
     denies = vocabulary.not_word in {unit.folded for unit in ordered[:2]}
     ordered = [unit for at, unit in enumerate(ordered) if at > 1 or unit.folded != vocabulary.not_word]
     between = [vocabulary.not_word] * denies + vocabulary.passive_infinitive.split()
-    said = passive[must + 1 + len(between) :]
+    verb_phrase = passive[must + 1 + len(between) :]
     linked = [unit.folded for unit in passive[must + 1 : must + 1 + len(between)]] == between
-    if not (must and ordered and said and linked):
+    if not (must and ordered and verb_phrase and linked):
         return False
-    verb, done = ordered[0], said[0]
+    verb, done = ordered[0], verb_phrase[0]
     participle = done.key == verb.key and done.folded != verb.folded
     same = (
         participle
         if vocabulary.passive_infinitive
         else done.folded in (f"{verb.folded}s", f"{verb.folded}as")
     )
-    roles = [unit.key for unit in (*passive[:must], *said[1:])]
+    roles = [unit.key for unit in (*passive[:must], *verb_phrase[1:])]
     return same and roles == [unit.key for unit in ordered[1:]]
 
 
@@ -477,7 +487,7 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "identification",
-        tuple(code for code, known in LEXICONS.items() if not known.verb_final),
+        tuple(code for code, lexicon_of_code in LEXICONS.items() if not lexicon_of_code.verb_final),
         "left out",
         ("The pump is a device that filters water.", "The pump filters water."),
         ("The pump is no device that filters water.", "The pump filters water."),
@@ -530,12 +540,12 @@ ALLOWED: tuple[Allowed, ...] = (
 def units(reading: Reading) -> Sequence[Unit]:
     """The units of a text in order, articles taken to the word after them and contractions apart."""
     vocabulary = lexicon(reading.language)
-    found = [
+    result = [
         Unit(f"@{d.year}-{d.month}-{d.day}", d.text.casefold(), d.start, d.end, True) for d in reading.dates
     ]
     for n in reading.numbers:
         dimension = n.unit.dimension if n.unit else ""
-        found.append(
+        result.append(
             Unit(
                 f"#{n.version or f'{n.value:.9g}'}{dimension}{n.kind}",
                 n.text.casefold(),
@@ -544,19 +554,19 @@ def units(reading: Reading) -> Sequence[Unit]:
                 True,
             )
         )
-    taken = Occupied(len(reading.text), ((unit.start, unit.end) for unit in found))
+    taken = Occupied(len(reading.text), ((unit.start, unit.end) for unit in result))
     for word in reading.words:
         if not taken.free(word.start, word.end):
             continue
         for part in vocabulary.contractions.get(word.folded, (word.folded,)):
             content = word.content and part == word.folded
             key = _spelled(word, vocabulary) if content else part
-            found.append(Unit(key, part, word.start, word.end, content))
-    found += _signs(reading.text, taken)
-    found.sort(key=lambda unit: (unit.start, unit.end))
+            result.append(Unit(key, part, word.start, word.end, content))
+    result += _signs(reading.text, taken)
+    result.sort(key=lambda unit: (unit.start, unit.end))
     joined: list[Unit] = []
     article: Unit | None = None
-    for unit in found:
+    for unit in result:
         written = reading.text[unit.start : unit.end]
         if unit.folded in vocabulary.determiners and (
             written.islower() or (article is None and _opens(reading.text, unit))
@@ -614,14 +624,16 @@ def differences(
     defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
     matcher = difflib.SequenceMatcher(None, [u.key for u in theirs], [u.key for u in mine], autojunk=False)
     changes: list[Change] = []
-    for kind, low, high, first, second in matcher.get_opcodes():
+    for kind, low, high, start, end in matcher.get_opcodes():
         if kind != "equal":
-            added, out = mine[first:second], theirs[low:high]
+            added, out = mine[start:end], theirs[low:high]
             changes.append(Change(added, out, claim, evidence, vocabulary, asked, context, defined))
             continue
-        for one, other in zip(mine[first:second], theirs[low:high], strict=True):
-            if not _same_form(one, other, vocabulary) or not _same_article(one, other, vocabulary):
-                changes.append(Change([one], [other], claim, evidence, vocabulary))
+        for first_unit, second_unit in zip(mine[start:end], theirs[low:high], strict=True):
+            if not _same_form(first_unit, second_unit, vocabulary) or not _same_article(
+                first_unit, second_unit, vocabulary
+            ):
+                changes.append(Change([first_unit], [second_unit], claim, evidence, vocabulary))
     return changes
 
 
@@ -631,7 +643,7 @@ def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
         return True
     if vocabulary.spellings:
         first, second = (
-            replace(each, folded=_usual(each.folded, vocabulary.code)) for each in (first, second)
+            replace(unit, folded=_usual(unit.folded, vocabulary.code)) for unit in (first, second)
         )
     shared = len(_common(first.folded, second.folded))
     ends = {first.folded[shared:], second.folded[shared:]}
@@ -661,10 +673,10 @@ def is_allowed(change: Change) -> bool:
 
 
 @functools.cache
-def _rows(language: str, added: bool, left: bool) -> tuple[Allowed, ...]:
+def _rows(language: str, added: bool, removed: bool) -> tuple[Allowed, ...]:
     """The rows for differences of one shape in a language."""
     sides = {"added": (True, False), "left out": (False, True)}
-    shape = (added, left)
+    shape = (added, removed)
     return tuple(
         row for row in ALLOWED if sides.get(row.direction, shape) == shape and language in row.languages
     )

@@ -65,7 +65,7 @@ def fold(text: str) -> str:
 
 def _proper_names(text: str, language: str) -> list[Name]:
     vocabulary, ordinary = lexicon(language), _ordinary(language)
-    named = [
+    names = [
         m
         for m in _CAPITALISED.finditer(text)
         if len(m[0]) > 1
@@ -74,14 +74,14 @@ def _proper_names(text: str, language: str) -> list[Name]:
             m[0].isupper() or m[0].casefold() not in vocabulary.months
         )  # APR is no month when dates leave it
     ]
-    found = []
-    for place, match in enumerate(named):
+    spans = []
+    for place, match in enumerate(names):
         word = match[0]
         special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
         first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
-        if special or (not first and (not vocabulary.nouns_capitalised or _in_run(text, named, place))):
-            found.append(_name(word, match.start(), identifier=False))
-    return found
+        if special or (not first and (not vocabulary.nouns_capitalised or _in_run(text, names, place))):
+            spans.append(_name(word, match.start(), identifier=False))
+    return spans
 
 
 @functools.cache

@@ -21,13 +21,13 @@ Spelled = tuple[int, int, float]
 def find_spelled(text: str, language: str) -> list[Spelled]:
     """Spelled numbers above 99 and fractions of `text`, in order of place."""
     lowered = text.casefold()  # few texts hold such a word, and patterns of many words are slow to try
-    found: list[Spelled] = []
+    spelled: list[Spelled] = []
     large = lexicon(language).large_numbers
     if any(part in lowered for part in large.parts):
-        found += _fractions(text, language)
+        spelled += _fractions(text, language)
     if any(scale in lowered for scale in (*large.hundreds, *large.thousands)):
-        found += _large(text, language)
-    return sorted(found)
+        spelled += _large(text, language)
+    return sorted(spelled)
 
 
 def _large(text: str, language: str) -> Iterator[Spelled]:
@@ -72,7 +72,7 @@ def _split(part: str, vocabulary: Lexicon) -> list[str]:
     if not large.joined:
         return [part]
     names = sorted((*vocabulary.numbers, *large.hundreds, *large.thousands), key=len, reverse=True)
-    found: list[str] = []
+    parts: list[str] = []
     rest = part
     for short, full in large.respelt.items():
         rest = rest.replace(short, full)
@@ -81,9 +81,9 @@ def _split(part: str, vocabulary: Lexicon) -> list[str]:
         if name is None:
             rest = rest.removeprefix(large.link) if rest.startswith(large.link) else ""
             continue
-        found.append(name)
+        parts.append(name)
         rest = rest[len(name) :]
-    return found
+    return parts
 
 
 def _value(words: list[str], vocabulary: Lexicon) -> float | None:
@@ -168,14 +168,14 @@ Finder = Callable[[str, str], list[Number]]
 
 def find_numbers(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[Number]:
     """Numbers of `text` outside the `taken` spans (dates), in order."""
-    found: list[Number] = []
+    numbers: list[Number] = []
     used = Occupied(len(text), taken)
     for finder in _finders(text, language):
         for number in finder(text, language):
             if used.free(number.start, number.end):
-                found.append(number)
+                numbers.append(number)
                 used.take(number.start, number.end)
-    return sorted(found, key=lambda number: number.start)
+    return sorted(numbers, key=lambda number: number.start)
 
 
 def _finders(text: str, language: str) -> list[Finder]:
@@ -211,7 +211,7 @@ def _versions(text: str, language: str) -> list[Number]:
 
 
 def _times(text: str, language: str) -> list[Number]:
-    found = []
+    spans = []
     for match in _TIME.finditer(text):
         hour = int(match[1] or match[4])
         half = (match[3] or match[5] or "").casefold()
@@ -219,8 +219,8 @@ def _times(text: str, language: str) -> list[Number]:
             continue
         hour = hour % 12 + (12 if half == "p" else 0) if half else hour
         minutes = float(hour * 60 + int(match[2] or 0))
-        found.append(Number("time", (minutes,), None, match.start(), match.end(), match[0]))
-    return found
+        spans.append(Number("time", (minutes,), None, match.start(), match.end(), match[0]))
+    return spans
 
 
 def _spelled(text: str, language: str) -> list[Number]:
@@ -255,7 +255,7 @@ def _counted(text: str, start: int, vocabulary: Lexicon) -> bool:
 
 def _cardinals(text: str, language: str) -> list[Number]:
     comma = lexicon(language).decimal_comma
-    found, position = [], 0
+    cardinals, position = [], 0
     while match := _DIGITS.search(text, position):
         start = match.start()
         negative = text[start] in "-−"
@@ -272,9 +272,9 @@ def _cardinals(text: str, language: str) -> list[Number]:
             else 1.0
         )
         values = tuple(sign * value for value in _readings(body[0], comma))
-        found.append(_with_unit(text, language, start, body.end(), values))
-        position = found[-1].end
-    return found
+        cardinals.append(_with_unit(text, language, start, body.end(), values))
+        position = cardinals[-1].end
+    return cardinals
 
 
 def _readings(digits: str, comma: bool) -> list[float]:
@@ -287,13 +287,13 @@ def _readings(digits: str, comma: bool) -> list[float]:
         point = max(bare.rfind("."), bare.rfind(","))
         return [float(re.sub(r"[.,]", "", bare[:point]) + "." + re.sub(r"[.,]", "", bare[point + 1 :]))]
     grouped = re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", bare) is not None
-    whole = float(re.sub(r"[.,]", "", bare))
+    value = float(re.sub(r"[.,]", "", bare))
     if len(marks) > 1:
-        return [whole]
+        return [value]
     decimal = float(bare.replace(",", "."))
     if not grouped:
         return [decimal]
-    return [whole, decimal] if marks[0] == ("." if comma else ",") else [decimal, whole]
+    return [value, decimal] if marks[0] == ("." if comma else ",") else [decimal, value]
 
 
 def _with_unit(
@@ -323,7 +323,7 @@ def _worded(text: str, language: str) -> list[Number]:
     """Number words; 1 is left out, because it is the article in all three languages."""
     vocabulary = lexicon(language)
     pattern = _word_pattern(frozenset(vocabulary.numbers) | frozenset(vocabulary.scales))
-    found: list[Number] = []
+    numbers: list[Number] = []
     end = 0
     for match in pattern.finditer(text):
         if match.start() < end:
@@ -331,18 +331,18 @@ def _worded(text: str, language: str) -> list[Number]:
         value, stop = _compound(text, match, vocabulary.numbers, pattern)
         number = _with_unit(text, language, match.start(), stop, (value,), as_word=True)
         if abs(number.values[0]) != 1 or number.unit is not None:
-            found.append(number)
+            numbers.append(number)
             end = number.end
-    return found
+    return numbers
 
 
 def _compound(
     text: str, match: re.Match[str], numbers: object, pattern: re.Pattern[str]
 ) -> tuple[float, int]:
     """Value of a number word, with the unit digit of "twenty-three" and scale words alone as one."""
-    known = dict(numbers) if isinstance(numbers, dict) else {}
-    value = float(known.get(match[0].casefold(), 1.0))
-    stop = match.end() if match[0].casefold() in known else match.start()
+    values = dict(numbers) if isinstance(numbers, dict) else {}
+    value = float(values.get(match[0].casefold(), 1.0))
+    stop = match.end() if match[0].casefold() in values else match.start()
     following = pattern.match(text, match.end() + 1)
     joined = text[match.end() : match.end() + 1] in (*_HYPHENS, " ")
     if (
@@ -350,9 +350,9 @@ def _compound(
         and value % 10 == 0
         and following
         and joined
-        and 0 < known.get(following[0].casefold(), 0) < 10
+        and 0 < values.get(following[0].casefold(), 0) < 10
     ):
-        return value + float(known[following[0].casefold()]), following.end()
+        return value + float(values[following[0].casefold()]), following.end()
     return value, stop
 
 

@@ -59,7 +59,7 @@ _SYMBOLS = _table(
     """
 )
 
-_NAMED = _table(
+_UNIT_NAMES = _table(
     """
     percent 1=percent
     time 1e-3=millisecond 1=second 60=minute 3600=hour 86400=day 604800=week
@@ -81,8 +81,11 @@ _NAMED = _table(
     pixels 1=pixel
     """
 )
-_WORDS = _NAMED | {
-    word: _NAMED[name] for known in LEXICONS.values() for name, words in known.units.items() for word in words
+_WORDS = _UNIT_NAMES | {
+    word: _UNIT_NAMES[name]
+    for known in LEXICONS.values()
+    for name, words in known.units.items()
+    for word in words
 }
 
 _SHORT = 2
