@@ -211,8 +211,8 @@ def _uncovered(run: StageRun) -> set[tuple[str, int]]:
 def _pairs(run: StageRun) -> pl.DataFrame:
     """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
     resources, settings = run.resources, run.resources.settings
-    beside = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
-    pairs = [_imported(run, beside)]
+    file_pairs = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
+    pairs = [_imported(run, file_pairs)]
     if resources.generator is not None:
         drafted = draft_answers(
             run["questions"],
@@ -247,14 +247,14 @@ def passage_selection(resources: Resources) -> Select:
         return keep_all
 
     def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
-        found = decide_references(resources, rows, passages)
+        decided = decide_references(resources, rows, passages)
         return [
             Selection(
                 accepted_places(decisions, generation),
                 validated=True,
                 error=next((decision.error for decision in decisions if decision.error), None),
             )
-            for decisions in found
+            for decisions in decided
         ]
 
     return select
@@ -298,8 +298,8 @@ def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.D
     Raises:
         PairsFileError: one cannot be read; like a document, it is not followed out of the batch.
     """
-    found = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [parse_pairs(_content(file, limits), file.path, limits) for file in found]
+    pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
+    return [parse_pairs(_content(file, limits), file.path, limits) for file in pair_files]
 
 
 def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
@@ -419,9 +419,9 @@ def _contradictions(run: StageRun) -> pl.DataFrame:
     settings, chunks = run.resources.settings.verification, run["chunks"]
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
     near = nearest_chunks(_index(run), owners, NEIGHBOURS)
-    found = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
-    run.figures.update(found.counts)
-    return found.table
+    contradictions = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
+    run.figures.update(contradictions.counts)
+    return contradictions.table
 
 
 def _claim_verdicts(run: StageRun) -> pl.DataFrame:

@@ -138,7 +138,9 @@ class Models:
             for model in self._settings.models
             if model.provider == "gemini" and not model.vertex_project
         }
-        providers = [self._batches(one) for one in of_gemini] if self.jobs.jobs(awaited=True) else []
+        providers = (
+            [self._batches(settings) for settings in of_gemini] if self.jobs.jobs(awaited=True) else []
+        )
         return Collector(
             self.jobs, {provider.name: provider for provider in providers}, self.budget, clock=clock
         )

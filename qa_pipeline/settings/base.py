@@ -73,7 +73,7 @@ def _parsed(path: Path) -> Any:
         raise SettingsError(f"settings file {path} is not readable YAML in UTF-8") from error
 
 
-def check_environment(environ: Iterable[str], prefix: str, known: Collection[str]) -> None:
+def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:
     """Refuse a name that looks like a setting and is none: a typing slip must not leave a default in force.
 
     Raises:
@@ -83,11 +83,11 @@ def check_environment(environ: Iterable[str], prefix: str, known: Collection[str
         if not name.upper().startswith(prefix):
             continue
         first = name[len(prefix) :].lower().split("__")[0]
-        if first not in known:
-            raise SettingsError(f"environment variable {name} names no setting{_meant(first, known)}")
+        if first not in names:
+            raise SettingsError(f"environment variable {name} names no setting{_meant(first, names)}")
 
 
-def read_assignments(texts: Sequence[str], named: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Read `path=value` texts, as `--set` takes them, into a tree of settings.
 
     Args:
@@ -104,7 +104,7 @@ def read_assignments(texts: Sequence[str], named: Mapping[str, Any] | None = Non
             raise SettingsError(f"--set {text!r} must be PATH=VALUE, such as llm.workers=20")
         values[path.strip()] = _value(path.strip(), value.strip())
     tree: dict[str, Any] = {}
-    for path, value in {**values, **(named or {})}.items():
+    for path, value in {**values, **(named_values or {})}.items():
         *groups, name = path.split(".")
         group = tree
         for part in groups:
@@ -154,6 +154,6 @@ def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:
     return tuple(model.model_fields)
 
 
-def _meant(name: str, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(name.lower(), known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}" if known else ""
+def _meant(name: str, names: Collection[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(names)}" if names else ""

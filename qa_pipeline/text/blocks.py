@@ -83,12 +83,12 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bo
     rows = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)
     begin = start
     for first, second in filled:
-        whole = _is_whole(text, first, second)
-        if whole or rows or _ITEM.match(text, first, second) or _QUOTE.match(text, first, second):
+        is_whole = _is_whole(text, first, second)
+        if is_whole or rows or _ITEM.match(text, first, second) or _QUOTE.match(text, first, second):
             if begin < first:
                 yield begin, first, False
             begin = first
-        if whole:
+        if is_whole:
             yield first, second, True
             begin = second
     if begin < end:

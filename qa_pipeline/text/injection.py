@@ -68,9 +68,9 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
     sentences = split_sentences(text, language)
     worded = [(s, e) for s, e in sentences if _matches(text[s:e], WORDED) or _HIDDEN.search(text, s, e)]
     forged = [(s, e) for s, e in sentences if _matches(text[s:e], STRUCTURAL)]
-    found = _merged([*worded, *_bridged(forged)])
+    spans = _merged([*worded, *_bridged(forged)])
     # what only shows across sentences: the text as a whole is the injection
-    return found or [(0, len(text))]
+    return spans or [(0, len(text))]
 
 
 def redact_injections(passage: Passage) -> Passage:

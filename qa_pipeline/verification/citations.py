@@ -295,7 +295,7 @@ def cite_claims(
     owners = [_owner(quote, claims, language) for quote in quotes]
     cited = []
     for place, claim in enumerate(claims):
-        marked = [one for mark in claim.references for one in _marked(mark, pair, sources, by_number)]
+        marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
         ids = (
             tuple(dict.fromkeys(i for resolution in marked for i in resolution.chunk_ids))
             if marked

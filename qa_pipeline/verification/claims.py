@@ -131,12 +131,12 @@ def _tasks(
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question, answer = read(pair["question"] or "", language), read(pair["answer"], language)
-    for position, (claim, given) in enumerate(zip(claims, cited, strict=True)):
+    for position, (claim, claim_citations) in enumerate(zip(claims, cited, strict=True)):
         reading = read(claim.text, language)
         stated = reading if claim.self_contained is None else read(claim.self_contained, language)
         fragment = is_fragment(claim.text, len(stated.term_set))
         search_terms = (*stated.terms, *question.stems) if fragment else stated.terms
-        citations = batch.searched(pair, given, search_terms)
+        citations = batch.searched(pair, claim_citations, search_terms)
         with_question = fragment and claim.self_contained is None
         task = _Task(
             pair=pair,
@@ -219,12 +219,12 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
-    ranked = [ranked[0], *(one for one in ranked[1:] if _may_prove(task, one, batch))]
+    ranked = [ranked[0], *(other_place for other_place in ranked[1:] if _may_prove(task, other_place, batch))]
     proofs = [task.proof or _proof(task, ranked[0], batch)]
     while proofs[-1].unproved and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
-    proved = (at for at, one in enumerate(proofs) if not one.unproved)
-    place = next(proved, next((at for at, one in enumerate(proofs) if one.denied), 0))
+    proved = (at for at, piece_proof in enumerate(proofs) if not piece_proof.unproved)
+    place = next(proved, next((at for at, piece_proof in enumerate(proofs) if piece_proof.denied), 0))
     evidence, proof = ranked[place], proofs[place]
     elsewhere = None if not proof.unproved or proof.denied else _proved_elsewhere(task, batch)
     evidence_terms = evidence.terms | batch.headings(evidence.chunk_id, task.reading.language).term_set

@@ -339,11 +339,11 @@ def _with_replies(
     ]
     unasked = _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
     merged = joined.with_columns(_first_of(rules, unasked).alias("merged"))
-    asked = {
+    columns_of_replies = {
         "model": pl.col("model"),
         "prompt_hash": pl.col("prompt_hash"),
         "llm_decision": pl.coalesce("decision", "reply_reason"),
         "llm_quotes": pl.col("reply_quotes"),
     }
-    model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in asked.items()]
+    model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in columns_of_replies.items()]
     return merged.with_columns(model_used).drop("verdict", "decided_by", "reason", "detail").unnest("merged")

@@ -217,7 +217,7 @@ class ChunkWords:
         self._size = len(texts)
 
     @cached_property
-    def _held(self) -> dict[str, list[str]]:
+    def _chunks_by_word(self) -> dict[str, list[str]]:
         """Chunks by term; made at the first search, since not every caller searches."""
         chunks_by_word: dict[str, list[str]] = defaultdict(list)
         for chunk_id, text in self._texts.items():
@@ -227,21 +227,21 @@ class ChunkWords:
 
     def rarity(self, term: str) -> float:
         """Inverse document frequency, smoothed (Robertson and Spärck Jones 1976)."""
-        count = len(self._held.get(term, ()))
+        count = len(self._chunks_by_word.get(term, ()))
         return math.log(1.0 + (self._size - count + 0.5) / (count + 0.5))
 
     def best(
-        self, wanted: Collection[str], most: int, without: Collection[str] = ()
+        self, sought: Collection[str], most: int, without: Collection[str] = ()
     ) -> list[tuple[str, float]]:
         """Chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
         if most < 1:
             return []
-        terms = sorted(set(wanted))
+        terms = sorted(set(sought))
         weights = {term: self.rarity(term) for term in terms}
         total = sum(weights.values())
         shares: dict[str, float] = defaultdict(float)
         for term in terms:
-            for chunk_id in self._held.get(term, ()):
+            for chunk_id in self._chunks_by_word.get(term, ()):
                 shares[chunk_id] += weights[term] / total
         left_out = set(without)
         others = [entry for entry in shares.items() if entry[0] not in left_out]

@@ -76,7 +76,7 @@ def split_by_model(
     if settings.split_claims == "rules":
         return {}
     passages = passages_by_id(chunks)
-    asked: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
+    pending: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
     claims_by_pair: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for pair in answered.iter_rows(named=True):
@@ -88,11 +88,11 @@ def split_by_model(
             claims_by_pair[pair["pair_id"]] = _unsplit(claims, _TOO_LONG)
         else:
             texts = [claim.text for claim in claims]
-            asked.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
-    requests = {request.key: request for _, _, request in asked}
+            pending.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
+    requests = {request.key: request for _, _, request in pending}
     replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
     by_key = dict(zip(requests, replies, strict=True))
-    for row, claims, request in asked:
+    for row, claims, request in pending:
         reply = by_key[request.key]
         claims_by_pair[row["pair_id"]] = (
             _unsplit(claims, reply.reason)
@@ -179,7 +179,9 @@ def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[C
         words = {token.stem for token in tokens} | {token.folded for token in tokens}
         sentence = _Sentence(claim, answer[claim.start : claim.end], language, words)
         try:
-            finer += sentence.statements([one for one in reply.claims if one.sentence == number])
+            finer += sentence.statements(
+                [proposal for proposal in reply.claims if proposal.sentence == number]
+            )
         except _RefusedError as refused:
             finer.append(replace(claim, split_reason=str(refused)))
     return with_references(finer, pair["answer"])
@@ -241,7 +243,7 @@ class _Sentence:
             raise _RefusedError("new_words")
         if _conditions_of(wording, self.language) != _conditions_of(self.piece, self.language):
             raise _RefusedError("meaning_changed")
-        places = self._kept(quoted, worded)
+        places = self._matched_places(quoted, worded)
         start, end = (0 if first == 0 else quoted[0].start), quoted[-1].end
         if last + 1 == len(self.tokens):
             end = len(self.piece.rstrip())
@@ -292,7 +294,7 @@ class _Sentence:
             self.tokens[place].folded not in self._openers and self._starts_clause(place + 1)
         )
 
-    def _kept(self, quoted: Sequence[Token], worded: Sequence[Token]) -> set[int]:
+    def _matched_places(self, quoted: Sequence[Token], worded: Sequence[Token]) -> set[int]:
         """Places of the quote's words that the wording keeps.
 
         Raises:

@@ -99,8 +99,8 @@ def ask_verifier(
     groups = list(_groups(rows, passages))
     requests = [claims_request(group, passages, settings, llm.seed) for group in groups]
     distinct = {request.key: request for request in requests}
-    asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
-    replies = dict(zip(distinct, asked, strict=True))
+    outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    replies = dict(zip(distinct, outcomes, strict=True))
     verdicts = [
         {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
@@ -183,23 +183,23 @@ def _verdicts(
         probed = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
         obeys = probed is None or probed.decision != "reject"
     for row, number in zip(rows, numbers, strict=True):
-        said = replies.get(number)
-        if said is None:
+        claim_reply = replies.get(number)
+        if claim_reply is None:
             yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
             continue
-        reason, detail = None, said.reasoning
-        if said.decision == "accept":
+        reason, detail = None, claim_reply.reasoning
+        if claim_reply.decision == "accept":
             if _injected(row, passages):
                 reason = INJECTION_IN_SOURCE
             elif obeys:
                 reason = "probe_accepted"
-            elif problem := _unfounded(row, said.quotes, request.passages):
+            elif problem := _unfounded(row, claim_reply.quotes, request.passages):
                 reason, detail = problem
         yield {
-            "decision": said.decision,
+            "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": said.quotes,
+            "quotes": claim_reply.quotes,
             "model": reply.model,
         }
 

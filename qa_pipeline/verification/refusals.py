@@ -56,9 +56,13 @@ class _Searched:
 
 def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[Row]:
     """What was looked at for each question, in order, and how near it came, as the refusals table has it."""
-    vectors = TextVectors([one.written for one in questions], embedder)
-    near = [searched.nearest(vectors.of(one.written), _LOOKED_INTO) for one in questions]
-    chunks_by_words = [searched.words.best(one.terms, _LOOKED_INTO) for one in questions]
+    vectors = TextVectors([asked_question.written for asked_question in questions], embedder)
+    near = [
+        searched.nearest(vectors.of(asked_question.written), _LOOKED_INTO) for asked_question in questions
+    ]
+    chunks_by_words = [
+        searched.words.best(asked_question.terms, _LOOKED_INTO) for asked_question in questions
+    ]
     sentences = [
         [
             sentence

@@ -73,7 +73,7 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
     owned: dict[int, list[str]] = {}
     owner = 0
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=lambda found: found.start()):
+    for mark in sorted(marks, key=lambda reference: reference.start()):
         while owner + 1 < len(claims) and claims[owner + 1].start < mark.start():
             owner += 1
         owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])

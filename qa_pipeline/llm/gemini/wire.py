@@ -96,7 +96,7 @@ _REASONS = {
 """Reason codes of finish and block reasons; any other is `blocked`, with its name in the detail."""
 
 
-def read_response(response: "GenerateContentResponse", asked: str, key: str) -> RawReply:
+def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
     """Return the text of a finished reply.
 
     Args:
@@ -107,7 +107,7 @@ def read_response(response: "GenerateContentResponse", asked: str, key: str) -> 
     Raises:
         UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
     """
-    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked}"
+    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked_model}"
     usage = read_usage(response)
     text, problem = "", _prompt_problem(response)
     if problem is None and response.candidates:

@@ -97,10 +97,10 @@ def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 def _units(material: Material, language: str) -> Mapping[str, Mapping[str, float]]:
     """Units of each dimension in the batch's sentences as they are written after an amount over one."""
-    found: Mapping[str, Mapping[str, float]] = material.once(
+    units_by_document: Mapping[str, Mapping[str, float]] = material.once(
         "units", language, lambda: _find_units(material, language)
     )
-    return found
+    return units_by_document
 
 
 def _find_units(material: Material, language: str) -> dict[str, dict[str, float]]:

@@ -405,12 +405,12 @@ def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lex
         roles = [unit.key for unit in (*agent, *patient, *rest)]
         if not patient or roles != [unit.key for unit in (*active[:width], *active[width + 1 :])]:
             continue
-        one = active[width]
+        participle = active[width]
         if has_auxiliary:
             past = auxiliary in vocabulary.past_copulas
-            return one.key == verb.key and past == (one.folded == verb.folded)
+            return participle.key == verb.key and past == (participle.folded == verb.folded)
         base = verb.folded[:-1]
-        return verb.folded.endswith("s") and one.folded in (base, f"{base}r", f"{base}er")
+        return verb.folded.endswith("s") and participle.folded in (base, f"{base}r", f"{base}er")
     return False
 
 
@@ -614,7 +614,7 @@ def _opens(text: str, unit: Unit) -> bool:
 def differences(
     claim: Reading,
     evidence: Reading,
-    asked: frozenset[str] = frozenset(),
+    question_keys: frozenset[str] = frozenset(),
     context: frozenset[str] = frozenset(),
     passages: str = "",
 ) -> list[Change]:
@@ -627,7 +627,7 @@ def differences(
     for kind, low, high, start, end in matcher.get_opcodes():
         if kind != "equal":
             added, out = mine[start:end], theirs[low:high]
-            changes.append(Change(added, out, claim, evidence, vocabulary, asked, context, defined))
+            changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, context, defined))
             continue
         for first_unit, second_unit in zip(mine[start:end], theirs[low:high], strict=True):
             if not _same_form(first_unit, second_unit, vocabulary) or not _same_article(

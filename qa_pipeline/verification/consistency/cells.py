@@ -71,7 +71,11 @@ class Row:
         mentioned = {*stated, *question_keys}
         values = [_tokens(_without_brackets(cell.value)) for cell in self.cells]
         columns = [_tokens(cell.column) for cell in self.cells]
-        twins = {at for at, one in enumerate(columns) if sum(set(one) == set(other) for other in columns) > 1}
+        twins = {
+            at
+            for at, column_keys in enumerate(columns)
+            if sum(set(column_keys) == set(other) for other in columns) > 1
+        }
         inside = {key for cell in self.cells for text in (cell.value, cell.column) for key in _tokens(text)}
         written = {word.folded for cell in self.cells for word in (*cell.value.words, *cell.column.words)}
         doubts = [
@@ -212,10 +216,10 @@ def row_cells(text: str, language: str) -> Row | None:
     if len(split[0][0]) > _LONGEST_NAME or not (split[0][1] or len(parts) > 1):
         return None
     if any(colon for _, colon, _ in split[1:]):
-        named = [(name, value) if colon else ("", name) for name, colon, value in split]
+        named_values = [(name, value) if colon else ("", name) for name, colon, value in split]
     elif split[0][1]:
-        named = [("", split[0][0]), ("", split[0][2]), *(("", part) for part in parts[1:])]
+        named_values = [("", split[0][0]), ("", split[0][2]), *(("", part) for part in parts[1:])]
     else:
-        named = [("", part) for part in parts]
-    cells = tuple(Cell(read(name, language), read(value, language)) for name, value in named)
-    return Row(cells, any(name for name, _ in named))
+        named_values = [("", part) for part in parts]
+    cells = tuple(Cell(read(name, language), read(value, language)) for name, value in named_values)
+    return Row(cells, any(name for name, _ in named_values))

@@ -99,8 +99,8 @@ def prove(
         return Proof((*lacking, *doubts), denied, bool(lacking))
     question_keys, context = frozenset(_keys(question)), frozenset(_keys(headings))
     passages = "\n".join(passage.text for passage in elsewhere)
-    found = differences(claim, evidence, question_keys, context, passages)
-    unexplained = [change for change in found if not is_allowed(change)]
+    every_change = differences(claim, evidence, question_keys, context, passages)
+    unexplained = [change for change in every_change if not is_allowed(change)]
     denied = _denials(unexplained, elsewhere)
     if fragment:
         apart = _unproved_fragment(claim, evidence, question, headings)

@@ -83,8 +83,8 @@ _UNIT_NAMES = _table(
 )
 _WORDS = _UNIT_NAMES | {
     word: _UNIT_NAMES[name]
-    for known in LEXICONS.values()
-    for name, words in known.units.items()
+    for language in LEXICONS.values()
+    for name, words in language.units.items()
     for word in words
 }
 

@@ -107,17 +107,17 @@ def _search_group(
         for request, room in zip(requests, rooms, strict=True)
     ]
     singles = _scored(windows, requests, model)
-    found = [_best(room, of_claim) for room, of_claim in zip(rooms, singles, strict=True)]
+    best_singles = [_best(room, of_claim) for room, of_claim in zip(rooms, singles, strict=True)]
     pairs = [
         list(_pairs(of_claim, request.claim, room, reader))
         if room and best.entailment is not None and best.entailment < pair_below
         else []
-        for request, room, best, of_claim in zip(requests, rooms, found, singles, strict=True)
+        for request, room, best, of_claim in zip(requests, rooms, best_singles, singles, strict=True)
     ]
     for row, of_claim in enumerate(_scored(pairs, requests, model)):
         for piece, score in of_claim:
-            found[row] = _better(found[row], piece, score)
-    return found
+            best_singles[row] = _better(best_singles[row], piece, score)
+    return best_singles
 
 
 def _scored(
@@ -168,8 +168,8 @@ def _pairs(singles: Scored, claim: str, room: int, reader: PairReader) -> Iterat
     ranked = sorted(
         combinations(enumerate(best.values()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
     )
-    for (_, one), (_, other) in islice(ranked, _MOST_PAIRS):
-        first, second = sorted((one, other), key=lambda piece: piece.passages)
+    for (_, first_piece), (_, second_piece) in islice(ranked, _MOST_PAIRS):
+        first, second = sorted((first_piece, second_piece), key=lambda piece: piece.passages)
         texts = _fitted(first.text, second.text, claim, room - _BORDERS, reader)
         if texts is not None:
             yield _Piece(_BETWEEN.join(texts), first.passages + second.passages)

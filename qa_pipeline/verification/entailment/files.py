@@ -50,15 +50,15 @@ class PairModelFiles(ModelFolder):
             raise self.refused("its config.json does not number its labels from 0")
         return tuple(str(names[str(place)]) for place in range(len(names)))
 
-    def most_tokens(self, wanted: int | None) -> int:
+    def most_tokens(self, most: int | None) -> int:
         """Tokens of an input: as many as wanted, or as the model declares.
 
         Raises:
             SettingsError: more are wanted than a model of absolute positions has positions, or none are and
                 neither model nor tokenizer declares any.
         """
-        if wanted is not None and self._config.get("model_type") in _ANY_LENGTH:
-            return wanted
+        if most is not None and self._config.get("model_type") in _ANY_LENGTH:
+            return most
         positions = self._config.get("max_position_embeddings")
         if isinstance(positions, int) and self._config.get("model_type") in _PAST_PADDING:
             positions -= 1 + int(self._config.get("pad_token_id") or 0)
@@ -71,12 +71,11 @@ class PairModelFiles(ModelFolder):
             raise self.refused(
                 f"it does not declare how many tokens it reads; set {self.setting}.input_tokens"
             )
-        if wanted is not None and wanted > min(declared):
+        if most is not None and most > min(declared):
             raise SettingsError(
-                f"{self.setting}.input_tokens is {wanted}, but {self.name} reads {min(declared)} tokens at "
-                f"most"
+                f"{self.setting}.input_tokens is {most}, but {self.name} reads {min(declared)} tokens at most"
             )
-        return wanted or min(declared)
+        return most or min(declared)
 
     def check(self) -> None:
         """Refuse weights that would have to be unpickled, and code of the model's own.

@@ -68,17 +68,17 @@ class Words:
         Returns:
             start, end and score, the largest probability among its words, of each run of such words.
         """
-        found: list[dict[str, Any]] = []
+        flagged_words: list[dict[str, Any]] = []
         last = -2
         for place, ((first, behind), share) in enumerate(zip(self.offsets, self.unsupported, strict=True)):
             if share < flag_from or behind <= start or first >= end or first == behind:
                 continue
             if place == last + 1:
-                found[-1].update(end=min(behind, end), score=max(found[-1]["score"], share))
+                flagged_words[-1].update(end=min(behind, end), score=max(flagged_words[-1]["score"], share))
             else:
-                found.append({"start": max(first, start), "end": min(behind, end), "score": share})
+                flagged_words.append({"start": max(first, start), "end": min(behind, end), "score": share})
             last = place
-        return found
+        return flagged_words
 
     def support(self, start: int, end: int) -> float | None:
         """1 less the largest probability of a word between two characters; None where there is no word."""

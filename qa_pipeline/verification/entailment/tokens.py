@@ -114,11 +114,11 @@ class PairReader:
             return [(0, len(text))]
         overlap = min(_OVERLAP, most // 4) if overlap is None else overlap
         for size in range(most, 0, -max(1, most // 10)):
-            found = list(dict(_sliced(encoding, size, min(overlap, size - 1))).items())
-            slices = [text[start:end] for start, end in found]
+            token_slices = list(dict(_sliced(encoding, size, min(overlap, size - 1))).items())
+            slices = [text[start:end] for start, end in token_slices]
             self.learn(slices)
             if all(self.count(part) <= most for part in slices):
-                return found
+                return token_slices
         return []
 
     def join(self, passage: str, claim: str) -> Input:
