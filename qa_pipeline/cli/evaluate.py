@@ -12,7 +12,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.cli.evaluate_abilities import abilities
 from qa_pipeline.cli.evaluate_dataset import run
 from qa_pipeline.cli.evaluate_generation import generation
-from qa_pipeline.cli.evaluate_people import annotators, next_to_rate
+from qa_pipeline.cli.evaluate_people import annotators, sheet
 from qa_pipeline.cli.evaluate_runs import choose, compare, gate, record, sample_size
 
 if TYPE_CHECKING:
@@ -283,4 +283,4 @@ evaluation.command()(grounding)
 evaluation.command()(judge)
 evaluation.command()(generation)
 evaluation.command()(annotators)
-evaluation.command("next")(next_to_rate)
+evaluation.command()(sheet)

@@ -300,33 +300,7 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
 
 
 _MOST_PAIRS = 45
-_MOST_CHOSEN = 20
 
 
 def _named(one: Document, name: str) -> Estimate:
     return Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
-
-
-def show_next(found: Document, values: pl.DataFrame) -> None:
-    """Print what the choice rests on, and the first rows chosen."""
-    _show_left_out(found["left_out"])
-    print_line(
-        f"{found['labelled']:,} of {found['rows']:,} rows are labelled, {found['right']:,} of them right; "
-        f"{found['without_consensus']:,} are rated without consensus; {found['beside']:,} ratings are of no "
-        "row"
-    )
-    if calibration := found["calibration"]:
-        when = ("before", "after", "change")
-        rows = [
-            [name.replace("_", " "), *(with_interval(calibration[name][one]) for one in when)]
-            for name in ("calibration_error", "brier")
-        ]
-        title = f"The metric as a probability, {calibration['items']:,} labels"
-        show_table(title, ["on held-out groups", *when], rows)
-    else:
-        print_line(
-            "Too few labels for a calibration: the metric itself is taken for the probability", "yellow"
-        )
-    shown = values.head(_MOST_CHOSEN).with_columns(pl.col("query").str.replace_all(r"\s+", " ").str.head(40))
-    show_frame(f"Rows to rate next, the first {shown.height} of {values.height}", shown)
-    print_line(found["file"])
