@@ -1,4 +1,4 @@
-"""`qa-pipeline eval sheet` and `eval annotators`: rows for people to rate, and what their ratings are worth."""
+"""`qa-pipeline eval sheet` and `eval annotators`: rows to rate, and what the ratings are worth."""
 
 from pathlib import Path
 from typing import Annotated, Literal

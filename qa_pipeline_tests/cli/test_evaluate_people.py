@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
-from qa_pipeline_tests.end_to_end import Ran, invoke
+from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.evaluation.labelled_files import write_lines
 
 SIZE = 60
