@@ -14,7 +14,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy.stats import kendalltau, spearmanr
 
-Floats = npt.NDArray[np.float64]
+from qa_pipeline.evaluation.statistics import Floats, ratio
+
 Flags = npt.NDArray[np.bool_]
 
 METRICS = (
@@ -119,13 +120,6 @@ def steps_of(scores: Floats, supported: Flags, weights: Floats) -> Steps:
     weighted = weights[:, order]
     of_supported = np.cumsum(weighted * supported[order], axis=1)[:, ends]
     return Steps(falling[ends], of_supported, np.cumsum(weighted, axis=1)[:, ends] - of_supported)
-
-
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Part of whole, NaN where the whole is nothing."""
-    blank = np.full(np.shape(part), np.nan)
-    shares: Floats = np.divide(part, whole, out=blank, where=whole > 0)
-    return shares
 
 
 def _auroc(steps: Steps) -> Floats:

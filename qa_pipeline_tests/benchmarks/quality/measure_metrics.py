@@ -1,36 +1,85 @@
-"""Metrics held against people: how far each one orders answers as people's labels and ratings do.
+"""How far the metrics of `eval run` order answers as people's labels and ratings do.
 
+    python -m qa_pipeline_tests.benchmarks.quality.measure_metrics DATA … [--limit 300] [--metric NAME]
+        [--ask] [--to qa_pipeline/evaluation/meta_evaluation.json]
+
+DATA are files or folders of labelled items, as for measure_detectors, or of ratings, as for measure_judge.
 The rivals are trivial: the length of the answer, shorter or longer, whichever does better on these very
 items, and the words it shares with its contexts. A metric that is not ahead of length by more than the
-interval says so in every report (`meta_evaluation.json`, written by `qa-pipeline eval metrics`).
+interval says so in every report, which reads the file of --to. With --ask the models that llm.verifier and
+llm.judge name are asked. Prints one JSON line.
 """
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.detection import Floats, Task, measure, spearman
-from qa_pipeline.evaluation.judged_datasets import RATINGS
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.evaluation.datasets import draw
 from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.rag_datasets import CONTEXT, RAG_ROWS
-from qa_pipeline.evaluation.running import BLOCK, evaluate
-from qa_pipeline.evaluation.scorers import word_overlap
+from qa_pipeline.evaluation.running import BLOCK, evaluate, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.evaluation.statistics import Estimate, Resamples, estimate
-from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate, rounded
+from qa_pipeline.resources import Resources
+from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage import write_bytes
+from qa_pipeline_tests.benchmarks.quality.detection import Task, measure, spearman
+from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, read_rated
+from qa_pipeline_tests.benchmarks.quality.scorers import word_overlap
+from qa_pipeline_tests.benchmarks.support.command_line import (
+    add_data_options,
+    errors_as_messages,
+    parser_of,
+    print_json,
+)
 
 Document = dict[str, Any]
-PACKAGED = Path(__file__).with_name("meta_evaluation.json")
 LENGTH, OVERLAP = "length", "word_overlap"
 _FEWEST = 30
 """Items with a value, and without, below which a set says nothing of a metric."""
+
+
+def main() -> None:
+    """Measure, print, and write what reports read."""
+    parser = parser_of(__doc__)
+    add_data_options(parser, "labelled items or rated answers")
+    parser.add_argument("--metric", action="append", default=[], help="only this metric; repeatable")
+    parser.add_argument("--ask", action="store_true", help="ask the models of llm.verifier and llm.judge")
+    parser.add_argument("--to", type=Path, help="file for what reports say of each metric")
+    options = parser.parse_args()
+    with errors_as_messages():
+        metrics = chosen_metrics(options.metric)
+        resources = Resources(evaluation_settings(load_settings(out=options.out)))
+        models = (
+            (resources.reviewer("verifier"), resources.reviewer("judge")) if options.ask else (None, None)
+        )
+        if options.ask and models[1] is None:
+            raise SettingsError(
+                "no model judges; set QA_PIPELINE_LLM__JUDGE__PROVIDER, and its model and key"
+            )
+        means = Means(resources, *models)
+        rated, items, left_out = read_rated(options.data, resources.settings.pairs_file)
+        of_items, of_rated = (
+            metric_values(draw(frame, options.limit), metrics, means) for frame in (items, rated)
+        )
+        labels = rounded(agreement_with_labels(of_items, metrics, options.resamples))
+        ratings = rounded(agreement_with_ratings(of_rated, metrics, options.resamples))
+        about = {
+            "items": of_items.height,
+            "resamples": options.resamples,
+            "embedding": resources.settings.embedding.model,
+            "models": [model.name for model in models if model is not None],
+        }
+        if options.to is not None:
+            write_packaged(options.to, labels, about)
+        print_json({**about, "labels": labels, "ratings": ratings, "left_out": left_out.to_dicts()})
 
 
 def labelled_rows(items: pl.DataFrame) -> pl.DataFrame:
@@ -57,9 +106,7 @@ def labelled_rows(items: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(empty).select(RAG_ROWS.names()).cast(RAG_ROWS)
 
 
-def metric_values(
-    items: pl.DataFrame, metrics: Sequence[Metric], means: Means, notify: ProgressCallback = no_progress
-) -> pl.DataFrame:
+def metric_values(items: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> pl.DataFrame:
     """The items, the value of each metric turned so that higher is better, and the trivial rivals.
 
     Raises:
@@ -67,9 +114,7 @@ def metric_values(
     """
     rows = labelled_rows(items)
     found = [pl.DataFrame(schema=dict.fromkeys((one.name for one in metrics), pl.Float64()))]
-    for block in rows.iter_slices(BLOCK):
-        found.append(evaluate(block, metrics, means)[1])
-        notify(sum(one.height for one in found), rows.height)
+    found += [evaluate(block, metrics, means)[1] for block in rows.iter_slices(BLOCK)]
     turned = [pl.col(one.name) * (1 if one.direction == "higher" else -1) for one in metrics]
     contexts = rows["contexts"].list.eval(pl.element().struct.field("text")).to_list()
     rivals = {
@@ -175,14 +220,5 @@ def write_packaged(path: Path, of_labels: Document, about: Document) -> None:
     write_bytes(path, f'{{\n{head} "metrics": {{\n{metrics}\n }}\n}}\n'.encode())
 
 
-@cache
-def known_agreement(path: Path = PACKAGED) -> Document:
-    """What is known of the metrics, by metric and language; empty for one that nobody measured.
-
-    Raises:
-        InputError: the file is damaged.
-    """
-    try:
-        return dict(json.loads(path.read_bytes())["metrics"]) if path.is_file() else {}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} cannot be read; write it again with qa-pipeline eval metrics") from error
+if __name__ == "__main__":
+    main()

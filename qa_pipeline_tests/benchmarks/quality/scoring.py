@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores, pair_scores
 from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
-from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline_tests.benchmarks.quality.scorers import ScoreColumn, baselines, claim_scores, pair_scores
 
 BLOCK = 256
 """Items scored together, which bounds memory; equal texts are embedded once in any case."""
@@ -37,33 +35,10 @@ class Scored:
     models: dict[str, list[str]]
 
 
-def evaluation_settings(settings: Settings) -> Settings:
-    """The settings as they are, with the claims cut by the rules.
-
-    No scorer may see other claims than the next, nor a model be paid that nobody named.
-
-    Raises:
-        SettingsError: the settings want a model to cut them.
-    """
-    if settings.verification.split_claims == "model":
-        raise SettingsError(
-            "verification.split_claims=model: here the rules cut answers into claims, so that every scorer "
-            "sees the same; set it to auto or rules, or have the model cut with eval run --scorer model"
-        )
-    return cut_by_rules(settings)
-
-
-def cut_by_rules(settings: Settings) -> Settings:
-    """Return the settings with claims cut by the rules, whatever the pipeline does."""
-    alone = settings.verification.model_copy(update={"split_claims": "rules"})
-    return settings.model_copy(update={"verification": alone})
-
-
 def score_items(
     items: pl.DataFrame,
     resources: Resources,
     scorers: Sequence[ScoreColumn],
-    notify: ProgressCallback = no_progress,
 ) -> Scored:
     """Score every item by every scorer and baseline, in one pass of stage 1 a data set.
 
@@ -71,7 +46,6 @@ def score_items(
         items: `ITEMS`.
         resources: with `evaluation_settings`; vectors and replies are kept in its output folder.
         scorers: whose scores are wanted; `llm` asks the verifier about every claim.
-        notify: hears how many items are done.
 
     Raises:
         SettingsError: `llm` is wanted, and the settings name no model that verifies.
@@ -90,7 +64,6 @@ def score_items(
             if column in claims.columns:
                 models.setdefault(column, set()).update(claims[column].drop_nulls().unique().to_list())
         done.append(_beside(block, claims, pair_ids, seconds, resources, scorers))
-        notify(sum(frame.height for frame in done), items.height)
     return Scored(pl.concat(done), {name: sorted(of_column) for name, of_column in sorted(models.items())})
 
 
