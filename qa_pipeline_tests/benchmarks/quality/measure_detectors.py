@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import draw, read_labelled
+from qa_pipeline.evaluation.datasets import draw
 from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate, rounded
 from qa_pipeline.resources import Resources
@@ -38,6 +38,7 @@ from qa_pipeline_tests.benchmarks.support.command_line import (
     parser_of,
     print_json,
 )
+from qa_pipeline_tests.evaluation.labelled_files import read_labelled
 
 FIGURES = (*METRICS, "span_f1")
 COMPARED = {"auroc": "auroc", "balanced_accuracy": "balanced_accuracy_best"}
