@@ -48,10 +48,10 @@ def draw_plots(
     Raises:
         StorageError: a picture cannot be written.
     """
-    named = items.with_columns(pl.col(by).fill_null("(none)"))
+    keyed = items.with_columns(pl.col(by).fill_null("(none)"))
     written = []
     for name in scorers:
-        sets = _largest(named, by, f"score_{name}")
+        sets = _largest(keyed, by, f"score_{name}")
         if not sets:
             continue
         written.append(_save(_risk_picture(name, sets, 1 - target), folder / f"risk_coverage_{name}.png"))
@@ -61,7 +61,7 @@ def draw_plots(
 
 
 def risk_coverage(scores: Floats, supported: Flags) -> tuple[Floats, Floats]:
-    """Coverage and risk at each distinct score, the highest first: what a threshold there accepts.
+    """Return coverage and risk at each distinct score, the highest first: what a threshold there accepts.
 
     Risk is the share of unsupported items among the accepted (El-Yaniv and Wiener 2010). Equal scores are
     accepted together.
@@ -72,13 +72,13 @@ def risk_coverage(scores: Floats, supported: Flags) -> tuple[Floats, Floats]:
 
 
 def reliability(scores: Floats, supported: Flags) -> tuple[Floats, Floats, Floats]:
-    """Mean score, share supported and share of items of each bin, by rising score."""
+    """Return mean score, share supported and share of items of each bin, by rising score."""
     bins = reliability_bins(scores)
     sizes = np.bincount(bins).astype(np.float64)
-    held = sizes > 0
-    means = np.bincount(bins, weights=scores)[held] / sizes[held]
-    shares = np.bincount(bins, weights=supported)[held] / sizes[held]
-    return means, shares, sizes[held] / len(scores)
+    filled = sizes > 0
+    means = np.bincount(bins, weights=scores)[filled] / sizes[filled]
+    shares = np.bincount(bins, weights=supported)[filled] / sizes[filled]
+    return means, shares, sizes[filled] / len(scores)
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,11 @@ class _Set:
 
 
 def _largest(items: pl.DataFrame, by: str, column: str) -> list[_Set]:
-    known = items.filter(pl.col(column).is_not_null())
-    keys = known.group_by(by).len().sort(["len", by], descending=[True, False])[by].to_list()
+    scored = items.filter(pl.col(column).is_not_null())
+    keys = scored.group_by(by).len().sort(["len", by], descending=[True, False])[by].to_list()
     sets = []
     for key in sorted(keys[:MOST_SETS]):
-        of_set = known.filter(pl.col(by) == key)
+        of_set = scored.filter(pl.col(by) == key)
         letters = "".join(letter if letter.isprintable() else "?" for letter in key).lstrip("_ ")
         supported = (of_set["label"] == 1).to_numpy()
         share = of_set.height / items.filter(pl.col(by) == key).height
@@ -104,20 +104,24 @@ def _largest(items: pl.DataFrame, by: str, column: str) -> list[_Set]:
     return sets
 
 
-def _risk_picture(name: str, sets: Sequence[_Set], wanted: float) -> "Figure":
+def _risk_picture(name: str, sets: Sequence[_Set], target_risk: float) -> "Figure":
     figure = new_figure(9, 5.2)
     axes = figure.add_subplot()
-    for place, one in enumerate(sets):
-        known, risk = risk_coverage(one.scores, one.supported)
+    for place, curve in enumerate(sets):
+        coverage, risk = risk_coverage(curve.scores, curve.supported)
         # a thousand points: more are no longer told apart and make drawing slow
-        drawn = np.unique(np.linspace(0, len(known) - 1, min(len(known), 1000)).astype(np.int64))
+        drawn = np.unique(np.linspace(0, len(coverage) - 1, min(len(coverage), 1000)).astype(np.int64))
         style, colour = ("-", "--", ":")[place // 10 % 3], f"C{place % 10}"
-        axes.plot(known[drawn] * one.share, risk[drawn], style, color=colour, label=one.name, linewidth=1.6)
-    axes.axhline(wanted, color="black", linewidth=0.8, linestyle=(0, (1, 3)))
+        axes.plot(
+            coverage[drawn] * curve.share, risk[drawn], style, color=colour, label=curve.name, linewidth=1.6
+        )
+    axes.axhline(target_risk, color="black", linewidth=0.8, linestyle=(0, (1, 3)))
     axes.set(
         xlim=(0, 1), ylim=(0, 1), xlabel="share of items accepted", ylabel="share unsupported among them"
     )
-    axes.set_title(f"Risk and coverage of {name}, by threshold (dotted: risk of {wanted:.0%})", fontsize=11)
+    axes.set_title(
+        f"Risk and coverage of {name}, by threshold (dotted: risk of {target_risk:.0%})", fontsize=11
+    )
     legend = axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)
@@ -131,14 +135,14 @@ def _reliability_picture(name: str, sets: Sequence[_Set]) -> "Figure":
     figure.suptitle(
         f"Reliability of {name}: share supported by score (diagonal: as it should be)", fontsize=11
     )
-    for place, one in enumerate(sets, start=1):
+    for place, panel in enumerate(sets, start=1):
         axes = figure.add_subplot(rows, columns, place)
-        means, shares, sizes = reliability(one.scores, one.supported)
+        means, shares, sizes = reliability(panel.scores, panel.supported)
         axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8)
         axes.plot(means, shares, color="tab:blue", linewidth=1.2)
         axes.scatter(means, shares, s=sizes * 250, color="tab:blue", alpha=0.6)
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        axes.set_title(one.name, fontsize=9, parse_math=False)
+        axes.set_title(panel.name, fontsize=9, parse_math=False)
     return figure
 
 

@@ -89,18 +89,18 @@ def main() -> None:
     )
     parser.add_argument("--target", type=float, default=0.98, help="precision at which coverage is reported")
     parser.add_argument("--plots", type=Path, help="folder for pictures of risk, coverage and reliability")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     with errors_as_messages():
-        scorers = chosen_scorers(given.scorer)
-        settings = evaluation_settings(load_settings(out=given.out))
-        labelled = read_labelled(given.data, settings.pairs_file)
-        options = Options(given.by, given.target, given.resamples, tuple(given.without))
-        scored = score_items(draw(labelled.items, given.limit), Resources(settings), scorers)
+        scorers = chosen_scorers(arguments.scorer)
+        settings = evaluation_settings(load_settings(out=arguments.out))
+        labelled = read_labelled(arguments.data, settings.pairs_file)
+        options = Options(arguments.by, arguments.target, arguments.resamples, tuple(arguments.without))
+        scored = score_items(draw(labelled.items, arguments.limit), Resources(settings), scorers)
         figures = measure_detectors(scored.items, scorers, settings.verification, options)
-        if given.plots is not None:
+        if arguments.plots is not None:
             names = [*(scorer.name for scorer in scorers), *baselines.NAMES]
             probabilities = [scorer.name for scorer in scorers if scorer.probability]
-            draw_plots(scored.items, given.by, names, probabilities, given.plots, given.target)
+            draw_plots(scored.items, arguments.by, names, probabilities, arguments.plots, arguments.target)
         about = {
             "items": scored.items.height,
             "left_out": labelled.left_out.to_dicts(),
@@ -134,18 +134,18 @@ def measure_detectors(
     Raises:
         InputError: a set to be left out of the mean does not exist.
     """
-    named = items.with_columns(pl.col(options.by).fill_null("(none)"))
-    keys = named[options.by].unique().sort().to_list()
+    keyed = items.with_columns(pl.col(options.by).fill_null("(none)"))
+    keys = keyed[options.by].unique().sort().to_list()
     for name in options.without:
         if name not in keys:
             raise InputError(f"--without {name}: there is no such set; there are {', '.join(keys)}")
     sets, averaged = [], []
     for key in keys:
-        of_set = named.filter(pl.col(options.by) == key)
-        measured = _measure_set(key, of_set, scorers, settings, options)
-        sets.append(_set_document(of_set, measured))
+        rows = keyed.filter(pl.col(options.by) == key)
+        measured = _measure_set(key, rows, scorers, settings, options)
+        sets.append(_set_document(rows, measured))
         averaged += [measured] if key not in options.without else []
-    mean = {"over": [one.key for one in averaged], "scorers": _mean(averaged) if averaged else []}
+    mean = {"over": [subset.key for subset in averaged], "scorers": _mean(averaged) if averaged else []}
     return {"sets": sets, "mean": mean}
 
 
@@ -183,9 +183,9 @@ def _tasks(
     items: pl.DataFrame, scorers: Sequence[ScoreColumn], settings: VerificationSettings
 ) -> dict[str, Task]:
     rules: dict[str, tuple[float | None, float | None, bool]] = {}
-    for one in scorers:
-        accept = one.threshold(settings)
-        rules[one.name] = (accept, HALF if one.decides else accept, one.probability)
+    for scorer in scorers:
+        accept = scorer.threshold(settings)
+        rules[scorer.name] = (accept, HALF if scorer.decides else accept, scorer.probability)
     for name in baselines.NAMES:
         shipped = baselines.threshold(name, settings)
         rules[name] = (shipped, shipped, False)
@@ -203,51 +203,54 @@ def _ahead(
     draws: Resamples,
     target: float,
 ) -> Measured:
-    """Scorer minus rival, resample by resample; items that one of them lacks are left out of both."""
+    """Subtract the rival from the scorer, resample by resample, over the items that both have a score for."""
     both = tasks[names[0]].known & tasks[names[1]].known
     sides = []
     for name in names:
-        task, found = tasks[name], measured[name]
+        task, figures = tasks[name], measured[name]
         if (task.known != both).any():
             shared = replace(task, scores=np.where(both, task.scores, np.nan))
-            found = draws.over(partial(measure, shared, target=target))
-        sides.append(found)
-    return {figure: sides[0][figure] - sides[1][held] for figure, held in COMPARED.items()}
+            figures = draws.over(partial(measure, shared, target=target))
+        sides.append(figures)
+    return {figure: sides[0][figure] - sides[1][rival_figure] for figure, rival_figure in COMPARED.items()}
 
 
-def _set_document(items: pl.DataFrame, one: _Set) -> Document:
+def _set_document(items: pl.DataFrame, subset: _Set) -> Document:
     claims, seconds = int(items["claims"].sum()), float(items["seconds"].sum())
     return {
-        "key": one.key,
+        "key": subset.key,
         "items": items.height,
         "groups": items.select("dataset", "group_id").n_unique(),
         "base_rate": float((items["label"] == 1).mean()),  # type: ignore[arg-type]
         "claims": claims,
         "items_without_claims": int((items["claims"] == 0).sum()),
         "claims_per_second": claims / seconds if seconds else None,
-        "scorers": [_scorer(name, [one], one.measured, one.ahead) for name in one.tasks],
+        "scorers": [_scorer(name, [subset], subset.measured, subset.ahead) for name in subset.tasks],
     }
 
 
 def _mean(sets: Sequence[_Set]) -> list[Document]:
-    """Each set counts alike; a set in which a figure has no meaning is left out of its mean."""
+    """Average the sets, each counting alike; one in which a figure has no meaning is left out of its mean."""
     measured = {
-        name: {figure: _average([one.measured[name][figure] for one in sets]) for figure in FIGURES}
+        name: {figure: _average([subset.measured[name][figure] for subset in sets]) for figure in FIGURES}
         for name in sets[0].tasks
     }
     ahead = {
-        names: {figure: _average([one.ahead[names][figure] for one in sets]) for figure in COMPARED}
+        names: {figure: _average([subset.ahead[names][figure] for subset in sets]) for figure in COMPARED}
         for names in sets[0].ahead
     }
     counted = {
-        name: {figure: sum(not np.isnan(one.measured[name][figure][0]) for one in sets) for figure in FIGURES}
+        name: {
+            figure: sum(not np.isnan(subset.measured[name][figure][0]) for subset in sets)
+            for figure in FIGURES
+        }
         for name in sets[0].tasks
     }
     return [_scorer(name, sets, measured, ahead) | {"sets": counted[name]} for name in sets[0].tasks]
 
 
 def _average(values: Sequence[Floats]) -> Floats:
-    usable = [one for one in values if not np.isnan(one[0])]
+    usable = [figure for figure in values if not np.isnan(figure[0])]
     return np.mean(usable, axis=0) if usable else values[0]
 
 
@@ -260,19 +263,25 @@ def _scorer(
     figures: dict[str, Estimate] = {figure: estimate(measured[name][figure]) for figure in FIGURES}
     differences = []
     rivals = [rival for of, rival in ahead if of == name]
-    for figure, held in COMPARED.items():
-        known = {one: measured[one][held][0] for one in rivals if not np.isnan(measured[one][held][0])}
-        best = max(known, key=known.__getitem__, default=None)
+    for figure, rival_figure in COMPARED.items():
+        values = {rival: measured[rival][rival_figure][0] for rival in rivals}
+        comparable = [rival for rival in rivals if not np.isnan(values[rival])]
+        best = max(comparable, key=values.__getitem__, default=None)
         differences += [
-            {"figure": figure, "baseline": one, "best": one == best, **estimate(ahead[name, one][figure])}
-            for one in rivals
+            {
+                "figure": figure,
+                "baseline": rival,
+                "best": rival == best,
+                **estimate(ahead[name, rival][figure]),
+            }
+            for rival in rivals
         ]
     return {
         "name": name,
         "baseline": name in baselines.NAMES,
         "threshold": sets[0].tasks[name].accept,
-        "unknown": sum(int((~one.tasks[name].known).sum()) for one in sets),
-        **{figure: None if one["value"] is None else one for figure, one in figures.items()},
+        "unknown": sum(int((~subset.tasks[name].known).sum()) for subset in sets),
+        **{figure: None if value["value"] is None else value for figure, value in figures.items()},
         "ahead_of_baselines": differences,
     }
 

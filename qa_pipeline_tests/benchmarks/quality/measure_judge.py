@@ -115,7 +115,7 @@ def rated_figures(rated: pl.DataFrame, scored: pl.DataFrame, *, resamples: int) 
         scores = scored.join(items.select("id"), on="id", how="semi")
         key, groups = items["dataset"][0], items["group_id"]
         failed = scores.filter(pl.col("reason").is_not_null()).group_by("reason").len().sort("reason")
-        asked = {
+        requested = {
             "key": key,
             "items": items.height,
             "groups": groups.n_unique(),
@@ -123,12 +123,12 @@ def rated_figures(rated: pl.DataFrame, scored: pl.DataFrame, *, resamples: int) 
             "failed": dict(failed.iter_rows()),
         }
         draws = Resamples(groups.to_list(), key, resamples)
-        figures.append({"asked": asked, **_rated_set(items, scores, draws)})
+        figures.append({"asked": requested, **_rated_set(items, scores, draws)})
     return figures
 
 
 def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any]:
-    shown = Passage(
+    passage = Passage(
         chunk_id=row["id"],
         title="",
         section_path=(),
@@ -136,7 +136,7 @@ def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any
         language=row["language"],
     )
     pair = {**row, "evidence_chunk_ids": [row["id"]], "batch": BATCH}
-    return judge_request(pair, {row["id"]: shown}, judging, seed)
+    return judge_request(pair, {row["id"]: passage}, judging, seed)
 
 
 def _scores(reply: Reply[Any] | ModelError, judging: JudgingSettings) -> Row:
@@ -153,7 +153,7 @@ def _rated_set(items: pl.DataFrame, scored: pl.DataFrame, draws: Resamples) -> D
     first = scored.filter(pl.col("repeat") == 0).select("id", pl.col(ALL_SCORES).name.prefix("judge_"))
     joined = items.join(first, on="id", how="left", maintain_order="left").with_columns(
         people=pl.mean_horizontal(*RATINGS),
-        **{f"{one}_length": pl.col(one).str.len_chars() for one in LENGTHS},
+        **{f"{text}_length": pl.col(text).str.len_chars() for text in LENGTHS},
     )
     return {
         "agreements": [
@@ -173,26 +173,26 @@ def _values(frame: pl.DataFrame, column: str) -> Floats:
 
 def _agreement(joined: pl.DataFrame, score: str, rating: str, draws: Resamples) -> Document:
     judge, people = _values(joined, score), _values(joined, rating)
-    known = ~np.isnan(judge) & ~np.isnan(people)
-    sides = judge[known], people[known]
+    is_known = ~np.isnan(judge) & ~np.isnan(people)
+    sides = judge[is_known], people[is_known]
     correlations = draws.over(
         lambda weights: {
-            "spearman": spearman(*sides, weights[:, known]),
-            "kendall": kendall(*sides, weights[:, known]),
+            "spearman": spearman(*sides, weights[:, is_known]),
+            "kendall": kendall(*sides, weights[:, is_known]),
         }
     )
-    return {"items": int(known.sum()), **{name: estimate(rho) for name, rho in correlations.items()}}
+    return {"items": int(is_known.sum()), **{name: estimate(rho) for name, rho in correlations.items()}}
 
 
 def _verbosity(joined: pl.DataFrame, length: str, draws: Resamples) -> Document:
     judge, people, size = (_values(joined, name) for name in ("judge_overall", "people", f"{length}_length"))
-    known = ~np.isnan(judge) & ~np.isnan(people)
+    is_known = ~np.isnan(judge) & ~np.isnan(people)
 
     def measured(weights: Floats) -> dict[str, Floats]:
-        used = weights[:, known]
-        of_judge = spearman(judge[known], size[known], used)
-        of_people = spearman(people[known], size[known], used)
-        both = spearman(judge[known], people[known], used)
+        used = weights[:, is_known]
+        of_judge = spearman(judge[is_known], size[is_known], used)
+        of_people = spearman(people[is_known], size[is_known], used)
+        both = spearman(judge[is_known], people[is_known], used)
         return {"judge": of_judge, "people": of_people, "beyond": partial(of_judge, both, of_people)}
 
     return {name: estimate(rho) for name, rho in draws.over(measured).items()}

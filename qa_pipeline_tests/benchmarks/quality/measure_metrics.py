@@ -83,14 +83,14 @@ def main() -> None:
 
 
 def labelled_rows(items: pl.DataFrame) -> pl.DataFrame:
-    """Labelled items (`ITEMS`) or rated answers (`Rated`) as rows of an evaluation (`RAG_ROWS`).
+    """Turn labelled items (`ITEMS`) or rated answers (`Rated`) into rows of an evaluation (`RAG_ROWS`).
 
     A statement without a question is its own.
     """
     texts = pl.col("context") if "context" in items.columns else pl.concat_list("passage")
-    known = {"text": pl.element(), "rank": pl.int_range(1, pl.len() + 1)}
+    fields = {"text": pl.element(), "rank": pl.int_range(1, pl.len() + 1)}
     context = pl.struct(
-        known.get(name, pl.lit(None, type_)).alias(name) for name, type_ in CONTEXT.to_schema().items()
+        fields.get(name, pl.lit(None, type_)).alias(name) for name, type_ in CONTEXT.to_schema().items()
     )
     rows = items.select(
         "file",
@@ -107,25 +107,25 @@ def labelled_rows(items: pl.DataFrame) -> pl.DataFrame:
 
 
 def metric_values(items: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> pl.DataFrame:
-    """The items, the value of each metric turned so that higher is better, and the trivial rivals.
+    """Return the items, the value of each metric turned so that higher is better, and the trivial rivals.
 
     Raises:
         PermanentModelError: a model can answer no further request.
     """
     rows = labelled_rows(items)
-    found = [pl.DataFrame(schema=dict.fromkeys((one.name for one in metrics), pl.Float64()))]
-    found += [evaluate(block, metrics, means)[1] for block in rows.iter_slices(BLOCK)]
-    turned = [pl.col(one.name) * (1 if one.direction == "higher" else -1) for one in metrics]
+    blocks = [pl.DataFrame(schema=dict.fromkeys((metric.name for metric in metrics), pl.Float64()))]
+    blocks += [evaluate(block, metrics, means)[1] for block in rows.iter_slices(BLOCK)]
+    turned = [pl.col(metric.name) * (1 if metric.direction == "higher" else -1) for metric in metrics]
     contexts = rows["contexts"].list.eval(pl.element().struct.field("text")).to_list()
     rivals = {
         LENGTH: -items["answer"].str.len_chars().cast(pl.Float64),
         OVERLAP: pl.Series(word_overlap(items["answer"].to_list(), contexts)).fill_nan(None),
     }
-    return pl.concat([items, pl.concat(found).select(turned)], how="horizontal").with_columns(**rivals)
+    return pl.concat([items, pl.concat(blocks).select(turned)], how="horizontal").with_columns(**rivals)
 
 
 def agreement_with_labels(values: pl.DataFrame, metrics: Sequence[Metric], resamples: int) -> Document:
-    """AUROC of each metric by language, the mean over its sets, each counting alike.
+    """Return AUROC of each metric by language, the mean over its sets, each counting alike.
 
     Args:
         values: of `metric_values` over `ITEMS`, whose `label` is 1 where people call the answer supported.
@@ -138,23 +138,23 @@ def agreement_with_labels(values: pl.DataFrame, metrics: Sequence[Metric], resam
         mean of, and `beats_length`. A set in which a metric has a value for fewer than 30 supported or 30
         unsupported items is no part of its mean; a language without any set is absent.
     """
-    found: Document = {one.name: {} for one in metrics}
-    for (language,), own in sorted(values.partition_by("language", as_dict=True).items()):
+    agreement: Document = {metric.name: {} for metric in metrics}
+    for (language,), of_language in sorted(values.partition_by("language", as_dict=True).items()):
         for metric in metrics:
-            drawn = {
-                str(name): one
-                for (name,), of_set in sorted(own.partition_by("dataset", as_dict=True).items())
-                if (one := _set_figures(of_set, metric.name, str(name), resamples)) is not None
+            by_set = {
+                str(name): set_figures
+                for (name,), of_set in sorted(of_language.partition_by("dataset", as_dict=True).items())
+                if (set_figures := _set_figures(of_set, metric.name, str(name), resamples)) is not None
             }
-            if drawn:
-                figures = _averaged(list(drawn.values()))
-                known = float(own[metric.name].is_not_null().mean())  # type: ignore[arg-type]
-                found[metric.name][str(language)] = {**figures, "known": known, "sets": list(drawn)}
-    return found
+            if by_set:
+                figures = _averaged(list(by_set.values()))
+                known = float(of_language[metric.name].is_not_null().mean())  # type: ignore[arg-type]
+                agreement[metric.name][str(language)] = {**figures, "known": known, "sets": list(by_set)}
+    return agreement
 
 
 def _set_figures(items: pl.DataFrame, metric: str, key: str, resamples: int) -> dict[str, Floats] | None:
-    """AUROC of a metric and its rivals on each resample, over the items the metric has a value for."""
+    """Return AUROC of a metric and its rivals on each resample, over the items the metric has a value for."""
     usable = items.filter(pl.col(metric).is_not_null())
     supported = (usable["label"] == 1).to_numpy()
     if min(supported.sum(), (~supported).sum()) < _FEWEST:
@@ -168,8 +168,8 @@ def _set_figures(items: pl.DataFrame, metric: str, key: str, resamples: int) -> 
     return {"auroc": figures[metric], LENGTH: length, OVERLAP: figures[OVERLAP]}
 
 
-def _averaged(drawn: Sequence[Mapping[str, Floats]]) -> Document:
-    mean = {name: np.mean([one[name] for one in drawn], axis=0) for name in drawn[0]}
+def _averaged(by_set: Sequence[Mapping[str, Floats]]) -> Document:
+    mean = {name: np.mean([draws[name] for draws in by_set], axis=0) for name in by_set[0]}
     ahead = estimate(mean["auroc"] - mean[LENGTH])
     figures: dict[str, Estimate] = {name: estimate(values) for name, values in mean.items()}
     beats = ahead["low"] is not None and ahead["low"] > 0
@@ -177,7 +177,7 @@ def _averaged(drawn: Sequence[Mapping[str, Floats]]) -> Document:
 
 
 def agreement_with_ratings(values: pl.DataFrame, metrics: Sequence[Metric], resamples: int) -> list[Document]:
-    """Spearman's rho of each metric, and of the length of the answer, with each rating people gave.
+    """Return Spearman's rho of each metric, and of the answer's length, with each rating of people.
 
     Args:
         values: of `metric_values` over rated answers (`Rated`).
@@ -187,19 +187,20 @@ def agreement_with_ratings(values: pl.DataFrame, metrics: Sequence[Metric], resa
     Returns:
         A row for each set, metric and rating of which both are known for 30 items and neither is constant.
     """
-    found = []
-    for (name,), own in sorted(values.partition_by("dataset", as_dict=True).items()):
+    names = [*(metric.name for metric in metrics), LENGTH]
+    rows = []
+    for (name,), of_set in sorted(values.partition_by("dataset", as_dict=True).items()):
         for rating in RATINGS:
-            for metric in (*(one.name for one in metrics), LENGTH):
-                both = own.filter(pl.col(metric).is_not_null() & pl.col(rating).is_not_null())
-                sides = [both[one].cast(pl.Float64).to_numpy() for one in (metric, rating)]
-                if both.height < _FEWEST or any(np.ptp(side) == 0 for side in sides):
+            for metric in names:
+                rated = of_set.filter(pl.col(metric).is_not_null() & pl.col(rating).is_not_null())
+                sides = [rated[column].cast(pl.Float64).to_numpy() for column in (metric, rating)]
+                if rated.height < _FEWEST or any(np.ptp(side) == 0 for side in sides):
                     continue
-                draws = Resamples(both["group_id"].to_list(), f"{name}", resamples)
+                draws = Resamples(rated["group_id"].to_list(), f"{name}", resamples)
                 rho = draws.over(partial(_rho, *sides))["rho"]
-                row = {"dataset": name, "metric": metric, "rating": rating, "items": both.height}
-                found.append({**row, **estimate(rho)})
-    return found
+                row = {"dataset": name, "metric": metric, "rating": rating, "items": rated.height}
+                rows.append({**row, **estimate(rho)})
+    return rows
 
 
 def _rho(metric: Floats, rating: Floats, weights: Floats) -> dict[str, Floats]:
@@ -213,9 +214,10 @@ def write_packaged(path: Path, of_labels: Document, about: Document) -> None:
         StorageError: it cannot be written.
     """
     lines = [
-        f"  {json.dumps(name)}: {json.dumps(one, sort_keys=True)}" for name, one in sorted(of_labels.items())
+        f"  {json.dumps(name)}: {json.dumps(value, sort_keys=True)}"
+        for name, value in sorted(of_labels.items())
     ]
-    head = "".join(f" {json.dumps(name)}: {json.dumps(one)},\n" for name, one in sorted(about.items()))
+    head = "".join(f" {json.dumps(name)}: {json.dumps(value)},\n" for name, value in sorted(about.items()))
     metrics = ",\n".join(lines)
     write_bytes(path, f'{{\n{head} "metrics": {{\n{metrics}\n }}\n}}\n'.encode())
 
