@@ -39,7 +39,6 @@ from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.show import show
-from qa_pipeline.cli.train_verifier import train_verifier
 
 if TYPE_CHECKING:
     from qa_pipeline.corpus.places import FoundBatches
@@ -245,7 +244,6 @@ app.command()(show)
 app.command()(audit_references)
 app.command()(calibrate)
 app.command()(what_if)
-app.command()(train_verifier)
 app.command()(refusals)
 app.command()(release)
 app.command()(verify)

@@ -139,7 +139,7 @@ def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
 def _settings(data: Path, change: list[str] | None, named: dict[str, Any], scorer: Scorer) -> "Settings":
     """The settings of all sources; with a model it cuts answers as verification.split_claims says."""
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.scoring import evaluation_settings
+    from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 

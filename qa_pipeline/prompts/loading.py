@@ -33,7 +33,6 @@ PromptName = Literal[
     "recall",
     "compare",
     "judge",
-    "judge_pairwise",
     "contradicts",
     "relevant_sentences",
     "back_questions",

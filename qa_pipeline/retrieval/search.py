@@ -37,7 +37,7 @@ RRF_K = 1
 
 SNOWBALL = {
     "da": "danish", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian", "nl": "dutch",
-    "no": "norwegian", "pt": "portuguese", **{code: vocabulary.stemmer for code, vocabulary in LEXICONS.items()},
+    "no": "norwegian", "pt": "portuguese", **{code: words.stemmer for code, words in LEXICONS.items()},
 }  # fmt: skip
 """Stemmer of each language; words of other languages are compared as they are written."""
 

@@ -92,7 +92,7 @@ def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | Non
 
     Args:
         texts: the texts; the value `none` is no value, and lists are written as JSON.
-        named: further values by path, which win.
+        named_values: further values by path, which win.
 
     Raises:
         SettingsError: a text is not of that form.

@@ -274,8 +274,8 @@ def _pending(basket: Basket) -> RepliesPendingError:
     first_jobs = ", ".join(jobs[:_NAMED_JOBS])
     more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
     message = (
-        f"replies awaited from batch jobs of the provider: {len(awaited)} ({first_jobs}{more}); run again when "
-        "they have come, as `qa-pipeline jobs` tells"
+        f"replies awaited from batch jobs of the provider: {len(awaited)} ({first_jobs}{more}); run again "
+        "when they have come, as `qa-pipeline jobs` tells"
     )
     if not awaited:
         message = "replies have come from batch jobs meanwhile; run again"

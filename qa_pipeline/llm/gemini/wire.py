@@ -101,7 +101,7 @@ def read_response(response: "GenerateContentResponse", asked_model: str, key: st
 
     Args:
         response: what the client parsed.
-        asked: the model that was asked, for a server that does not name the one that replied.
+        asked_model: the model that was asked, for a server that does not name the one that replied.
         key: what the request was sent with; it is masked.
 
     Raises:

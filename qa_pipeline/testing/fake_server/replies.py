@@ -133,14 +133,6 @@ def _judge(prompt: str) -> dict[str, Any]:
     }
 
 
-def _prefer(prompt: str) -> dict[str, Any]:
-    task, first, second = (_delimited(prompt) * 3)[:3]
-    shares = [_shared(task, text) for text in (first, second)]
-    preferred = "tie" if shares[0] == shares[1] else "first" if shares[0] > shares[1] else "second"
-    both = " and ".join(f"{share:.0%}" for share in shares)
-    return {"reasoning": f"{both} of the task's words are in the answers.", "preferred": preferred}
-
-
 def _compare(prompt: str) -> dict[str, Any]:
     reference = next(text for label, text in _labelled(prompt) if label == "reference")
     answers = [text for label, text in _labelled(prompt) if label.startswith("answer-")]
@@ -186,7 +178,6 @@ _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "rationale": lambda prompt: {"rationale": "", "decision": "accept"},
     "decision": lambda prompt: {"reasoning": "", "decision": _decide(prompt, prompt, 1)["decision"]},
     "relevance": _judge,
-    "preferred": _prefer,
 }
 
 
