@@ -24,18 +24,18 @@ def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Ste
         by_stage.setdefault(funnel["stage"], []).append((funnel["what"], funnel["reason"], funnel["count"]))
     questions, verdicts = by_stage["questions"], by_stage["verdicts"]
     examples = by_stage["training_examples"]
-    kept, example = _of(questions, "kept"), _of(examples, "example")
+    planned, example = _of(questions, "kept"), _of(examples, "example")
     steps = [
         *_step(
             "questions planned",
             questions[0][2],
             [question for question in questions[1:] if question[0] != "kept"],
         ),
-        ("questions kept", kept, -1),
+        ("questions kept", planned, -1),
         *_step(
             "pairs made", verdicts[0][2], [verdict for verdict in verdicts[1:] if verdict[0] != "accepted"]
         ),
-        *_step("pairs accepted", examples[0][2], [one for one in examples[1:] if one[0] != "example"]),
+        *_step("pairs accepted", examples[0][2], [step for step in examples[1:] if step[0] != "example"]),
         *_step("training examples", example, [("left out", *item) for item in left_out.items()]),
         ("rows released", facts["rows"]["rows"], -1),
     ]
@@ -47,13 +47,13 @@ def _of(stage: Sequence[tuple[str, str | None, int]], what: str) -> int:
 
 
 def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) -> list[Step]:
-    known = sorted((loss for loss in losses if loss[2]), key=lambda loss: (-loss[2], loss[0], loss[1] or ""))
-    steps, left = [(name, total, -1)], total
-    for what, reason, count in known[:_MOST_LOSSES]:
-        steps.append((f"{what}: {reason}" if reason else what, count, left))
-        left -= count
-    rest = sum(count for _, _, count in known[_MOST_LOSSES:])
-    return [*steps, ("lost for other reasons", rest, left)] if rest else steps
+    ranked = sorted((loss for loss in losses if loss[2]), key=lambda loss: (-loss[2], loss[0], loss[1] or ""))
+    steps, remaining = [(name, total, -1)], total
+    for what, reason, count in ranked[:_MOST_LOSSES]:
+        steps.append((f"{what}: {reason}" if reason else what, count, remaining))
+        remaining -= count
+    rest = sum(count for _, _, count in ranked[_MOST_LOSSES:])
+    return [*steps, ("lost for other reasons", rest, remaining)] if rest else steps
 
 
 def draw_yield(steps: Sequence[Step]) -> bytes:
@@ -80,7 +80,7 @@ def draw_yield(steps: Sequence[Step]) -> bytes:
 
 
 def _words(name: str) -> str:
-    text = "".join(one if one.isprintable() else "?" for one in name.replace("_", " "))
+    text = "".join(character if character.isprintable() else "?" for character in name.replace("_", " "))
     return text if len(text) <= 44 else f"{text[:43]}…"
 
 
