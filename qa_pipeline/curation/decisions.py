@@ -62,8 +62,10 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
     """A hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
     quotes: dict[str, set[str]] = defaultdict(set)
-    for pair_id, *found in claims.select("pair_id", "evidence_quote", "second_evidence_quote").iter_rows():
-        quotes[pair_id].update(quote for quote in found if quote)
+    for pair_id, *claim_quotes in claims.select(
+        "pair_id", "evidence_quote", "second_evidence_quote"
+    ).iter_rows():
+        quotes[pair_id].update(quote for quote in claim_quotes if quote)
     return {
         pair_id: hashlib.sha256(json.dumps([question, answer, sorted(quotes[pair_id])]).encode()).hexdigest()
         for pair_id, question, answer in pairs.select("pair_id", "question", "answer").iter_rows()

@@ -33,7 +33,7 @@ _ID_COLUMNS = re.compile(r"(?:^|_)(document|chunk|question|pair|claim)_ids?$")
 _PREFIX = 12
 """Characters of a document's id in a message of `find_one_sided`."""
 
-Gone = dict[str, set[str]]
+RemovedIds = dict[str, set[str]]
 Test = Callable[[str, pl.Expr], pl.Expr | None]
 
 
@@ -50,7 +50,7 @@ def kind_of(name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RemovedTexts:
     """The words of forgotten documents that no other document of the batch has, on one line each.
 
     Args:
@@ -71,13 +71,13 @@ class Said:
         return not self.others.str.contains(words, literal=True).any()
 
 
-def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection[str]) -> Said:
+def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection[str]) -> RemovedTexts:
     """The words of the documents of these contents, and those of the others of the batch."""
     theirs = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
     texts = documents.filter(theirs).select("document_id", "text", "language").drop_nulls("text")
     others = documents.filter(~theirs)["text"].drop_nulls()
     if texts.is_empty():
-        return Said((), "", others.head(0))
+        return RemovedTexts((), "", others.head(0))
     on_a_line = others.str.replace_all(r"\s+", " ")
     sentences = {
         line
@@ -92,7 +92,7 @@ def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection
     }  # without "[0"
     ids = {f"document {document_id[:_PREFIX]}:" for document_id in texts["document_id"]}
     pieces = tuple(sorted(sentences - set(shared.drop_nulls()) | passages_written | ids))
-    return Said(pieces, " ".join(" ".join(texts["text"]).split()), on_a_line)
+    return RemovedTexts(pieces, " ".join(" ".join(texts["text"]).split()), on_a_line)
 
 
 _NO_WORDS_OF_OTHERS = frozenset(
@@ -101,7 +101,7 @@ _NO_WORDS_OF_OTHERS = frozenset(
 """Tables that quote no other document than the one they name, or whose words are mended (`mended`)."""
 
 
-def names_gone(table: Table, removed: Gone) -> pl.Expr:
+def names_removed(table: Table, removed: RemovedIds) -> pl.Expr:
     """Whether a row names something that is gone."""
 
     def mentions(name: str, value: pl.Expr) -> pl.Expr | None:
@@ -111,7 +111,7 @@ def names_gone(table: Table, removed: Gone) -> pl.Expr:
     return _in_any(table, MENDED, mentions)
 
 
-def repeating(table: Table, frame: pl.DataFrame, texts: Said) -> pl.Series:
+def repeating(table: Table, frame: pl.DataFrame, texts: RemovedTexts) -> pl.Series:
     """Whether a row repeats words that only documents have which go: a Boolean for each."""
     is_repeated: pl.Expr = pl.lit(value=False)
     if texts.pieces and table.name not in _NO_WORDS_OF_OTHERS:
@@ -124,13 +124,13 @@ def repeating(table: Table, frame: pl.DataFrame, texts: Said) -> pl.Series:
 
 def _in_any(table: Table, aside: Collection[str], test: Test) -> pl.Expr:
     """Whether any string of a row meets the test, some columns aside."""
-    told = (
+    conditions = (
         _any(column.name, column.dtype, pl.col(column.name), test)
         for column in table.columns
         if column.name not in aside
     )
-    found = (condition.fill_null(value=False) for condition in told if condition is not None)
-    return pl.any_horizontal([pl.lit(value=False), *found])
+    present = (condition.fill_null(value=False) for condition in conditions if condition is not None)
+    return pl.any_horizontal([pl.lit(value=False), *present])
 
 
 MESSAGES_WITH_DISTRACTORS = "messages_with_distractors"
@@ -151,7 +151,7 @@ def _any(name: str, dtype: pl.DataType, value: pl.Expr, test: Test) -> pl.Expr |
     return test(name, value) if dtype == pl.String() else None
 
 
-def _repeats(value: pl.Expr, texts: Said) -> pl.Expr:
+def _repeats(value: pl.Expr, texts: RemovedTexts) -> pl.Expr:
     return value.str.replace_all(r"\s+", " ").str.contains_any(list(texts.pieces))
 
 
@@ -161,7 +161,7 @@ def listed(ids: Iterable[str]) -> pl.Series:
 
 
 def mended(
-    table: Table, frame: pl.DataFrame, removed: Gone, texts: Said, calls_shown: Collection[str]
+    table: Table, frame: pl.DataFrame, removed: RemovedIds, texts: RemovedTexts, calls_shown: Collection[str]
 ) -> pl.DataFrame:
     """Rows that stay, without what they say of others that are gone."""
     if table.name == DOCUMENTS.name:
@@ -196,7 +196,7 @@ def _regrouped(twins: pl.DataFrame, removed: Collection[str]) -> pl.DataFrame:
     return twins.with_columns(*group_columns, similar=near)
 
 
-def _undecided(verdicts: pl.DataFrame, removed: Collection[str], texts: Said) -> pl.DataFrame:
+def _undecided(verdicts: pl.DataFrame, removed: Collection[str], texts: RemovedTexts) -> pl.DataFrame:
     """Pairs that were decided by something that is gone await the next run, which decides them again."""
     by_twin = pl.col("duplicate_of").is_in(listed(removed)).fill_null(value=False)
     by_words = pl.lit(value=False)
@@ -217,12 +217,12 @@ def _undecided(verdicts: pl.DataFrame, removed: Collection[str], texts: Said) ->
     )
 
 
-def _without_distractors(examples: pl.DataFrame, said: Said) -> pl.DataFrame:
+def _without_distractors(examples: pl.DataFrame, texts: RemovedTexts) -> pl.DataFrame:
     """Examples that show a passage of theirs beside the proof lose that layout, which may be null."""
     name = MESSAGES_WITH_DISTRACTORS
-    found = _any(name, examples.schema[name], pl.col(name), lambda _, value: _repeats(value, said))
-    kept = pl.lit(value=True) if found is None else ~found.fill_null(value=False)
+    is_repeated = _any(name, examples.schema[name], pl.col(name), lambda _, value: _repeats(value, texts))
+    is_kept = pl.lit(value=True) if is_repeated is None else ~is_repeated.fill_null(value=False)
     fields = pl.col("tokens").struct
-    counts = [fields.field(one) for one in LAYOUTS[:-1]]
-    last = pl.when(kept).then(fields.field(LAYOUTS[-1])).alias(LAYOUTS[-1])
-    return examples.with_columns(pl.when(kept).then(name).alias(name), tokens=pl.struct(*counts, last))
+    counts = [fields.field(layout) for layout in LAYOUTS[:-1]]
+    last = pl.when(is_kept).then(fields.field(LAYOUTS[-1])).alias(LAYOUTS[-1])
+    return examples.with_columns(pl.when(is_kept).then(name).alias(name), tokens=pl.struct(*counts, last))

@@ -46,7 +46,7 @@ _SPANS = pl.List(
 )
 
 # Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
-_LINE_ENDS = {one.encode(): f"\\u{ord(one):04x}".encode() for one in "\u0085\u2028\u2029"}
+_LINE_ENDS = {character.encode(): f"\\u{ord(character):04x}".encode() for character in "\u0085\u2028\u2029"}
 
 _DTYPES: Mapping[type[pl.DataType] | pl.DataType, str] = {
     pl.String(): "string", pl.Int32(): "int32", pl.Int64(): "int64", pl.UInt32(): "uint32",
@@ -95,10 +95,13 @@ def ledger_rows(
 
 def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The rows of each file of the ledger."""
-    known = pl.col("expected_verdict").is_not_null()
-    own = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
-    parts = {name: rows.filter(~known, pl.col("verdict") == verdict) for name, verdict in own.items()}
-    return {**parts, "known_answers": rows.filter(known)}
+    is_canary = pl.col("expected_verdict").is_not_null()
+    verdicts_of_files = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
+    parts = {
+        name: rows.filter(~is_canary, pl.col("verdict") == verdict)
+        for name, verdict in verdicts_of_files.items()
+    }
+    return {**parts, "known_answers": rows.filter(is_canary)}
 
 
 def chat_rows(training_examples: pl.DataFrame, layout: str) -> pl.DataFrame:

@@ -74,9 +74,9 @@ def write_facts(folder: Path, facts: Mapping[str, Any], left_out: Mapping[str, i
     Raises:
         StorageError: a file cannot be written.
     """
-    said = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
+    written = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
     pictures = {YIELD: draw_yield(waterfall(facts, left_out)), SCORES: draw_scores(facts["scores"])}
-    write_bytes(folder / FACTS, f"{said}\n".encode())
+    write_bytes(folder / FACTS, f"{written}\n".encode())
     for name, content in pictures.items():
         if content is not None:
             write_bytes(folder / name, content)
@@ -473,7 +473,7 @@ def _reproduce(facts: Mapping[str, Any]) -> Iterator[str]:
         for start in ("qa-pipeline run CORPUS --out OUT", "qa-pipeline release --out OUT")
     )
     text = f"# qa_pipeline {facts['package']}\n{run}\n{release}"
-    fence = "`" * max([3, *(len(one) + 1 for one in re.findall("`+", text))])
+    fence = "`" * max([3, *(len(run_of_ticks) + 1 for run_of_ticks in re.findall("`+", text))])
     yield f"{fence}bash\n{text}\n{fence}\n"
     yield "These are the settings of the release; batches may have been made under others.\n"
     if private_settings := facts["settings_untold"]:

@@ -263,7 +263,10 @@ def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     texts, lengths = counts[: len(columns)], counts[len(columns) :]
     return {
         "rows": texts[0].total(),
-        **{name: dict(sorted(one.items())) for name, one in zip(columns, texts, strict=True)},
+        **{
+            name: dict(sorted(counts_of_column.items()))
+            for name, counts_of_column in zip(columns, texts, strict=True)
+        },
         "lengths": {
             name: _quantiles(lengths_of_column)
             for name, lengths_of_column in zip(LENGTHS, lengths, strict=True)
@@ -299,16 +302,16 @@ def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
         sources: the documents, part after part, with `SOURCE_COLUMNS`.
     """
     counts = {name: Counter[str]() for name in ("batch", "licence")}
-    shown = pl.DataFrame(schema=dict.fromkeys(SOURCE_COLUMNS, pl.String()))
+    shown_sources = pl.DataFrame(schema=dict.fromkeys(SOURCE_COLUMNS, pl.String()))
     for part in sources:
         _count_values(part, [pl.col(name).fill_null("unknown") for name in counts], counts.values())
-        together = pl.concat([shown, part.select(SOURCE_COLUMNS)])
-        shown = together.sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
+        together = pl.concat([shown_sources, part.select(SOURCE_COLUMNS)])
+        shown_sources = together.sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
     return {
         "documents": counts["batch"].total(),
         "batches": dict(sorted(counts["batch"].items())),
         "licences": dict(sorted(counts["licence"].items())),
-        "first": shown.to_dicts(),
+        "first": shown_sources.to_dicts(),
     }
 
 

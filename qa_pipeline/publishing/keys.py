@@ -108,10 +108,10 @@ class Places:
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """The split of each key; null for one that stands in none."""
         sought = keys.to_numpy()
-        found = np.searchsorted(self.keys, sought)
-        is_present = np.append(self.keys, 0)[found] == sought
-        places = pl.Series(found, dtype=pl.UInt32()).set(
-            pl.Series(~is_present | (found == len(self.keys))), None
+        positions = np.searchsorted(self.keys, sought)
+        is_present = np.append(self.keys, 0)[positions] == sought
+        places = pl.Series(positions, dtype=pl.UInt32()).set(
+            pl.Series(~is_present | (positions == len(self.keys))), None
         )
         return self.splits.gather(places).cast(pl.String())
 
@@ -146,8 +146,17 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
     """
     keys = document_keys(documents["content_sha256"])
     sets = [shingles(text) for text in documents["text"]]
-    bands = [(key, band) for key, own in zip(keys, sets, strict=True) for band in band_codes(own, threshold)]
-    columns = {"key": keys, "shingles": pl.Series([own.tolist() for own in sets], dtype=SHINGLES["shingles"])}
+    bands = [
+        (key, band)
+        for key, shingles_of_row in zip(keys, sets, strict=True)
+        for band in band_codes(shingles_of_row, threshold)
+    ]
+    columns = {
+        "key": keys,
+        "shingles": pl.Series(
+            [shingles_of_row.tolist() for shingles_of_row in sets], dtype=SHINGLES["shingles"]
+        ),
+    }
     return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(columns, SHINGLES)
 
 
@@ -164,11 +173,14 @@ def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl
     for first, last in ranges(count):
         part = between(bands, "band", first, last).unique()
         together = part.filter(pl.len().over("band") > 1).sort("band", "key")
-        own = _chosen(sets, together["key"].unique())
+        block_shingles = _chosen(sets, together["key"].unique())
         for (_,), block in together.group_by("band", maintain_order=True):
-            for one, second in itertools.combinations(block["key"].to_list(), 2):
-                if _head(heads, one) != _head(heads, second) and jaccard(own[one], own[second]) >= threshold:
-                    heads[_head(heads, second)] = _head(heads, one)
+            for first_key, second_key in itertools.combinations(block["key"].to_list(), 2):
+                if (
+                    _head(heads, first_key) != _head(heads, second_key)
+                    and jaccard(block_shingles[first_key], block_shingles[second_key]) >= threshold
+                ):
+                    heads[_head(heads, second_key)] = _head(heads, first_key)
     joins = sorted((key, _head(heads, key)) for key in heads)
     return pl.DataFrame(joins, JOINS, orient="row")
 

@@ -161,9 +161,9 @@ class Manifest(_Part):
     @property
     def content(self) -> str:
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
-        said = self.model_dump(mode="json", exclude={"version", "previous"})
-        said["files"].pop(CARD, None)
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        document = self.model_dump(mode="json", exclude={"version", "previous"})
+        document["files"].pop(CARD, None)
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 class Tombstone(_Part):

@@ -67,8 +67,8 @@ def draw_yield(steps: Sequence[Step]) -> bytes:
         start = 0 if before < 0 else before - count
         colour = _LOST if before >= 0 else _KEPT if place == len(steps) - 1 else _TOTAL
         axes.barh(place, count, left=start, color=colour, height=0.72)
-        said = f"{count:,}" if before < 0 else f"−{count:,}"
-        axes.text(start + count + most * 0.01, place, said, va="center", fontsize=9.5)
+        text = f"{count:,}" if before < 0 else f"−{count:,}"
+        axes.text(start + count + most * 0.01, place, text, va="center", fontsize=9.5)
     axes.set_yticks(range(len(steps)), [_words(name) for name, _, _ in steps], fontsize=9.5)
     for label, (_, _, before) in zip(axes.get_yticklabels(), steps, strict=True):
         label.set_parse_math(False)
@@ -96,7 +96,7 @@ def draw_scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> bytes | No
     for place, (name, counts) in enumerate(scores.items(), start=1):
         axes = figure.add_subplot(rows, columns, place)
         bins = len(counts["all"])
-        edges = [(one + 0.5) / bins for one in range(bins)]
+        edges = [(bin_number + 0.5) / bins for bin_number in range(bins)]
         axes.bar(edges, counts["all"], width=1 / bins, color=_ALL, label="all")
         axes.bar(edges, counts["released"], width=0.6 / bins, color=_TOTAL, label="released")
         axes.set_title(f"{name}: {sum(counts['released']):,} of {sum(counts['all']):,}", fontsize=10)

@@ -42,11 +42,11 @@ def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: 
         yield "has no claim"
         return
     yield from _cut_otherwise(row)
-    supported = [one for one in claims if one["verdict"] == SUPPORTED]
-    others = {one["verdict"] for one in claims} - {SUPPORTED}
+    supported = [row_claim for row_claim in claims if row_claim["verdict"] == SUPPORTED]
+    others = {row_claim["verdict"] for row_claim in claims} - {SUPPORTED}
     if others - {*_TOLERATED} or len(supported) / len(claims) < accept_grounding:
         yield f"has {len(claims) - len(supported)} claims that are not supported"
-    texts = {one["text"] for one in supported}
+    texts = {row_claim["text"] for row_claim in supported}
     if any(piece["claim"] not in texts for piece in evidence):
         yield "has evidence of a claim that is not its own"
     for claim in supported:

@@ -149,8 +149,8 @@ def _to_store(folder: Path, location: str, manifest: Manifest, push: Pushed) -> 
     base = f"{root}/{manifest.version}"
     listed = store.find(base, detail=True) if store.exists(base) else {}
     sizes = {path[len(base) + 1 :]: info["size"] for path, info in listed.items()}
-    own = (folder / MANIFEST).read_bytes()
-    is_complete = MANIFEST in sizes and store.cat_file(f"{base}/{MANIFEST}") == own
+    released = (folder / MANIFEST).read_bytes()
+    is_complete = MANIFEST in sizes and store.cat_file(f"{base}/{MANIFEST}") == released
     for name, size in sizes.items():
         equal = push.files.get(name) == size
         if equal and (not is_complete or name == SIGNATURE):
@@ -224,7 +224,7 @@ def _to_hub(folder: Path, location: str, version: int, push: Pushed, *, public: 
     api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
     refs = api.list_repo_refs(repository, repo_type="dataset")
     main = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
-    versions = [int(match[1]) for one in refs.tags if (match := _TAG.fullmatch(one.name))]
+    versions = [int(match[1]) for ref in refs.tags if (match := _TAG.fullmatch(ref.name))]
     if version in versions:
         if not _same_manifest(api, repository, tag, folder):
             raise ReleaseError(f"{push.place} is another release, and none is overwritten; use another name")

@@ -164,11 +164,11 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
         contents=content_hashes(folder, selection.names),
     )
     manifest = write_card(folder, manifest)
-    last, known = before.folder, before.manifest
-    if last is not None and known is not None and known.content == manifest.content:
+    last, before_manifest = before.folder, before.manifest
+    if last is not None and before_manifest is not None and before_manifest.content == manifest.content:
         if not (last / SIGNATURE).is_file():
             sign(last)
-        return Release(last, known, made=False)
+        return Release(last, before_manifest, made=False)
     write_manifest(folder, manifest)
     problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
     if problems:

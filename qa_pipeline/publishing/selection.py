@@ -99,12 +99,12 @@ def read_earlier_release(releases: Path) -> Earlier:
                 f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
                 f"a copy, or yank it"
             )
-    known, versions = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
+    key_arrays, versions = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
     for name in manifest.splits:
         for part in row_groups(last / DATA / f"{name}.parquet", ["pair_id", "version"]):
-            known.append(codes(part["pair_id"]).to_numpy())
+            key_arrays.append(codes(part["pair_id"]).to_numpy())
             versions.append(part["version"].to_numpy())
-    together = np.concatenate(known)
+    together = np.concatenate(key_arrays)
     order = np.argsort(together)
     return Earlier(last, manifest, keys, splits, together[order], np.concatenate(versions)[order])
 

@@ -59,19 +59,19 @@ def assign_splits(
     joined = []
     for part in parts:
         ordered = part.sort("key", "row")
-        row, key, known = (ordered[name].to_numpy() for name in PART)
+        row, key, seen_in = (ordered[name].to_numpy() for name in PART)
         np.minimum.at(least, row, key)
         keyed[row] = True
-        new[row[known == UNKNOWN]] = True
-        placed = known != UNKNOWN
-        np.bitwise_or.at(hashes, row[placed], _bit(known[placed]))
+        new[row[seen_in == UNKNOWN]] = True
+        placed = seen_in != UNKNOWN
+        np.bitwise_or.at(hashes, row[placed], _bit(seen_in[placed]))
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.zeros(0, np.int64)
         heads = np.repeat(row[starts], np.diff(np.r_[starts, len(key)]))
         labels = _merged(labels, row, heads)
         joined.append(ordered.filter(pl.col("key").is_in(joined_keys)))
-    beside = pl.concat([PART.to_frame(), *joined]).join(groups, on="key")
+    joined_parts = pl.concat([PART.to_frame(), *joined]).join(groups, on="key")
     first_of = pl.col("row").min().over("group")
-    labels = _merged(labels, *(beside.select("row", first_of.alias("first")).to_numpy().T))
+    labels = _merged(labels, *(joined_parts.select("row", first_of.alias("first")).to_numpy().T))
     names, numbers = np.unique(labels, return_inverse=True)
     labels = numbers.astype(np.int32)
     anchor = np.full(len(names), np.iinfo(np.uint64).max, dtype=np.uint64)
@@ -79,9 +79,11 @@ def assign_splits(
     known_to = np.zeros(len(names), dtype=np.uint64)
     np.bitwise_or.at(known_to, labels, hashes)
     if elsewhere is not None:
-        first_rows = beside.group_by("group").agg(pl.col("row").min())
-        told = elsewhere.join(groups, on="key").join(first_rows, on="group")
-        np.bitwise_or.at(known_to, labels[told["row"].to_numpy()], _bit(told["known"].to_numpy()))
+        first_rows = joined_parts.group_by("group").agg(pl.col("row").min())
+        placed_elsewhere = elsewhere.join(groups, on="key").join(first_rows, on="group")
+        np.bitwise_or.at(
+            known_to, labels[placed_elsewhere["row"].to_numpy()], _bit(placed_elsewhere["known"].to_numpy())
+        )
     drawn = _drawn(anchor, shares)
     if strata is not None:
         _balance(drawn, labels, keyed, known_to, anchor, shares, strata)
@@ -92,7 +94,7 @@ def assign_splits(
     stays = torn & ~new & (np.bitwise_count(hashes) == 1)
     split[torn] = NOWHERE
     split[stays] = _place(hashes)[stays]
-    split[_apart(beside)] = NOWHERE
+    split[_apart(joined_parts)] = NOWHERE
     split[~keyed] = NOWHERE
     return split
 

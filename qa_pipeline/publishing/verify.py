@@ -310,7 +310,10 @@ class _Rows:
                 self._note(split, part)
                 for name, check in of_rows.items():
                     problems[name] += check(split, part)
-        ids = {name: np.concatenate([np.zeros(0, np.uint64), *own]) for name, own in self._codes.items()}
+        ids = {
+            name: np.concatenate([np.zeros(0, np.uint64), *codes_of_name])
+            for name, codes_of_name in self._codes.items()
+        }
         together = np.sort(np.concatenate(list(ids.values())))
         repeated = int((together[1:] == together[:-1]).sum())
         problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
@@ -365,11 +368,11 @@ class _Rows:
         if self._audited is not None:
             self._audited.add(split, {}, rows)
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
-        for name, (form, _, of, said) in self._written.items():
+        for name, (form, _, of, expected_rows) in self._written.items():
             if form.whole and of == split and name in self._manifest.files:
                 (lines,) = form.rows({}, placed, layout)
                 for block in json_lines(lines.drop("split")):
-                    said.update(block)
+                    expected_rows.update(block)
 
     def _null_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         yield from RELEASED.problems(rows)
@@ -399,15 +402,17 @@ class _Rows:
         proofs = rows.select("pair_id", "documents", "evidence").explode("evidence", empty_as_null=True)
         quoted = proofs.drop_nulls("evidence").unnest("evidence")
         foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
-        yield from (f"row {one} does not name the document of a quote" for one in foreign["pair_id"].unique())
+        yield from (
+            f"row {pair} does not name the document of a quote" for pair in foreign["pair_id"].unique()
+        )
         documents = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
         sources = self._documents_of(rows)
         missing = documents.join(sources, left_on="documents", right_on="content_sha256", how="anti")
         yield from (
-            f"row {one} rests on a document that {SOURCES} lacks" for one in missing["pair_id"].unique()
+            f"row {pair} rests on a document that {SOURCES} lacks" for pair in missing["pair_id"].unique()
         )
         bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
-        yield from (f"row {one} has no evidence" for one in bare["pair_id"])
+        yield from (f"row {pair} has no evidence" for pair in bare["pair_id"])
         if not self._texts_held:
             return
         quoted_sources = quoted.join(sources, on="content_sha256", how="left")
@@ -428,11 +433,11 @@ class _Rows:
     def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
         """The passages of rows that have a text, by batch and chunk id."""
         named_by_rows = named_passages(rows)
-        found = self._passages.of(_passage_keys(named_by_rows)).join(
+        readable = self._passages.of(_passage_keys(named_by_rows)).join(
             named_by_rows, on=["batch", "chunk_id"], how="semi"
         )
         passages: dict[str, dict[str, Passage]] = {}
-        for row in self._with_texts(found).iter_rows(named=True):
+        for row in self._with_texts(readable).iter_rows(named=True):
             passage = Passage(
                 row["chunk_id"], row["title"], tuple(row["section_path"]), row["text"], row["language"]
             )
