@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
@@ -132,7 +132,7 @@ def _assessment(
     judge: str,
     passages: dict[str, Passage],
 ) -> Row:
-    answered = {**_base(pair), "judge": judge, "prompt_hash": request.prompt_hash}
+    answered = {**_base(pair), "judge": maker(judge, reply), "prompt_hash": request.prompt_hash}
     if isinstance(reply, ModelError):
         return {**answered, "status": "failed", "reason": reply.reason, "detail": str(reply)}
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]

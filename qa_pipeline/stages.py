@@ -20,6 +20,7 @@ from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.curation.coverage import cover_sections, uncovered_sections
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
+    NO_ROWS,
     chat_rows,
     exports_card,
     json_lines,
@@ -522,11 +523,12 @@ def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Put JSONL files in place, and beside their folders the card that says the types of their fields."""
+    """Put JSONL files in place, and beside their folders the card and the file that its parts share."""
     for name, rows in files.items():
         write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
     card = exports_card()
     if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card.with_name(NO_ROWS), b"")
         write_bytes(layout.exports_card, card)
 
 

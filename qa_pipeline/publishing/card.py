@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from qa_pipeline.llm.base import is_fake
 from qa_pipeline.publishing.candidates import RELEASED
 from qa_pipeline.publishing.certificate import bound_problems, in_words
 from qa_pipeline.publishing.facts import (
@@ -45,6 +46,10 @@ _LIMITS = (
     "A row is as right as its document; what is out of date or wrong there is so here.",
     "Canaries say whether verification works, and not how many rows are wrong: rules made their errors.",
     "Scores of judges and of entailment are those of models, and no probabilities unless calibrated.",
+)
+_FAKE = (
+    "Some of it was written, verified or judged by the server of `serve-fake`; Models and prompts says what "
+    "(fake-): it is for trying out, not for training."
 )
 _NO_TEXTS = (
     "The texts of these documents are not part of the release: nobody can check its quotes from it alone.\n"
@@ -447,6 +452,7 @@ def _policy(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"No judge looked at {_n(unjudged)} of {_n(rows)} rows: they are proved, but may miss the question."
     )
     return (
+        *([_FAKE] if any(is_fake(one["model"]) for one in facts["made_by"]) else []),
         *([nobody] if unjudged else []),
         *([SIMILARITY_ONLY] if "similarity_only" in steps else []),
         *([f"A language model alone decided {_n(by_model)} of {_n(every)} claims."] if by_model else []),

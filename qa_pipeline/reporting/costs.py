@@ -8,11 +8,10 @@ from typing import Any, get_args
 
 import polars as pl
 
+from qa_pipeline.llm.base import is_fake
 from qa_pipeline.llm.calls import TOKENS
 from qa_pipeline.records import Role
 
-_FAKE = r"(?:^|/)fake-"
-"""How the model that replied is called where the server is the one of `serve-fake`."""
 STAGES: tuple[Role, ...] = get_args(Role)
 
 
@@ -98,7 +97,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         calls_without_tokens=calls.filter(unknown).height,
         failures=_counts(calls["outcome"], "replied"),
         repairs=_counts(calls["repair"], "none"),
-        fake_calls=calls.filter(pl.col("replied_model").str.contains(_FAKE)).height,
+        fake_calls=sum(map(is_fake, calls["replied_model"])),
     )
 
 

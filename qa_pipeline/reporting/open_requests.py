@@ -16,7 +16,7 @@ from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
 from qa_pipeline.judging import judge_request
-from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.base import FAKE, Request
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.store.schema import REPLIES
 from qa_pipeline.records import Passage, Role, index_text, passages_by_id
@@ -67,7 +67,7 @@ class Requests:
         accepted = [
             row
             for name in previous["model"].unique(maintain_order=True)
-            for row in still_valid(previous, self._chunks, settings, self._guidance, name)
+            for row in still_valid(previous, self._chunks, settings, self._guidance, (name,))
         ]
         planned = plan_requests(
             self._chunks,
@@ -214,7 +214,8 @@ def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
     if model is None:
         return pl.lit(value=True)
     name = f"{model.provider}/{model.model}"
-    return (pl.col(column) == name) | pl.col(column).str.starts_with(f"{name}@")
+    made = pl.col(column).str.strip_prefix(FAKE)
+    return (made == name) | made.str.starts_with(f"{name}@")
 
 
 def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:

@@ -39,6 +39,7 @@ from qa_pipeline.records import (
     StandaloneReply,
     VerifyReply,
 )
+from qa_pipeline.tables import ASSESSMENTS, VERDICTS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 PLACEHOLDERS: dict[PromptName, set[str]] = {
@@ -270,6 +271,8 @@ def test_the_refusals_are_one_plain_sentence_each() -> None:
 def test_the_swedish_judge_speaks_of_the_three_dimensions_by_their_swedish_names() -> None:
     system = load_prompt("sv", "judge").system.lower()
     assert all(name in system for name in ("relevans", "korrekthet", "fullständighet"))
+    english = {"relevance", "correctness", "completeness"}
+    assert english <= JudgeReply.model_fields.keys() & ASSESSMENTS.schema.keys() & VERDICTS.schema.keys()
 
 
 def test_wording_and_language_are_distinguished_by_the_hash() -> None:

@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 
 from qa_pipeline.quality.gate import Gate
 from qa_pipeline.quality.gates import (
+    GATES,
     accuracy_gate,
     batch_gates,
     batch_yield,
@@ -207,6 +208,8 @@ def test_fabricated_citations_count_among_accepted_pairs(word: str) -> None:
     )
     assert gate.passed == (word == "rejected")
     assert gate.counts == {"fabricated": 1 if word == "accepted" else 0}
+    (spec,) = (one for one in GATES if one.name == "fabricated_citations")
+    assert (gate.blocking, spec.blocking, spec.function) == (True, True, citations_gate)
 
 
 def test_a_quote_that_is_nowhere_is_a_fabricated_citation() -> None:

@@ -109,10 +109,6 @@ def event_stream(events: Sequence[object], end: str = "") -> ServerResponse:
     return ServerResponse(200, "".join([*lines, end]).encode(), (("Content-Type", "text/event-stream"),))
 
 
-FAKE = "fake-"
-"""Stands before the name of the model that replies, so that rows made by this server say what they are."""
-
-
 def out_of_range(config: dict[str, Any], ranges: dict[str, tuple[float, float]]) -> str | None:
     """Return the first parameter that is no number within its range, both ends included."""
     for name, (least, most) in ranges.items():
