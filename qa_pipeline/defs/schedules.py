@@ -34,8 +34,9 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
         name=NIGHTLY,
         cron_schedule="*/5 2-4 * * *",
         default_status=dg.DefaultScheduleStatus.STOPPED,
-        description="One run for each batch that is new, changed, or was left unfinished, a night. "
-        "Each tick requests some (automation.max_requests), the next one goes on.",
+        description="Each night one run of every batch that is new, changed or left unfinished; a batch that "
+        "a gate blocked waits until something changes. A tick requests some (automation.max_requests), the "
+        "next one goes on.",
     )
     def nightly(
         context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
