@@ -1,7 +1,10 @@
 """How long a tick of the schedule `nightly` takes over batches that are all up to date.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_nightly_tick --batches 5000
-    … --postgres postgresql://user@127.0.0.1:5432/an_empty_database    (needs dagster-postgres installed)
+    … --postgres postgresql+psycopg2://user@127.0.0.1:5432/an_empty_database
+
+The latter needs dagster-postgres installed; 0.29.27 fails with psycopg 3, which SQLAlchemy 2.1 takes for a
+plain `postgresql://`.
 
 One small batch is run; the others get copies of its tables and records of the same materializations, as if
 each had been run. First ticks examine what they have not seen; the last ones are those of every later night.
