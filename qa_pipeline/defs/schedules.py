@@ -58,6 +58,8 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
             )
             for batch, reason in list(work.due.items())[: resources.settings.automation.max_requests]
         ]
+        if work.blocked:
+            context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
         left = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
         return requests or dg.SkipReason("; ".join(filter(None, [left or nothing, work.blocked_message()])))

@@ -185,7 +185,8 @@ def pass_rate_gate(
     if not held:
         return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        detail = f"none of {held} pairs was accepted or rejected{_judge_advice(unjudged)}"
+        why = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
+        detail = f"none of {held} pairs was accepted or rejected{why}"
         return Gate("pass_rate", False, not unjudged, None, limit, held, detail, counts)
     low = _wilson(accepted, held)[0]
     said = f"{accepted} of {held} accepted"

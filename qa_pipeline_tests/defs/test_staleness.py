@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.withdrawals import note_gate, withdrawn_batches
 from qa_pipeline.defs import checks, versions
+from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.review.decision_files import read_decision_file, take_decisions
 from qa_pipeline.storage import Layout
 from qa_pipeline.tables import PAIRS
@@ -145,6 +147,18 @@ def test_ticks_that_request_nothing_name_the_blocked_batch_and_its_gate(blocked:
     named = "blocked by a gate until something changes: b1 (pass_rate: "
     assert named in str(tick(blocked).skip_message)
     assert named in str(Automation(blocked).message())
+
+
+def test_the_log_of_a_tick_that_requests_others_names_the_blocked_batch_and_its_gate(
+    blocked: Project, capfd: pytest.CaptureFixture[str]
+) -> None:
+    blocked.write("b2")
+    blocked.report("b2")
+    for look in (lambda: requested(blocked), Automation(blocked).tick):
+        assert list(look()) == ["b2"]
+        assert "until something changes: b1 (pass_rate: " in capfd.readouterr().err
+    shutil.rmtree(Path(blocked.settings.corpus) / "b2")
+    blocked.instance.delete_dynamic_partition(PARTITIONS_NAME, "b2")
 
 
 def test_making_the_tables_before_a_gate_again_with_equal_content_leaves_the_batch_blocked(
