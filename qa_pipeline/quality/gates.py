@@ -185,7 +185,8 @@ def pass_rate_gate(
     if not total:
         return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        detail = f"none of {total} pairs was accepted or rejected{_judge_advice(unjudged)}"
+        cause = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
+        detail = f"none of {total} pairs was accepted or rejected{cause}"
         return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
     low = _wilson(accepted, total)[0]
     message = f"{accepted} of {total} accepted"

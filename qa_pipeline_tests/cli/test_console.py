@@ -6,10 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rich.progress import Progress
+from rich.text import Text
 
 from qa_pipeline.cli.console import (
     MOST_UNREAD,
     NAMED,
+    NARROWEST,
     StageLines,
     print_line,
     show_outcomes,
@@ -34,6 +36,21 @@ from qa_pipeline_tests.curation.rows import (
     verdicts,
 )
 from qa_pipeline_tests.end_to_end import invoke, new_workspace
+
+
+@pytest.mark.parametrize(("terminal", "widest"), [(True, 80), (False, NARROWEST)])
+def test_a_table_is_no_wider_than_the_terminal_and_breaks_no_number(
+    terminal: bool, widest: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TTY_COMPATIBLE", str(int(terminal)))
+    monkeypatch.setenv("NO_COLOR", "1")
+    numbers = [f"rejected share {number}" for number in range(7)]
+    show_table("t", ["batch", *numbers, "detail"], [["team-01", *[0.123] * 7, "word " * 20]])
+    shown = Text.from_ansi(capsys.readouterr().out).plain
+    assert max(map(len, shown.splitlines())) == widest
+    assert shown.count("0.123") == 7
+    assert "team-01" in shown
 
 
 def layout_with(out: Path, frame: pl.DataFrame, batch: str = "b") -> Layout:

@@ -389,7 +389,10 @@ def test_an_empty_batch_passes_and_says_so_and_an_undecided_one_does_not() -> No
     empty = pass_rate_gate(verdicts=verdicts(), settings=SETTINGS)
     assert (empty.passed, empty.n, empty.detail) == (True, 0, "the batch has no pairs")
     undecided = pass_rate_gate(verdicts=of_words(needs_review=2, failed=1), settings=SETTINGS)
-    assert (undecided.passed, undecided.detail) == (False, "none of 3 pairs was accepted or rejected")
+    assert (undecided.passed, undecided.detail) == (
+        False,
+        "none of 3 pairs was accepted or rejected: 3 low_composite",
+    )
 
 
 def test_shares_warn_and_do_not_block() -> None:
