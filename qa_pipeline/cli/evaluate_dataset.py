@@ -212,7 +212,8 @@ def _without_folder(model: str | None) -> str | None:
 def _show(document: dict[str, Any], out: Path) -> None:
     from qa_pipeline.cli.console import print_line, show_table
     from qa_pipeline.evaluation.deciders import describe_deciders
-    from qa_pipeline.evaluation.report import plural, reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.text.rendering import plural
 
     metrics = document["metrics"]
     lines = [

@@ -124,7 +124,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
 
 def _show(document: dict[str, Any]) -> None:
     from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.evaluation.report import plural
+    from qa_pipeline.text.rendering import plural
 
     print_line(
         f"{plural(document['rows'], 'row')} of {plural(document['days'], 'day')}; "

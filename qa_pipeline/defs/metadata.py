@@ -1,12 +1,12 @@
 """What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows."""
 
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import dagster as dg
 import polars as pl
+from markupsafe import Markup
 
 from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.reporting.costs import cost_summary
@@ -20,6 +20,8 @@ from qa_pipeline.reporting.funnel import (
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.storage import Layout
 from qa_pipeline.table_schema import Table
+from qa_pipeline.text import rendering
+from qa_pipeline.text.rendering import code_span, visible
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 PREVIEW_ROWS = 5
@@ -219,28 +221,20 @@ def _with_quote(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]], length: int = CELL_LENGTH) -> str:
-    """A Markdown table of harmless cells, each cut at a length."""
+    """Return a Markdown table of harmless cells, each cut at a length."""
     heads = [cell(name, length) for name in header]
-    lines = [heads, ["---"] * len(heads), *([cell(value, length) for value in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return rendering.markdown_table(([cell(value, length) for value in row] for row in rows), heads)
 
 
-def cell(value: object, length: int = CELL_LENGTH) -> str:
-    """One value as a code span on one line, cut when long; null is empty, a fraction has three digits.
+def cell(value: object, length: int = CELL_LENGTH) -> Markup:
+    """Return a value as a code span on one line, cut when long; null is empty, a fraction has three digits.
 
-    Inside a code span Markdown reads no links, images, HTML, entities or bare addresses. The two characters
-    that could end the span or the table cell are replaced by look-alikes, and control, bidirectional and
-    other invisible characters are dropped: a document must not be able to say anything in our name.
+    A document must not be able to say anything in our name: see `code_span`.
     """
-    if value is None:
-        return ""
     if isinstance(value, float):
         value = round(value, 3)
-    plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    visible = "".join(_visible(letter) for letter in plain[: length * 10])
-    line = " ".join(visible.split()).replace("`", "ˋ").replace("|", "¦")
-    cut = line if len(line) <= length else line[: length - 1] + "…"
-    return f"`{cut}`" if cut else ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return Markup() if value is None or not text.strip() else code_span(text, length)
 
 
 CARD_LENGTH = 20_000
@@ -255,15 +249,9 @@ def card_text(card: str) -> str:
     """
     body = card.split("\n---\n", 1)[-1] if card.startswith("---\n") else card
     lines = [line for line in body.splitlines() if not line.lstrip().startswith("![")]
-    text = "\n".join("".join(_visible(letter) for letter in line) for line in lines).replace("\\<", "<")
+    text = "\n".join(visible(line) for line in lines).replace("\\<", "<")
     for live, dead in _LIVE.items():
         text = text.replace(live, dead)
     if len(text) <= CARD_LENGTH:
         return text.strip()
     return text[: text.rindex("\n", 0, CARD_LENGTH)].strip() + "\n\n…"
-
-
-def _visible(letter: str) -> str:
-    if letter.isspace():
-        return " "
-    return "" if unicodedata.category(letter).startswith("C") else letter

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qa_pipeline.evaluation.report import plain
-from qa_pipeline.publishing.card import markdown_table
+from qa_pipeline.text.rendering import render_markdown
 
 Document = Mapping[str, Any]
 _MARKS = {
@@ -18,7 +17,6 @@ _ASK_FOR_LIKENESS = (
     "Undecided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
 )
-_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +94,7 @@ def gate_sentence(found: Document) -> str:
 
 def markdown(title: str, page: Page) -> str:
     """A page for a pull request, in which nothing of the data is markup, a link or mentions a person."""
-    parts = [f"## {title}\n"]
-    for one in page:
-        if isinstance(one, str):
-            parts.append(f"{plain(one)}\n")
-            continue
-        table = markdown_table(one.columns, one.rows, _LONGEST)
-        if one.folded:
-            table = f"<details><summary>{one.title}</summary>\n\n{table}\n</details>\n"
-        parts.append(table)
-    return "\n".join(parts)
+    return render_markdown("evaluation/comparison_page.md.j2", title=title, page=page)
 
 
 def cautions(found: Document) -> list[str]:

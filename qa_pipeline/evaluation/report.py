@@ -1,8 +1,7 @@
 """The report of an evaluation: its document, what to know before its figures are believed, and Markdown."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.running import Counts
 from qa_pipeline.evaluation.statistics import rounded
 from qa_pipeline.evaluation.summaries import PARTS, summarise
+from qa_pipeline.text.rendering import figure, plural, ranked, render_markdown
 
 Document = dict[str, Any]
 FORMAT = 1
@@ -232,16 +232,6 @@ def _why_unknown(one: Document) -> str:
     return "; ".join(why)
 
 
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def figure(value: float | None) -> str:
-    """A figure with three places, a dash where it is unknown."""
-    return "–" if value is None else f"{value:.3f}"
-
-
 def with_bounds(one: Document) -> str:
     """The mean of a metric and its interval, as far as they are known."""
     if one["low"] is None or one["high"] is None:
@@ -253,13 +243,8 @@ def with_bounds(one: Document) -> str:
 _NARROW = 0.02
 
 
-_BRACKETS = "In brackets: 95 % intervals of the mean, rows of one document rising and falling together."
-
-
 def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
-    """The report as Markdown for a pull request.
-
-    Texts of the data set stand in code spans, where nothing is markup, a link or the mention of a person.
+    """Return the report as Markdown for a pull request.
 
     Args:
         document: of `report_document`.
@@ -267,101 +252,45 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
         name: the metric they are worst by; None without rows.
     """
     metrics: Mapping[str, Document] = document["metrics"]
-    total = document["total_queries"]
-    parts = [
-        f"## Evaluation of {code(document['dataset'])}\n",
-        f"{plural(total, 'row')} about {plural(document['groups'], 'document')}. {_BRACKETS}\n",
-        *(f"> **Note:** {plain(one)}\n" for one in what_to_know(document)),
-    ]
-    known = {key: one for key, one in metrics.items() if one["known"]}
-    if known:
-        columns = ("metric", "mean (95 %)", "median", "95th percentile", "known", "better", "decided by")
-        cells = (
-            [f"`{key}`", *_cells(one), one["direction"], plain(describe_deciders(one["decided_by"]))]
-            for key, one in known.items()
-        )
-        parts.append(table(columns, cells))
-    if whole := document.get("of_all_rows"):
-        parts.append(
-            f"Of all rows together: {', '.join(f'`{key}` {figure(one)}' for key, one in whole.items())}.\n"
-        )
-    if unknown := reasons(metrics):
-        parts.append("### What is unknown, and why\n")
-        cells = ([", ".join(f"`{one}`" for one in names), plain(why)] for why, names in unknown)
-        parts.append(table(("metrics", "rows"), cells))
-    for column in PARTS:
-        parts += _by_part(document[f"per_{column}"], column, name)
-    if name is not None and worst.height:
-        rows = worst.select("id", "query", "answer", name).iter_rows()
-        cells = ([code(one), code(query), code(answer), figure(value)] for one, query, answer, value in rows)
-        shown = table(("id", "question", "answer", name), cells)
-        title = f"The {plural(worst.height, 'worst row')} by {name}"
-        parts.append(f"<details><summary>{title}</summary>\n\n{shown}\n</details>\n")
-    parts.append(f"{_decided(metrics)}{_made_with(document)}\n")
-    return "\n".join(parts)
-
-
-def _cells(one: Document) -> list[str]:
-    known = f"{one['known']:,} of {one['known'] + one['unknown']:,}"
-    return [with_bounds(one), figure(one["median"]), figure(one["percentile_95"]), known]
+    return render_markdown(
+        "evaluation/report.md.j2",
+        document=document,
+        notes=what_to_know(document),
+        known={key: one for key, one in metrics.items() if one["known"]},
+        unknown=reasons(metrics),
+        parts=[] if name is None else list(_by_part(document, name)),
+        name=name,
+        worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
+        decisions=_decisions(metrics),
+        bounds=with_bounds,
+        deciders=describe_deciders,
+    )
 
 
 _MOST_PARTS = 12
 
 
-def _by_part(parts: Mapping[str, Mapping[str, Document]], column: str, name: str | None) -> Iterator[str]:
-    if name is None or len(parts) < 2:
-        return
-    yield f"### `{name}` by {column}\n"
-    largest = sorted(parts, key=lambda part: -parts[part][name]["known"])[:_MOST_PARTS]
-    chosen = [part for part in parts if part in largest]
-    yield table(
-        (column, "mean (95 %)", "median", "95th percentile", "known"),
-        ([code(part), *_cells(parts[part][name])] for part in chosen),
-    )
-    if len(chosen) < len(parts):
-        yield f"{len(parts) - len(chosen)} more are in `report.json`.\n"
+def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Document], int]]:
+    """Yield each column that parts the data, the figures of its largest parts, and the count of others."""
+    for column in PARTS:
+        parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
+        if len(parts) < 2:
+            continue
+        largest = sorted(parts, key=lambda part: -parts[part][name]["known"])[:_MOST_PARTS]
+        yield (
+            column,
+            {part: parts[part][name] for part in parts if part in largest},
+            len(parts) - len(largest),
+        )
 
 
-def _decided(metrics: Mapping[str, Document]) -> str:
+def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
+    """Return the steps that decided, and for how many parts of the metric that each decided most of."""
     most: dict[str, int] = {}
     for one in metrics.values():
         for who, count in decision_counts(one["decided_by"]).items():
             most[who] = max(most.get(who, 0), count)
-    ranked = sorted(most.items(), key=lambda one: (-one[1], one[0]))
-    said = ", ".join(f"{code(who)} {count:,}" for who, count in ranked)
-    return f"Decided by: {said}. " if said else ""
-
-
-def _made_with(document: Document) -> str:
-    told = {name: value for name, value in document["settings"].items() if value is not None}
-    said = ", ".join(f"{name.replace('_', ' ')} {code(str(value))}" for name, value in told.items())
-    return f"Made with {said}. Data set {code(document['dataset_sha256'][:12])}."
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
-_LONGEST = 160
-
-
-def code(text: str | None, longest: int = _LONGEST) -> str:
-    """A text of the data as a code span that also fits a cell: one line, cut, nothing in it markup."""
-    if text is None:
-        return "–"
-    words = " ".join(_UNSEEN.sub(" ", text).split())
-    cut = words if len(words) <= longest else f"{words[: longest - 1]}…"
-    return f"`{cut.replace('`', 'ˋ').replace('|', '¦')}`" if cut else "(empty)"
-
-
-def plain(text: str) -> str:
-    """A sentence of ours that may name parts of the data: no markup, links, mentions or line ends."""
-    words = " ".join(_UNSEEN.sub(" ", text).split())
-    return re.sub(r"([\\|`*_\[\]<>#~@])", r"\\\1", words)
+    return ranked(most)
 
 
 def sentence_about(document: Document, name: str) -> str:

@@ -6,17 +6,16 @@ by the template engine. The same scores give the same page.
 
 from collections.abc import Sequence
 from datetime import date
-from importlib import resources
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.report_page import STYLE, rendered
 from qa_pipeline.monitoring.alerts import Findings, mean_interval
 from qa_pipeline.monitoring.days import describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import ERRORS, MonitoringSettings
+from qa_pipeline.text.rendering import render_page
 
 MOST_SHOWN = 100
 """Alerts that are listed, the latest first; all are counted."""
@@ -38,10 +37,9 @@ def drift_page(rows: pl.DataFrame, found: Findings, settings: MonitoringSettings
     """
     days: list[date] = rows["day"].unique().sort().to_list()
     alerts = found.alerts()
-    own = resources.files("qa_pipeline.monitoring")
-    return rendered(
-        own.joinpath("drift_page.html").read_text("utf-8"),
-        STYLE + own.joinpath("drift_page.css").read_text("utf-8"),
+    return render_page(
+        "monitoring/drift_page.html.j2",
+        styles=["monitoring/drift_page.css"],
         days=days,
         rows=rows.height,
         metrics=[_metric(name, rows, found, days) for name in metrics_of(rows)] if days else [],

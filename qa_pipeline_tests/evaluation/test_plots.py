@@ -3,7 +3,6 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from qa_pipeline.evaluation.plots import histogram_svg, strip_svg
 
 
