@@ -175,7 +175,7 @@ def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
         "size_categories": [_size(facts["rows"]["rows"])],
         "task_categories": ["question-answering", "text-generation"],
     }
-    return f"---\n{yaml.safe_dump(head, sort_keys=False)}---\n"
+    return str(yaml.safe_dump(head, sort_keys=False))
 
 
 def _audited(part: Bound) -> Sequence[Any]:
