@@ -117,7 +117,7 @@ def markdown_table(
         columns: names of the package, which are not escaped, or titles by name.
         longest: characters from which on a cell is cut.
     """
-    lines = [
+    lines: list[list[str]] = [
         [
             escape_markdown(cell, longest)
             for cell in ([row[name] for name in columns] if isinstance(row, Mapping) else row)

@@ -1,5 +1,6 @@
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -85,7 +86,10 @@ def test_numbers_have_thousands_and_unknown_ones_are_dashes() -> None:
 
 
 def test_columns_of_numbers_stand_on_the_right_and_rows_may_go_by_name() -> None:
-    rows = [{"name": "a_b", "size": 1200, "beside": "@x"}, {"name": "c", "size": None, "beside": ""}]
+    rows: list[dict[str, Any]] = [
+        {"name": "a_b", "size": 1200, "beside": "@x"},
+        {"name": "c", "size": None, "beside": ""},
+    ]
     assert markdown_table(rows, {"name": "", "size": "how many"}).splitlines() == [
         "|  | how many |",
         "| --- | ---: |",
