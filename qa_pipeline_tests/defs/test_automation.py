@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 import pytest
@@ -38,7 +38,7 @@ class Automation:
 
     def message(self) -> str | None:
         """Why a tick would start nothing."""
-        return self.evaluate().skip_message
+        return cast("str | None", self.evaluate().skip_message)
 
     def evaluate(self) -> Any:
         # the reference is what requests for partitions are checked against, as in a daemon

@@ -189,7 +189,7 @@ def test_the_partition_of_a_removed_folder_stays_while_a_backfill_works(corpus: 
     ticker.instance.add_backfill(going)
     ticker.tick()
     assert ticker.partitions == ["b1", "b2"]
-    ticker.instance.update_backfill(going.with_status(type(going.status)("COMPLETED_FAILED")))
+    ticker.instance.update_backfill(going.with_status(BulkActionStatus.COMPLETED_FAILED))  # type: ignore[no-untyped-call]
     ticker.tick()
     assert ticker.partitions == ["b2"]
 

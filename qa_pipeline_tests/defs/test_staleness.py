@@ -63,7 +63,7 @@ def decide(project: Project, decision: str, pairs: pl.DataFrame) -> None:
 
 
 def with_settings(settings: Mapping[str, Any]) -> Change:
-    return lambda project, patch: project.with_settings(**STRICT | settings)
+    return lambda project, patch: project.with_settings(**{**STRICT, **settings})
 
 
 def with_another_prompt(project: Project, patch: pytest.MonkeyPatch) -> Project:
