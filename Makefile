@@ -7,7 +7,7 @@ DEMO_ENV := HF_HUB_OFFLINE=1
 PORT ?= 3000
 
 T := qa_pipeline_tests
-FAST := $(T)/test_layers.py $(T)/test_docs.py $(T)/text $(T)/corpus $(T)/quality $(T)/chunking \
+FAST := $(T)/test_layers.py $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(T)/retrieval \
 	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/cli/test_reference.py
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12

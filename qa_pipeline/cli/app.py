@@ -41,8 +41,8 @@ from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.show import show
 
 if TYPE_CHECKING:
-    from qa_pipeline.corpus.places import FoundBatches
-    from qa_pipeline.pipeline import BatchOutcome, StageObserver
+    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.pipeline.running import BatchOutcome, StageObserver
     from qa_pipeline.settings.tree import Settings
 
 NAMED_FILES = 5
@@ -126,9 +126,10 @@ def run(
     """
     from qa_pipeline.cli.console import show_outcomes, watching
     from qa_pipeline.curation.withdrawals import withdraw_missing
-    from qa_pipeline.pipeline import BatchOutcome
+    from qa_pipeline.pipeline.running import BatchOutcome
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, prepare_folder, works_on
+    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
@@ -167,11 +168,12 @@ def validate(
 ) -> None:
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
-    from qa_pipeline.corpus.corpora import split_batch
-    from qa_pipeline.pipeline import validate_pairs
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.documents.corpus.corpora import split_batch
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import validate_pairs
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, check_batch_name, prepare_folder, works_on
+    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.layout import Layout, check_batch_name
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
@@ -193,8 +195,8 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
     """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
     from qa_pipeline.cli.console import print_document, report_document, show_report
     from qa_pipeline.errors import InputError
-    from qa_pipeline.reporting.report import finished_batches, report
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.pipeline.report import finished_batches, report
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         layout = Layout(out)
@@ -215,8 +217,8 @@ def _code(outcomes: "Sequence[BatchOutcome]") -> int:
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
-    from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import run_batches
 
     return run_batches(Resources(settings), batches, watch)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from qa_pipeline.corpus.places import FoundBatches
+    from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
 
 NAMED = 5
@@ -74,7 +74,7 @@ def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) 
 
 def located(corpus: str) -> tuple[str, str | None]:
     """The location of the corpus; and its only batch, where a batch was given in place of a corpus."""
-    from qa_pipeline.corpus.corpora import single_batch
+    from qa_pipeline.documents.corpus.corpora import single_batch
 
     found = single_batch(corpus)
     return (corpus, None) if found is None else found
@@ -86,9 +86,9 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
     Raises:
         CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
     """
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.corpus.places import FoundBatches
-    from qa_pipeline.storage import check_batch_name
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.storage.layout import check_batch_name
 
     if single is None:
         return open_corpus(settings.corpus, settings.documents).find_batches()
@@ -146,7 +146,7 @@ def check_models(settings: "Settings", asked: str | None) -> None:
         KeyRejectedError: a key is missing.
     """
     from qa_pipeline.generation.guidance import read_guidance
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import check_model, notes
 
     check_model(settings, asked)

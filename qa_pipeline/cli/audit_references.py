@@ -10,7 +10,7 @@ from qa_pipeline.cli.arguments import Change, Json, MaxCalls, Model, OnlyBatch, 
 from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
 COLUMNS = ("document", "question", "place", "section", "similarity", "decision", "used")
 
@@ -32,10 +32,10 @@ def audit_references(
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.errors import InputError
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         layout = Layout(out)
@@ -63,10 +63,10 @@ def _decided(resources: "Resources", batch: str, documents: int) -> Iterator[dic
     import polars as pl
 
     from qa_pipeline.generation.reference_validation import accepted_places
+    from qa_pipeline.pipeline.stages import decide_references
     from qa_pipeline.records import passages_by_id
-    from qa_pipeline.stages import decide_references
-    from qa_pipeline.storage import read_table
-    from qa_pipeline.tables import CHUNKS, DOCUMENTS, QUESTIONS
+    from qa_pipeline.storage.parquet import read_table
+    from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
 
     tables = {
         table.name: read_table(resources.layout.table(table.name, batch), table)

@@ -35,7 +35,7 @@ def sample(
     from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.loading import release_folder
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         load_settings()  # files are private unless a setting says otherwise

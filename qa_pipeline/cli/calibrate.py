@@ -12,7 +12,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.calibration.rows import LabelledFile
+    from qa_pipeline.calibration.rows import LabelledFile
     from qa_pipeline.settings.thresholds import Interval, Thresholds
 
 
@@ -49,7 +49,7 @@ def calibrate(
     A threshold that cannot be shown to meet the target stays empty: the step then decides nothing.
     """
     from qa_pipeline.settings.thresholds import thresholds_bytes
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         labelled = _labelled(data or [], decisions)
@@ -64,9 +64,9 @@ def calibrate(
 
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
-    from qa_pipeline.evaluation.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.calibration.rows import decided_rows, read_complete
     from qa_pipeline.evaluation.datasets import labelled_files
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
@@ -79,9 +79,9 @@ def _calibrated(
 ) -> "Thresholds":
     from datetime import UTC, datetime
 
-    from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
+    from qa_pipeline.calibration.calibrating import calibrate_files
     from qa_pipeline.evaluation.statistics import check_levels
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
     check_levels(target, confidence)
@@ -177,9 +177,9 @@ def what_if(
     Shows the stored yield beside the new one, which rows would change, and how many could not be decided
     without a model: claims newly open that no reply exists for, pairs never judged.
     """
+    from qa_pipeline.calibration.what_if import decide_anew, read_changes
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         changes = read_changes(change or [])

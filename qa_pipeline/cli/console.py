@@ -30,17 +30,18 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.pipeline import WARNING, BatchOutcome, StageObserver, no_observer
-from qa_pipeline.quality.gates import VERDICT_WORDS
+from qa_pipeline.people.document_view import Row, Shown, facts, in_context, pieces
+from qa_pipeline.pipeline.report import Report, report
+from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
+from qa_pipeline.pipeline.samples import sample_pairs
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.records import ProgressCallback
-from qa_pipeline.reporting.report import Report, report
-from qa_pipeline.reporting.samples import sample_pairs
-from qa_pipeline.review.document_view import Row, Shown, facts, in_context, pieces
-from qa_pipeline.stages import STAGES
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import PAIRS, VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import PAIRS, VERDICTS
 from qa_pipeline.text.language import UNDETERMINED
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 

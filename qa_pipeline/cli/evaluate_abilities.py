@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from qa_pipeline.evaluation.ability_sources import Source
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
 abilities = typer.Typer(
     name="abilities",
@@ -51,7 +51,7 @@ def build(
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.abilities import build_suite
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         suite = build_suite(_sources(place, batch, seed), pairs)
@@ -71,8 +71,8 @@ def build(
 def _sources(place: Path, batches: list[str] | None, seed: int) -> "list[Source]":
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.ability_sources import batch_source, release_source
-    from qa_pipeline.storage import Layout
-    from qa_pipeline.tables import TRAINING_EXAMPLES
+    from qa_pipeline.storage.layout import Layout
+    from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
     if (place / "manifest.json").is_file():
         if batches:
@@ -120,10 +120,10 @@ def run(
     from qa_pipeline.evaluation.ability_figures import read_suite
     from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import check_model, load_settings
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes(resumable=True):
         named = named_settings(provider, model, max_calls, max_cost)

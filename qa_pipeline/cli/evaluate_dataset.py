@@ -159,7 +159,7 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
     """
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.evaluation.signals.base import Means
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
     resources = Resources(settings)
     if scorer is Scorer.local:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from qa_pipeline.llm.budget.amounts import Amount
-    from qa_pipeline.pipeline import BatchOutcome, StageObserver
+    from qa_pipeline.pipeline.running import BatchOutcome, StageObserver
     from qa_pipeline.settings.tree import Settings
 
 ARMS = "arms"
@@ -185,12 +185,12 @@ def _run_arm(name: str, settings: "Settings", batches: Sequence[str], watch: "St
     import polars as pl
 
     from qa_pipeline.errors import TableError
-    from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.reporting.report import read_tables
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.report import read_tables
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import run_batches
     from qa_pipeline.settings.llm import HOSTED
-    from qa_pipeline.storage import prepare_folder
-    from qa_pipeline.tables import LLM_CALLS
+    from qa_pipeline.storage.files import prepare_folder
+    from qa_pipeline.storage.tables import LLM_CALLS
 
     own = settings.model_copy(update={"out": settings.out / ARMS / name}) if name else settings
     run = f"{name}-{uuid.uuid4().hex}" if name else None

@@ -47,10 +47,10 @@ def annotators(
     """
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_annotators
-    from qa_pipeline.evaluation.annotations import of_criterion, read_ratings
-    from qa_pipeline.evaluation.consensus import annotation_figures
     from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.people.annotations import of_criterion, read_ratings
+    from qa_pipeline.people.consensus import annotation_figures
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         order = _listed(categories)
@@ -79,7 +79,7 @@ def sheet(
     """
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.evaluation.rating_sheet import rating_sheet
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         rows = rating_sheet(report, count, criterion, seed)

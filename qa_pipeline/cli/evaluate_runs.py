@@ -175,7 +175,7 @@ def _tell(
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.evaluation.comparison_pages import markdown
     from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     told = rounded(document)
     if out is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qa_pipeline.curation.forgetting import Forgotten, Plan
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.settings.tree import Settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
 
 def forget(
@@ -44,7 +44,8 @@ def forget(
     from qa_pipeline.publishing.yank import releases_with
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, works_on
+    from qa_pipeline.storage.files import works_on
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
         settings = load_settings(out=out, **read_assignments(change or [], {}))
@@ -200,8 +201,8 @@ def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -
     """Where files of these contents are still in the corpora that their batches were read from."""
     import hashlib
 
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.corpus.files import DocumentFailure, read_bytes
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
     from qa_pipeline.errors import CorpusError
 
     found = []

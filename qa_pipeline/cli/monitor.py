@@ -66,7 +66,8 @@ def check(
     from qa_pipeline.monitoring.drift_page import drift_page
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, write_bytes
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         settings = load_settings(out=out, **read_assignments(change or [], {}))
@@ -105,7 +106,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     from qa_pipeline.evaluation.datasets import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, has_decisions, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     folder = logs or settings.monitoring.logs
     if folder is None:

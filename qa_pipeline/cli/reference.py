@@ -15,7 +15,7 @@ from typer.cli import get_docs_for_click
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.tables import SCHEMA_VERSION, STORED
+from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.consistency.allowed import ALLOWED
 

@@ -41,9 +41,9 @@ def release(
     with the reason. Where nothing has changed since the last release, that one stays the latest.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.publishing.certificate import in_words
     from qa_pipeline.publishing.release import publish_release
-    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 
@@ -151,7 +151,9 @@ def diff(
     from qa_pipeline.cli.console import print_document, print_line, show_frame
     from qa_pipeline.publishing.differences import compare_releases, differences_page, with_verdicts
     from qa_pipeline.publishing.loading import release_folder
-    from qa_pipeline.storage import Layout, write_bytes, write_frame
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.layout import Layout
+    from qa_pipeline.storage.parquet import write_frame
 
     with errors_as_exit_codes():
         old, new = release_folder(before), release_folder(after)

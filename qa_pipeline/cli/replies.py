@@ -85,7 +85,7 @@ def retry_failures(out: Out = Path("data"), yes: Yes = False) -> None:
 def _opened(out: Path) -> "Iterator[Database]":
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         place = load_settings(out=out).llm.store.url or Layout(out).replies

@@ -11,7 +11,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.review.document_view import Row, Shown
+    from qa_pipeline.people.document_view import Row, Shown
 
 
 def show(
@@ -39,8 +39,8 @@ def show(
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
     from qa_pipeline.cli.console import print_document, show_document
-    from qa_pipeline.review.document_view import find_chunk, find_document
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.people.document_view import find_chunk, find_document
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         for name, value in {"--page": page, "--span": span, "--corpus": corpus}.items():
@@ -61,10 +61,10 @@ def _draw(
     shown: "Shown", chunk: "Row | None", picture: Path, page: int | None, span: str | None, corpus: str | None
 ) -> None:
     """Write the picture of a page; without a span the chosen chunk is highlighted."""
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.review.document_view import page_of, page_picture, span_of
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.people.document_view import page_of, page_picture, span_of
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     settings = load_settings(**({"corpus": corpus} if corpus else {}))
     evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None

@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.exports import LEDGER_FILES
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
     LLM_POOL,
@@ -41,13 +42,12 @@ from qa_pipeline.defs.metadata import (
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.llm.tracing import stage_span
-from qa_pipeline.quality.gates import GATES
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, publish
-from qa_pipeline.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
 
 OWNERS = ["team:training-data"]
 _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}

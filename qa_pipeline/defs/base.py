@@ -13,11 +13,11 @@ import polars as pl
 
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import frame_metadata
-from qa_pipeline.pipeline import StageObserver
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
-from qa_pipeline.resources import Resources
-from qa_pipeline.storage import frame_hash
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.parquet import frame_hash
+from qa_pipeline.storage.tables import STORED
 
 Frame = pl.DataFrame
 

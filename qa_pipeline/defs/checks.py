@@ -13,14 +13,14 @@ from typing import Any
 
 import dagster as dg
 
+from qa_pipeline.curation.gates.gate import NO_EARLIER, GateSpec
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
 from qa_pipeline.defs.staleness import gate_basis, latest_versions
-from qa_pipeline.pipeline import earlier_figures
-from qa_pipeline.quality.gate import NO_EARLIER, GateSpec
-from qa_pipeline.quality.gates import GATES
+from qa_pipeline.pipeline.running import earlier_figures
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.tables import STORED
 
 BLOCKED_TAG = "qa_pipeline/blocked_by"
 """On a run: the gates that stopped it."""

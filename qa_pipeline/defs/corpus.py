@@ -13,8 +13,6 @@ from itertools import chain
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.corpus.corpora import open_corpus
-from qa_pipeline.corpus.places import Corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.base import (
     DATA_VERSION,
@@ -24,8 +22,10 @@ from qa_pipeline.defs.base import (
     latest_tags_by_batch,
     running_batches,
 )
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")

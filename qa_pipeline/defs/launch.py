@@ -14,7 +14,8 @@ from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import Steps, find_work, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
-from qa_pipeline.pipeline import (
+from qa_pipeline.pipeline.resources import Resources, collect_replies
+from qa_pipeline.pipeline.running import (
     BLOCKED,
     WARNING,
     BatchOutcome,
@@ -22,10 +23,10 @@ from qa_pipeline.pipeline import (
     no_observer,
     passed_outcome,
 )
-from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import VERDICTS
 
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}

@@ -12,7 +12,7 @@ from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
 from qa_pipeline.defs.staleness import steps_of
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
 

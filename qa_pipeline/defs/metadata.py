@@ -9,8 +9,8 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.generation.deduplication import diversity
-from qa_pipeline.reporting.costs import cost_summary
-from qa_pipeline.reporting.funnel import (
+from qa_pipeline.pipeline.costs import cost_summary
+from qa_pipeline.pipeline.funnel import (
     left_out_counts,
     masked_counts,
     summarise,
@@ -18,8 +18,8 @@ from qa_pipeline.reporting.funnel import (
     yield_funnel,
 )
 from qa_pipeline.retrieval.shard import Shard
-from qa_pipeline.storage import Layout
-from qa_pipeline.table_schema import Table
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 PREVIEW_ROWS = 5

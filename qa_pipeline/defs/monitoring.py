@@ -20,9 +20,9 @@ from qa_pipeline.evaluation.datasets import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import frame_hash
+from qa_pipeline.storage.parquet import frame_hash
 
 QUALITY = dg.AssetKey("production_quality")
 POOL = "production"

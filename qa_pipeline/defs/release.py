@@ -16,14 +16,14 @@ from qa_pipeline.defs.base import PARTITION, ResourcesParam, running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError, ReleaseError
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout
-from qa_pipeline.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 RELEASE = dg.AssetKey("release")
 POOL = "release"

@@ -11,7 +11,7 @@ from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, fail_orphaned_runs
 from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
 from qa_pipeline.defs.staleness import Steps, Work, remembered_work
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
-from qa_pipeline.resources import Resources, collect_replies, waiting_batches
+from qa_pipeline.pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
 
 REASON_TAG = "qa_pipeline/reason"

@@ -18,6 +18,7 @@ import polars.selectors as cs
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.defs.base import (
     BATCHES_A_QUERY,
@@ -32,11 +33,12 @@ from qa_pipeline.defs.base import (
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import TableError, TransientModelError
-from qa_pipeline.quality.gates import GATES
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES
-from qa_pipeline.storage import Layout, read_table, write_bytes
-from qa_pipeline.tables import DECISIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import DECISIONS, STORED, TRAINING_EXAMPLES
 
 Steps = Sequence[dg.AssetSpec]
 

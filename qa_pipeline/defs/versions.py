@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
+from qa_pipeline.pipeline.stages import STAGES, SYSTEM_PROMPT
 from qa_pipeline.prompts.loading import PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES, SYSTEM_PROMPT
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _ONLY_SPEED = {

@@ -12,7 +12,7 @@ from contextlib import closing
 from operator import itemgetter
 from typing import Any, NoReturn
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.text.lexicon.languages import of_all
 
 _MARKS = (

@@ -12,8 +12,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.documents.masking.names import names_version
@@ -124,6 +124,7 @@ def parser_version(settings: DocumentSettings) -> str:
 @cache
 def _code() -> str:
     package = Path(__file__).parents[1]
-    sources = [file for folder in ("documents", "text") for file in sorted((package / folder).rglob("*.py"))]
+    files = [file for folder in ("documents", "text") for file in sorted((package / folder).rglob("*.py"))]
+    sources = [file for file in files if file.parent.name != "corpus"]  # finding a file decides no text
     hashes = [hashlib.sha256(source.read_bytes()).hexdigest() for source in sources]
     return "\n".join([*hashes, *(f"{name} {metadata.version(name)}" for name in _LIBRARIES)])

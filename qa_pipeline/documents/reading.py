@@ -6,10 +6,10 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from qa_pipeline.corpus.description import BatchDescription, card_licence
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.corpus.folders import open_folder
-from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.documents.corpus.description import BatchDescription, card_licence
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
@@ -25,7 +25,7 @@ from qa_pipeline.documents.parsing import (
 )
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"

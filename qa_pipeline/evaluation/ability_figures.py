@@ -23,10 +23,10 @@ from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.evaluation.statistics import mean_bounds
 from qa_pipeline.evaluation.summaries import group_sums, number
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, folded_words, recall, tokenize

@@ -15,8 +15,9 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
 from qa_pipeline.verification.canaries.material import Material, gather, lower_words
 
 Row = dict[str, Any]

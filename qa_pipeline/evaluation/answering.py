@@ -22,16 +22,16 @@ from qa_pipeline.generation.answers import answer_request, draft_answers
 from qa_pipeline.generation.round_trip import recall_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
 from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import passage_selection, relevance_guard
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
-from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings
-from qa_pipeline.stages import passage_selection, relevance_guard
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, QUESTIONS
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
 
 BATCH = "evaluation"
 """For whom the calls are, in the store of replies."""

@@ -12,8 +12,9 @@ import polars as pl
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage import Layout, frame_hash, read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import frame_hash, read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
 from qa_pipeline.verification.refusals import judge_refusals, refused_pairs
 
 _STRENGTH = {"refused_answerable": 0, "unproved_refusal": 1, "correct_refusal": 2}

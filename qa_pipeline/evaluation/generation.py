@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 from qa_pipeline.curation.coverage import count_shortfalls, count_types
 from qa_pipeline.curation.duplicates import find_duplicates
 from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, ratio
-from qa_pipeline.reporting.costs import cost_summary
-from qa_pipeline.reporting.funnel import stage_counts, summarise
+from qa_pipeline.pipeline.costs import cost_summary
+from qa_pipeline.pipeline.funnel import stage_counts, summarise
 from qa_pipeline.text.references import RESOLVED
 
 Document = dict[str, Any]

@@ -27,7 +27,7 @@ from qa_pipeline.evaluation.datasets import (
     read_blocks,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
 

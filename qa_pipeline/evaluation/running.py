@@ -19,10 +19,10 @@ from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.evaluation.signals.base import Means, Undecided
 from qa_pipeline.evaluation.signals.registry import add_signals
 from qa_pipeline.evaluation.signals.statements import STATEMENT
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage.parquet import appended_parquet
 
 BLOCK = 256
 """Rows that are looked at together: it bounds memory, and readings of their texts are remembered."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
-from qa_pipeline.verification.splitting import without_marks
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, PAIRS
+from qa_pipeline.text.references import without_marks
 
 BATCH = "statements"
 _BETWEEN = "\n\n"

@@ -27,7 +27,7 @@ from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.ann import choose_index
 from qa_pipeline.retrieval.shard import Shard, faiss_threads
 from qa_pipeline.settings.generation import IndexSettings
-from qa_pipeline.tables import TWINS
+from qa_pipeline.storage.tables import TWINS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.allowed import Unit, units
 from qa_pipeline.verification.consistency.reading import Reading

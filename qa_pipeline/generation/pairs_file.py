@@ -21,7 +21,7 @@ from qa_pipeline.generation.pair_layouts import LAYOUT_FIELDS, UnusableEntry, re
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (
     FOUND_BY_SEARCH,

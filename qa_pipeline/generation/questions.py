@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from qa_pipeline.chunking.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance
 from qa_pipeline.generation.planning import plan_questions
@@ -29,9 +28,10 @@ from qa_pipeline.records import (
     no_progress,
     passages_by_id,
 )
+from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import LINKS, QUESTIONS
+from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.language import in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]

@@ -30,7 +30,7 @@ from qa_pipeline.records import (
     passages_by_id,
 )
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import ROUND_TRIPS
+from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
 Row = dict[str, Any]

@@ -18,10 +18,10 @@ from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import ERRORS
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import write_frame
+from qa_pipeline.storage.parquet import write_frame
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.metrics.base import Metric

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.resources import Resources
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import score_claims
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.pronouns import self_contained

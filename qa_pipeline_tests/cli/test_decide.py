@@ -11,8 +11,8 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
-from qa_pipeline.review.decision_files import _as_written, _safe
-from qa_pipeline.storage import Layout
+from qa_pipeline.people.decision_files import _as_written, _safe
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 
 GUIDE = """# Guide
@@ -364,8 +364,8 @@ def test_ten_thousand_decisions_are_taken_at_once(workspace: Workspace) -> None:
 
 
 def test_decisions_calibrate_as_labelled_rows(workspace: Workspace) -> None:
-    from qa_pipeline.evaluation.calibration.rows import decided_rows
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.calibration.rows import decided_rows
+    from qa_pipeline.storage.layout import Layout
 
     found = rows_of(workspace)
     claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])

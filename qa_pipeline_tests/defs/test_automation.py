@@ -9,7 +9,7 @@ import pytest
 
 from qa_pipeline.defs.automation import REPORTS_A_TICK
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.pipeline import BatchOutcome
+from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 EDITED = GUIDE.replace("10 minutes", "20 minutes")

@@ -13,8 +13,8 @@ from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG, work_tonight
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.llm.store.schema import PROVIDER_JOBS
-from qa_pipeline.pipeline import run_batches
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.testing.fake_server.plan import ServerPlan
 from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.defs.project import Project, instance_at

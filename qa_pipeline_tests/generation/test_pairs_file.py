@@ -12,7 +12,7 @@ from qa_pipeline.errors import PairsFileError
 from qa_pipeline.generation.pair_formats import _OTHER_KINDS
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.verification.rows import chunks, documents
 
 DOCUMENTS = documents(

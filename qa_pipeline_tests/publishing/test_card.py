@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from qa_pipeline.publishing.card import card_problems, data_card, markdown_table, write_card
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest, write_manifest
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline_tests.end_to_end import Workspace
 
 Facts = dict[str, Any]

@@ -16,8 +16,8 @@ from email.message import Message
 from itertools import chain, groupby
 from operator import itemgetter
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import lower_headings, read_inner
 from qa_pipeline.records import Block, ParsedFile, SourceFile

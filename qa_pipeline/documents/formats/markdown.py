@@ -12,8 +12,8 @@ from functools import cache, partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import balanced, read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile

@@ -6,9 +6,9 @@ Text of the file is escaped; no attribute is passed on.
 from html import escape
 from typing import TYPE_CHECKING
 
-from qa_pipeline.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import parse_xml, whole
 from qa_pipeline.records import ParsedFile, SourceFile

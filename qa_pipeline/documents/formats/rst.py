@@ -22,8 +22,8 @@ from docutils.parsers.rst.directives import misc, tables
 from docutils.statemachine import StringList
 from docutils.writers import html5_polyglot
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import get_args
 
-from qa_pipeline.corpus.description import BatchDescription, read_description
-from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.documents.corpus.description import BatchDescription, read_description
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.masking import contact, financial, identity, names, secrets

@@ -27,7 +27,7 @@ from time import monotonic
 from pydantic import SecretStr
 
 import qa_pipeline
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.sandbox.replies import (
     read_columns,

@@ -22,7 +22,7 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.documents.sandbox.replies import LONGEST_DETAIL
 from qa_pipeline.errors import QAPipelineError

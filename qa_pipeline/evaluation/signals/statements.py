@@ -11,8 +11,9 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row, Verified
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.pipeline.stages import score_claims
+from qa_pipeline.storage.tables import EMBEDDINGS
+from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
 from qa_pipeline.verification.consistency.reading import Reading, read
@@ -20,7 +21,6 @@ from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_clai
 from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import ask_verifier
-from qa_pipeline.verification.splitting import without_marks
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office.drawings import (
     PARAGRAPH,
     TEXT,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 from typing import Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order, without_running_lines
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box

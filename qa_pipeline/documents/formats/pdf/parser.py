@@ -12,8 +12,8 @@ from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
