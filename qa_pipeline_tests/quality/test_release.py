@@ -49,7 +49,7 @@ def test_a_batch_whose_accepted_pairs_are_proved_is_above_the_floor() -> None:
     ],
 )
 def test_what_lies_below_the_floor_blocks(
-    words: tuple[str, ...], measured: dict[str, float], broken: str
+    words: tuple[str, ...], measured: dict[str, Any], broken: str
 ) -> None:
     gates = floor(*words, **measured)
     assert [name for name, gate in gates.items() if not gate.passed] == [broken]
