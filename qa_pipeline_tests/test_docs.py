@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.reference import setting_fields
+from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.benchmarks.support.listing import PACKAGE, benchmarks
 
