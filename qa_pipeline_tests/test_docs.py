@@ -2,11 +2,13 @@
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from qa_pipeline.settings.sources import setting_fields
+from qa_pipeline.settings.sources import setting_fields, settings_in_force
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.benchmarks.support.listing import PACKAGE, benchmarks
 
@@ -119,3 +121,43 @@ def test_each_promise_to_the_specification_names_a_test_that_is_there() -> None:
     for row in promises:
         file, _, name = row[3].strip("`").partition("::")
         assert f"def {name}(" in (ROOT / "qa_pipeline_tests" / file).read_text(encoding="utf-8"), row[0]
+
+
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+(EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", CONFIGURATION, re.DOTALL | re.MULTILINE)
+
+
+def setting_lines(node: yaml.MappingNode, paths: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each setting of a settings file with the line it stands on."""
+    for key, value in node.value:
+        path = f"{prefix}{key.value}"
+        if path in paths:
+            yield path, EXAMPLE.splitlines()[key.start_mark.line]
+        else:
+            yield from setting_lines(value, paths, f"{path}.")
+
+
+def test_the_example_settings_file_loads_and_marks_what_is_not_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = {row.path: row.value for row in settings_in_force({})}
+    file = tmp_path / "qa_pipeline.yaml"
+    file.write_text(EXAMPLE, encoding="utf-8")
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
+    in_force = {row.path: row for row in settings_in_force({})}
+    lines = dict(setting_lines(yaml.compose(EXAMPLE), set(defaults)))
+    assert {path for path, row in in_force.items() if row.source == f"file {file}"} == set(lines)
+    changed = {path for path in lines if in_force[path].value != defaults[path]}
+    assert {path for path, line in lines.items() if "# CHANGED" in line} == changed
+    assert len(lines) > len(changed) > 0
+
+
+def test_the_defaults_of_the_specification_are_those_in_force() -> None:
+    defaults = {row.path: row.value for row in settings_in_force({})}
+    hosted = {"profile": "hosted", "llm": {"budget": {"max_calls": 1}}}
+    defaults |= {row.path: row.value for row in settings_in_force(hosted) if row.path == "embedding.model"}
+    table = re.findall(r"^\|[^|]+\| `([a-z_.]+)` \| `(.+)` \|$", CONFIGURATION, re.MULTILINE)
+    assert len(table) == 28
+    assert {path: yaml.safe_load(value) for path, value in table} == {
+        path: defaults[path] for path, _ in table
+    }
