@@ -1,5 +1,6 @@
 """README and docs: short enough to be read, their links lead somewhere, and they name settings that exist."""
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -161,3 +162,40 @@ def test_the_defaults_of_the_specification_are_those_in_force() -> None:
     assert {path: yaml.safe_load(value) for path, value in table} == {
         path: defaults[path] for path, _ in table
     }
+
+
+def message_texts(tree: ast.AST) -> Iterator[str]:
+    """Yield every text of a module, with `…` in place of what is filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+            yield re.sub("…+", "…", "".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+MESSAGES = [
+    text
+    for file in (ROOT / "qa_pipeline").rglob("*.py")
+    for text in message_texts(ast.parse(file.read_text(encoding="utf-8")))
+]
+QUOTED = re.findall(
+    r"^### ([^A-Z].*|DAGSTER_HOME.*)$",
+    (ROOT / "docs" / "troubleshooting.md").read_text("utf-8"),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("message", QUOTED)
+def test_a_message_that_troubleshooting_quotes_is_one_of_the_code(message: str) -> None:
+    assert is_message(message)
+
+
+def test_a_message_that_is_none_would_be_found() -> None:
+    assert len(QUOTED) >= 15
+    assert not is_message("corpus folder … is missing")
+
+
+def is_message(message: str) -> bool:
+    """Return whether the code has a text that reads so; a name filled in may stand at either end."""
+    return any(message.strip("… ") in text for text in MESSAGES)
