@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -132,7 +133,7 @@ CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", CONFIGURATION, re.DOTALL | re.MULTILINE)
 
 
-def setting_lines(node: yaml.MappingNode, paths: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:
+def setting_lines(node: Any, paths: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield each setting of a settings file with the line it stands on."""
     for key, value in node.value:
         path = f"{prefix}{key.value}"
