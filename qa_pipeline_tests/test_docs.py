@@ -158,6 +158,20 @@ def test_the_example_settings_file_loads_and_marks_what_is_not_the_default(
     assert len(lines) > len(changed) > 0
 
 
+@pytest.mark.parametrize("page", ["local-servers", "verification", "embedding-models"])
+def test_each_settings_example_of_a_page_loads(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert examples
+    file = tmp_path / "qa_pipeline.yaml"
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
+    for example in examples:
+        file.write_text(example, encoding="utf-8")
+        assert any(row.source == f"file {file}" for row in settings_in_force({}))
+
+
 def test_the_defaults_of_the_specification_are_those_in_force() -> None:
     defaults = {row.path: row.value for row in settings_in_force({})}
     hosted = {"profile": "hosted", "llm": {"budget": {"max_calls": 1}}}
