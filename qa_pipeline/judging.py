@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import ModelError
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
@@ -55,8 +55,8 @@ def assess_pairs(
         else None
         for row in rows
     ]
-    asked = [request for request in requests if request is not None]
-    replies = iter(complete_all(model, asked, workers=workers, notify=notify))
+    sent = [request for request in requests if request is not None]
+    replies = iter(complete_all(model, sent, workers=workers, notify=notify))
     return ASSESSMENTS.frame(
         [
             _unaskable(row, passages)
@@ -85,12 +85,12 @@ def judge_request(
 ) -> Request[JudgeReply]:
     """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
     prompt = load_prompt(row["language"], "judge")
-    shown = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
+    evidence = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
     return Request(
         role="judge",
         system=prompt.system,
         prompt=prompt.fill(
-            passages=render_passages(shown),
+            passages=render_passages(evidence),
             question=delimit(row["question"], "question"),
             answer=delimit(row["answer"], "answer"),
         ),
@@ -98,7 +98,7 @@ def judge_request(
         temperature=settings.temperature,
         seed=seed,
         language=row["language"],
-        passages=shown,
+        passages=evidence,
         question=row["question"],
         answer=row["answer"],
         batch=row["batch"],
@@ -117,9 +117,9 @@ def not_judged(pair: Row) -> Row:
 
 def _unaskable(pair: Row, passages: dict[str, Passage]) -> Row:
     """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
-    gone = [i for i in pair["evidence_chunk_ids"] if i not in passages]
-    if gone:
-        detail = f"chunks of the evidence do not exist: {', '.join(gone)}"
+    missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
+    if missing:
+        detail = f"chunks of the evidence do not exist: {', '.join(missing)}"
         return {**_base(pair), "status": "failed", "reason": "missing_chunk", "detail": detail}
     detail = "no supported claim names a chunk as evidence"
     return {**_base(pair), "status": "failed", "reason": "no_evidence", "detail": detail}
@@ -132,10 +132,10 @@ def _assessment(
     judge: str,
     passages: dict[str, Passage],
 ) -> Row:
-    asked = {**_base(pair), "judge": judge, "prompt_hash": request.prompt_hash}
+    answered = {**_base(pair), "judge": maker(judge, reply), "prompt_hash": request.prompt_hash}
     if isinstance(reply, ModelError):
-        return {**asked, "status": "failed", "reason": reply.reason, "detail": str(reply)}
-    shown = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
-    injected = hold_injections(shown) or is_injection(pair["question"]) or is_injection(pair["answer"])
+        return {**answered, "status": "failed", "reason": reply.reason, "detail": str(reply)}
+    evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
+    injected = hold_injections(evidence) or is_injection(pair["question"]) or is_injection(pair["answer"])
     reason = {"reason": INJECTION_IN_SOURCE} if injected else {}
-    return {**asked, "status": "judged", **reason, **reply.value.model_dump()}
+    return {**answered, "status": "judged", **reason, **reply.value.model_dump()}

@@ -165,8 +165,8 @@ def _run_stages(
     for stage in STAGES.values():
         if stage.name == LLM_CALLS.name:
             continue
-        own = resources.layout.table(stage.name, batch)
-        previous = read_earlier(own, STORED[stage.name]) if stage.keeps else None
+        path = resources.layout.table(stage.name, batch)
+        previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
         with stage_span(resources.settings, batch, stage.name, asks_a_model=stage.asks_a_model):
@@ -177,7 +177,7 @@ def _run_stages(
             if output is not None:
                 write_bytes(resources.layout.index(batch), dump_shard(output))
         elif stage.name != TRAINING_EXAMPLES.name:
-            write_table(own, output, STORED[stage.name])
+            write_table(path, output, STORED[stage.name])
     return made
 
 
@@ -218,16 +218,16 @@ def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
     yields = [batch_yield(ledgers[other], chunks[other]) for other in ledgers if other in chunks]
     return EarlierFigures(
         yields=tuple(value for value in yields if value is not None),
-        canaries=tuple(swap_counts(found) for _, found in _tables_before(layout, batch, CANARIES)),
-        pairs=tuple(pair_counts(found) for found in ledgers.values()),
+        canaries=tuple(swap_counts(earlier) for _, earlier in _tables_before(layout, batch, CANARIES)),
+        pairs=tuple(pair_counts(earlier) for earlier in ledgers.values()),
     )
 
 
 def figures_of(tables: Mapping[str, pl.DataFrame]) -> EarlierFigures:
     """The figures of one batch, for those after it."""
-    found = batch_yield(tables[VERDICTS.name], tables[CHUNKS.name])
+    produced = batch_yield(tables[VERDICTS.name], tables[CHUNKS.name])
     return EarlierFigures(
-        yields=() if found is None else (found,),
+        yields=() if produced is None else (produced,),
         canaries=(swap_counts(tables[CANARIES.name]),),
         pairs=(pair_counts(tables[VERDICTS.name]),),
     )
@@ -237,8 +237,8 @@ def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[tuple[s
     before = [path.stem for path in layout.tables(table.name) if path.stem < batch]
     for other in before[-LOOK_BACK:]:
         try:
-            found = read_earlier(layout.table(table.name, other), table)
+            frame = read_earlier(layout.table(table.name, other), table)
         except (TableError, CorpusError):  # the latter: a foreign file whose name is no batch
             continue
-        if found is not None:
-            yield other, found
+        if frame is not None:
+            yield other, frame

@@ -248,13 +248,6 @@ class JudgeReply(ReplyModel):
     completeness: Score = Field(description="Does the answer cover what the question asks?")
 
 
-class PairwiseReply(ReplyModel):
-    """A judge's choice between two answers; the reasoning comes before the choice."""
-
-    reasoning: str = Field(description="Short reasons for the choice.")
-    preferred: Literal["first", "second", "tie"] = Field(description="Which answer serves the task better?")
-
-
 class ContextReply(ReplyModel):
     """Whether one context denies an answer; reasoning comes before the decision."""
 

@@ -174,12 +174,12 @@ class Resources:
         Raises:
             ReplyStoreError: the store cannot be used.
         """
-        asked = any(model.provider != "none" for model in self.settings.llm.models)
-        if self._model is None and asked:
+        asks_models = any(model.provider != "none" for model in self.settings.llm.models)
+        if self._model is None and asks_models:
             from qa_pipeline.llm.store.maintenance import note_documents
 
-            named = documents.select("document_id", "batch", "path")
-            note_documents(self.models.database, named.iter_rows())
+            names = documents.select("document_id", "batch", "path")
+            note_documents(self.models.database, names.iter_rows())
 
     def calls(self, batch: str) -> list[CallRecord]:
         """What is noted of the calls made for a batch, by any run over the same store of replies."""

@@ -20,6 +20,7 @@ from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.curation.coverage import cover_sections, uncovered_sections
 from qa_pipeline.curation.decisions import overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
+    NO_ROWS,
     chat_rows,
     exports_card,
     json_lines,
@@ -211,8 +212,8 @@ def _uncovered(run: StageRun) -> set[tuple[str, int]]:
 def _pairs(run: StageRun) -> pl.DataFrame:
     """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
     resources, settings = run.resources, run.resources.settings
-    beside = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
-    pairs = [_imported(run, beside)]
+    file_pairs = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
+    pairs = [_imported(run, file_pairs)]
     if resources.generator is not None:
         drafted = draft_answers(
             run["questions"],
@@ -247,14 +248,14 @@ def passage_selection(resources: Resources) -> Select:
         return keep_all
 
     def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
-        found = decide_references(resources, rows, passages)
+        decided = decide_references(resources, rows, passages)
         return [
             Selection(
                 accepted_places(decisions, generation),
                 validated=True,
-                error=next((one.error for one in decisions if one.error), None),
+                error=next((decision.error for decision in decisions if decision.error), None),
             )
-            for decisions in found
+            for decisions in decided
         ]
 
     return select
@@ -278,7 +279,7 @@ def decide_references(
         for row in rows
     ]
     model = resources.reviewer("verifier", settings.generation.validation_model)
-    flat = [one for requests in by_question for one in requests]
+    flat = [request for requests in by_question for request in requests]
     decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
     return [[next(decisions) for _ in requests] for requests in by_question]
 
@@ -298,8 +299,8 @@ def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.D
     Raises:
         PairsFileError: one cannot be read; like a document, it is not followed out of the batch.
     """
-    found = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [parse_pairs(_content(file, limits), file.path, limits) for file in found]
+    pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
+    return [parse_pairs(_content(file, limits), file.path, limits) for file in pair_files]
 
 
 def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
@@ -419,9 +420,9 @@ def _contradictions(run: StageRun) -> pl.DataFrame:
     settings, chunks = run.resources.settings.verification, run["chunks"]
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
     near = nearest_chunks(_index(run), owners, NEIGHBOURS)
-    found = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
-    run.figures.update(found.counts)
-    return found.table
+    contradictions = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
+    run.figures.update(contradictions.counts)
+    return contradictions.table
 
 
 def _claim_verdicts(run: StageRun) -> pl.DataFrame:
@@ -522,11 +523,12 @@ def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list
 
 
 def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
-    """Put JSONL files in place, and beside their folders the card that says the types of their fields."""
+    """Put JSONL files in place, and beside their folders the card and the file that its parts share."""
     for name, rows in files.items():
         write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
     card = exports_card()
     if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card.with_name(NO_ROWS), b"")
         write_bytes(layout.exports_card, card)
 
 

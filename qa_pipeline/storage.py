@@ -210,7 +210,7 @@ def appended_parquet(
     def append(frame: pl.DataFrame) -> None:
         if frame.height:
             waiting.append(frame.select(schema.names()).cast(schema))
-        if sum(one.height for one in waiting) >= group:
+        if sum(frame_waiting.height for frame_waiting in waiting) >= group:
             flush()
 
     with pq.ParquetWriter(path, arrow, compression="zstd") as writer:

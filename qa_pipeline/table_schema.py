@@ -72,13 +72,13 @@ class Table:
 
     def problems(self, frame: pl.DataFrame) -> list[str]:
         """List every way in which `frame` breaks the schema; empty when it conforms."""
-        wanted, held = self.schema, frame.schema
-        missing = [name for name in wanted if name not in held]
-        unknown = [name for name in held if name not in wanted]
+        expected, actual = self.schema, frame.schema
+        missing = [name for name in expected if name not in actual]
+        unknown = [name for name in actual if name not in expected]
         retyped = [
-            f"column {name} is {held[name]}, expected {dtype}"
-            for name, dtype in wanted.items()
-            if name in held and held[name] != dtype
+            f"column {name} is {actual[name]}, expected {dtype}"
+            for name, dtype in expected.items()
+            if name in actual and actual[name] != dtype
         ]
         if missing or unknown or retyped:
             return (

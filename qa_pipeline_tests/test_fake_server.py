@@ -13,7 +13,7 @@ from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
 from qa_pipeline_tests.support.servers import GeminiServer
 
 
-def test_a_run_accepts_the_pairs_that_the_server_made(
+def test_a_run_accepts_the_pairs_that_the_server_made_and_says_that_they_are_fake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with GeminiServer() as server:
@@ -21,9 +21,17 @@ def test_a_run_accepts_the_pairs_that_the_server_made(
         workspace = new_workspace(tmp_path, monkeypatch, [("LLM__BASE_URL", server.url)])
         workspace.write({"boilers/guide.md": GUIDE})
         ran = workspace.run("--provider", "gemini", "--max-calls", "50")
+        before = workspace.contents("boilers")
+        assert workspace.run("--provider", "gemini", "--max-calls", "0").code == OK
+        assert workspace.contents("boilers") == before
     assert ran.code == OK, ran.stderr
     verdicts = workspace.table("verdicts", "boilers")["verdict"].to_list()
     assert verdicts.count("accepted") == len(verdicts) >= 2
+    makers = (("questions", "model"), ("pairs", "generator"), ("assessments", "judge"))
+    named = [name for table, column in makers for name in workspace.table(table, "boilers")[column]]
+    provenance = workspace.table("training_examples", "boilers")["provenance"].struct
+    named += [name for field in ("generator", "judge") for name in provenance.field(field)]
+    assert all(name is not None and name.startswith("fake-gemini/") for name in named)
 
 
 PAIRS = {

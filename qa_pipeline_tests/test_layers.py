@@ -71,7 +71,11 @@ def test_a_circle_and_its_members_are_found() -> None:
 def test_every_test_file_is_named_after_a_module_of_its_folder() -> None:
     tests = ROOT / "qa_pipeline_tests"
     names = {".".join(file.relative_to(tests).with_suffix("").parts) for file in tests.rglob("test_*.py")}
-    assert _named_after_no_module(names, MODULES) == END_TO_END
+    benchmarks = {
+        ".".join(["qa_pipeline", *file.relative_to(tests).with_suffix("").parts])
+        for file in (tests / "benchmarks").rglob("*.py")
+    }
+    assert _named_after_no_module(names, {*MODULES, *benchmarks}) == END_TO_END
 
 
 @pytest.mark.parametrize("name", ["llm.test_store", "test_cached", "llm.test_cache", "llm.test_cacheds"])

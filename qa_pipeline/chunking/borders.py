@@ -50,31 +50,31 @@ def read_lines(text: str, *, heading: int) -> list[Line]:
         text: the section.
         heading: end of a heading line that goes with what follows it; 0 for none.
     """
-    found: list[Line] = []
+    lines: list[Line] = []
     for start, end, code in blocks(text):
-        found += _code_lines(text, start, end) if code else _text_lines(text, start, end, heading)
-    return found
+        lines += _code_lines(text, start, end) if code else _text_lines(text, start, end, heading)
+    return lines
 
 
 def _text_lines(text: str, start: int, end: int, heading: int) -> Iterator[Line]:
     opens = True
-    for left, right, whole in joined_lines(text, start, end):
-        stop = left + len(text[left:right].rstrip())
-        if left < stop:
-            announcing = text[stop - 1] == _ANNOUNCING or left < heading
-            yield Line(left, stop, opens, whole=whole, with_next=announcing)
+    for first, second, is_whole in joined_lines(text, start, end):
+        stop = first + len(text[first:second].rstrip())
+        if first < stop:
+            announcing = text[stop - 1] == _ANNOUNCING or first < heading
+            yield Line(first, stop, opens, whole=is_whole, with_next=announcing)
             opens = False
 
 
 def _code_lines(text: str, start: int, end: int) -> Iterator[Line]:
     """Lines of a code block; the fences go with the code beside them."""
-    spans = [(start + left, start + right) for left, right in line_spans(text[start:end])]
-    filled = [(left, right) for left, right in spans if text[left:right].strip()]
-    for number, (left, right) in enumerate(filled):
-        line = text[left:right].rstrip()
+    spans = [(start + low, start + high) for low, high in line_spans(text[start:end])]
+    filled = [(low, high) for low, high in spans if text[low:high].strip()]
+    for number, (low, high) in enumerate(filled):
+        line = text[low:high].rstrip()
         first, last = number == 0, number == len(filled) - 1
         sticky = first or line.endswith(_ANNOUNCING)
-        yield Line(left, left + len(line), first, code=True, with_next=sticky, with_previous=last)
+        yield Line(low, low + len(line), first, code=True, with_next=sticky, with_previous=last)
 
 
 def join_lines(lines: list[Line]) -> list[list[Line]]:
@@ -178,14 +178,14 @@ class _Marks:
         self.places = [place for place in places if place > floor]
         self.tokens = [section.tokens.at(place) for place in self.places]
 
-    def nearest(self, low: float, wanted: float, high: float) -> int | None:
+    def nearest(self, low: float, target: float, high: float) -> int | None:
         """The place within reach that is closest to the wanted one, the earlier of equals."""
         first, last = bisect_left(self.tokens, low), bisect_right(self.tokens, high)
         if first == last:
             return None
-        after = min(max(bisect_left(self.tokens, wanted), first), last - 1)
+        after = min(max(bisect_left(self.tokens, target), first), last - 1)
         before = max(after - 1, first)
-        closer = wanted - self.tokens[before] <= self.tokens[after] - wanted
+        closer = target - self.tokens[before] <= self.tokens[after] - target
         return self.places[before if closer else after]
 
     def first(self, low: float) -> int | None:
@@ -214,13 +214,13 @@ class Borders:
         it fits neither, it is cut between words.
         """
         for marks in (self._blocks, self._units):
-            found = marks.nearest(reach.low, reach.wanted, reach.high)
-            if found is not None:
-                return found
+            place = marks.nearest(reach.low, reach.wanted, reach.high)
+            if place is not None:
+                return place
         inside = self._marks_inside(self._unit_at(reach.low))
-        found = inside.nearest(reach.low, reach.wanted, reach.high)
-        if found is not None:
-            return found
+        place = inside.nearest(reach.low, reach.wanted, reach.high)
+        if place is not None:
+            return place
         start = max(inside.last(reach.low), self._units.last(reach.low))
         end = self._first_border(inside, reach.low)
         if self.section.tokens.at(end) <= reach.limit:
@@ -264,15 +264,15 @@ class Borders:
         return self._inside[number]
 
     def _first_border(self, inside: _Marks, low: float) -> int:
-        found = [place for marks in (inside, self._units) if (place := marks.first(low)) is not None]
-        return min(found, default=len(self.section.text))
+        borders = [place for marks in (inside, self._units) if (place := marks.first(low)) is not None]
+        return min(borders, default=len(self.section.text))
 
     def _word(self, begin: int, reach: Reach) -> int:
         """A word's start within reach, else the last before it, else the first after `begin`, else any."""
         scale, length = self.section.tokens, len(self.section.text)
         earliest = max(begin, self.section.floor) + 1
-        found = _Marks(self.section, (scale.starts[n] for n in scale.words(reach.low, reach.high)))
-        near = found.nearest(reach.low, reach.wanted, reach.high)
+        words = _Marks(self.section, (scale.starts[n] for n in scale.words(reach.low, reach.high)))
+        near = words.nearest(reach.low, reach.wanted, reach.high)
         before = scale.starts[max(bisect_left(scale.before, reach.low) - 1, 0)]
         later = bisect_left(scale.starts, earliest)
         after = scale.starts[later] if later < len(scale.starts) else length
@@ -302,8 +302,8 @@ def even_cuts(borders: Borders, begin: int, end: float = inf) -> Cuts:
     before = section.tokens.at(begin)
     while last - before > section.room:
         most = section.room - (section.shared if cuts or begin else 0)
-        wanted = (last - before) / ceil((last - before) / most)
-        reach = Reach(before + _SHORTEST * wanted, before + wanted, before + most, before + section.room)
+        length = (last - before) / ceil((last - before) / most)
+        reach = Reach(before + _SHORTEST * length, before + length, before + most, before + section.room)
         begin = borders.best(begin, reach)
         before = section.tokens.at(begin)
         cuts.append(begin)

@@ -137,20 +137,20 @@ def _cut(
     texts_tokens = count_texts([row["text"] for row in rows], counts, longest=bound // 2)
     titled = list(_sections(rows))
     paths = shorten_paths(
-        (path for one in titled for path in (one.path, one.path[:-1])), bound // SHARE, counts
+        (path for section in titled for path in (section.path, section.path[:-1])), bound // SHARE, counts
     )
     sections = []
-    for one in titled:
-        path = paths.short[one.path]
+    for section in titled:
+        path = paths.short[section.path]
         room = bound - paths.tokens[path]
         shared = min(settings.overlap_tokens, room // 2)
-        place = one.start, one.end, one.heading_end
-        language = rows[one.document]["language"]
-        sections.append(Section(texts_tokens[one.document], *place, path, room, shared, language))
+        place = section.start, section.end, section.heading_end
+        language = rows[section.document]["language"]
+        sections.append(Section(texts_tokens[section.document], *place, path, room, shared, language))
     fitter = Fitter(bound, counts, paths)
     by_document: list[list[Sibling]] = [[] for _ in rows]
-    for one, drafts in zip(titled, fitter.fit(sections), strict=True):
-        by_document[one.document].append(Sibling(one.group, paths.short[one.path[:-1]], drafts))
+    for section, drafts in zip(titled, fitter.fit(sections), strict=True):
+        by_document[section.document].append(Sibling(section.group, paths.short[section.path[:-1]], drafts))
     for row, siblings in zip(rows, by_document, strict=True):
         yield row, merge_tiny(siblings, fitter, settings.merge_below_tokens)
 
@@ -161,7 +161,7 @@ def _sections(rows: Sequence[Row]) -> Iterator[_Titled]:
     siblings: object = None
     for number, row in enumerate(rows):
         text = row["text"]
-        deeper = [below["level"] > one["level"] for one, below in pairwise(row["sections"])]
+        deeper = [below["level"] > upper["level"] for upper, below in pairwise(row["sections"])]
         for section, above in zip(row["sections"], [*deeper, False], strict=False):
             start, end, level = section["start"], section["end"], section["level"]
             path = tuple(section["heading_path"])

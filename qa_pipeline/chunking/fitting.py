@@ -44,8 +44,8 @@ def shorten_paths(paths: Iterable[Path], limit: int, counts: WordCounts) -> Path
 def _shorter(path: Path) -> Path:
     if len(path) > 1:
         return path[1:]
-    kept = path[0][: len(path[0]) // 2].rstrip()
-    return (kept,) if kept else ()
+    heading = path[0][: len(path[0]) // 2].rstrip()
+    return (heading,) if heading else ()
 
 
 _SAFE = 0.95
@@ -104,7 +104,7 @@ class Fitter:
                 else:
                     over.append((number, draft))
             waiting = [(number, part) for number, draft in over for part in self._again(draft)]
-        return [self._overlapped(sorted(own, key=lambda draft: draft.start)) for own in fitted]
+        return [self._overlapped(sorted(drafts, key=lambda draft: draft.start)) for drafts in fitted]
 
     def draft(self, section: Section, start: int, end: int) -> Draft:
         """A draft with its tokens, if the counts are exact."""
@@ -129,11 +129,11 @@ class Fitter:
             return drafts
         borders = Borders(drafts[0].section)
         wider = self.sized([self._wider(borders, *pair) for pair in pairwise(drafts)])
-        kept = [
+        overlapping = [
             after if after.tokens <= self.bound else draft
             for after, draft in zip(wider, drafts[1:], strict=True)
         ]
-        return [drafts[0], *kept]
+        return [drafts[0], *overlapping]
 
     def _wider(self, borders: Borders, before: Draft, draft: Draft) -> Draft:
         """A draft that begins with the end of the one before it; itself if there is no place to begin."""
@@ -145,13 +145,13 @@ class Fitter:
 
     def _between(self, section: Section, places: Sequence[int]) -> list[Draft]:
         """Drafts between neighbouring places of a section, without white space at their end or alone."""
-        found: list[Draft] = []
-        for left, right in pairwise(places):
-            kept = section.text[left:right].rstrip()
-            if kept:
-                start = section.start + left
-                found.append(self.draft(section, start, start + len(kept)))
-        return found
+        drafts: list[Draft] = []
+        for first, second in pairwise(places):
+            body = section.text[first:second].rstrip()
+            if body:
+                start = section.start + first
+                drafts.append(self.draft(section, start, start + len(body)))
+        return drafts
 
     def _again(self, draft: Draft) -> list[Draft]:
         """Parts of a draft that turned out to be over the bound."""
@@ -201,12 +201,16 @@ def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[
         for run in _runs(group, fitter, below)
     ]
     joined = iter(fitter.sized([_joined(run, fitter) for run in runs if len(run) > 1]))
-    found: list[Draft] = []
+    merged: list[Draft] = []
     for run in runs:
-        whole = next(joined) if len(run) > 1 else None
-        fits = whole is not None and whole.tokens <= fitter.bound
-        found += [whole] if whole and fits else [draft for sibling in run for draft in sibling.drafts]
-    return found
+        joined_draft = next(joined) if len(run) > 1 else None
+        fits = joined_draft is not None and joined_draft.tokens <= fitter.bound
+        merged += (
+            [joined_draft]
+            if joined_draft and fits
+            else [draft for sibling in run for draft in sibling.drafts]
+        )
+    return merged
 
 
 def _runs(group: Iterable[Sibling], fitter: Fitter, below: int) -> list[list[Sibling]]:

@@ -42,7 +42,7 @@ class WordCounts:
             return self._counter.count(texts) if texts else []
         split = [words(text) for text in texts]
         self.learn(chain.from_iterable(split))
-        return [sum(map(self.sizes.__getitem__, one), self._special) for one in split]
+        return [sum(map(self.sizes.__getitem__, words_of_text), self._special) for words_of_text in split]
 
     def learn(self, met: Iterable[str]) -> None:
         """Count the words not met before, many at once."""
@@ -115,11 +115,11 @@ class TextTokens:
         whole: no word was measured in parts.
     """
 
-    def __init__(self, text: str, starts: Places, sizes: Places, *, whole: bool) -> None:
+    def __init__(self, text: str, starts: Places, sizes: Places, *, is_whole: bool) -> None:
         self.text = text
         self.starts = starts
         self.before = np.concatenate(([0], np.cumsum(sizes)))
-        self.whole = whole
+        self.whole = is_whole
 
     def between(self, start: int, end: int) -> int:
         """Tokens of a stretch."""
@@ -171,32 +171,32 @@ def count_texts(texts: Sequence[str], counts: WordCounts, *, longest: int) -> li
     A word of more than `longest` tokens may have to be cut, so its tokens are words of their own.
     """
     split = [_placed_words(text) for text in texts]
-    counts.learn(chain.from_iterable(found for found, _, _ in split))
-    return [_text_tokens(text, *one, counts, longest) for text, one in zip(texts, split, strict=True)]
+    counts.learn(chain.from_iterable(words_of_text for words_of_text, _, _ in split))
+    return [_text_tokens(text, *placed, counts, longest) for text, placed in zip(texts, split, strict=True)]
 
 
 def _placed_words(text: str) -> tuple[list[str], Places, bool]:
     """Words with their places, and whether none had to be taken apart for its length."""
-    found = words(text)
-    lengths = np.array([len(word) for word in found], dtype=np.int64)
+    text_words = words(text)
+    lengths = np.array([len(word) for word in text_words], dtype=np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1
     if lengths.max() <= _LONGEST_WORD:
-        return found, starts, True
+        return text_words, starts, True
     parts = [
         (word[at : at + _LONGEST_WORD], start + at)
-        for word, start in zip(found, starts.tolist(), strict=True)
+        for word, start in zip(text_words, starts.tolist(), strict=True)
         for at in range(0, len(word), _LONGEST_WORD)
     ]
     return [part for part, _ in parts], np.array([start for _, start in parts], dtype=np.int64), False
 
 
 def _text_tokens(
-    text: str, found: list[str], starts: Places, whole: bool, counts: WordCounts, longest: int
+    text: str, text_words: list[str], starts: Places, is_whole: bool, counts: WordCounts, longest: int
 ) -> TextTokens:
-    sizes = np.array([counts.sizes[word] for word in found], dtype=np.int64)
+    sizes = np.array([counts.sizes[word] for word in text_words], dtype=np.int64)
     large = np.flatnonzero(sizes > longest)
     if large.size:
-        inner = [counts.token_starts(found[number]) for number in large.tolist()]
+        inner = [counts.token_starts(text_words[number]) for number in large.tolist()]
         extra = [len(tokens) - 1 for tokens in inner]
         sizes[large] -= extra
         added = [
@@ -207,4 +207,4 @@ def _text_tokens(
         places = np.repeat(large + 1, extra)
         starts, sizes = np.insert(starts, places, added), np.insert(sizes, places, 1)
     keep = sizes > 0  # two blanks in a row have an empty word between them
-    return TextTokens(text, starts[keep], sizes[keep], whole=whole)
+    return TextTokens(text, starts[keep], sizes[keep], is_whole=is_whole)

@@ -40,7 +40,6 @@ from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
-from qa_pipeline.cli.train_verifier import train_verifier
 
 if TYPE_CHECKING:
     from qa_pipeline.corpus.places import FoundBatches
@@ -247,7 +246,6 @@ app.command()(show)
 app.command()(audit_references)
 app.command()(calibrate)
 app.command()(what_if)
-app.command()(train_verifier)
 app.command()(refusals)
 app.command()(release)
 app.command()(verify)

@@ -71,7 +71,7 @@ def certify_release(
         if as_json:
             print_document({"release": str(release_folder(release)), **said})
         else:
-            bounds = [list(one.model_dump().values()) for one in found.parts]
+            bounds = [list(part.model_dump().values()) for part in found.parts]
             if bounds:
                 show_table("Share of wrong rows", ["part", "audited", "wrong", "unsure", "at most"], bounds)
             for line in said["words"]:

@@ -45,7 +45,7 @@ from qa_pipeline.text.language import UNDETERMINED
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 NARROWEST = 120
-"""Columns below which tables would lose words; a pipe or a log has no width of its own."""
+"""Columns of a pipe or a log, which have no width of their own; narrower terminals get narrow tables."""
 
 TEXT_COLUMNS = {
     "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
@@ -258,7 +258,9 @@ def show_outcomes(
     """
     found = report(layout, [outcome.batch for outcome in outcomes])
     if as_json:
-        print_document({**report_document(found, layout), "outcomes": [asdict(one) for one in outcomes]})
+        print_document(
+            {**report_document(found, layout), "outcomes": [asdict(outcome) for outcome in outcomes]}
+        )
         return
     failed = {outcome.batch for outcome in outcomes if outcome.outcome == "failed"}
     if verbose:
@@ -530,15 +532,24 @@ def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print one table of any values: null as a dash, fractions with three digits."""
     cells = [[_cell(value) for value in row] for row in rows]
+    console = _console()
     table = Table(title=title, title_justify="left", title_style="bold cyan", box=SIMPLE_HEAD)
+    table.collapse_padding = narrow = console.width < NARROWEST
+    table.pad_edge = not narrow
     for place, column in enumerate(columns):
         words = column in TEXT_COLUMNS
         short = all(len(row[place]) <= LONGEST_UNBROKEN for row in cells)
         justify: Literal["left", "right"] = "left" if words else "right"
-        table.add_column(column.replace("_", " "), justify=justify, no_wrap=words and short, overflow="fold")
+        table.add_column(
+            column.replace("_", " "),
+            justify=justify,
+            no_wrap=words and short,
+            overflow="fold",
+            min_width=max((len(row[place]) for row in cells), default=0) if short else None,
+        )
     for row in cells:
         table.add_row(*map(escape, row))
-    _console().print(table)
+    console.print(table)
 
 
 _DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -570,7 +581,7 @@ def print_line(text: str, colour: str | None = None) -> None:
 
 def _console() -> Console:
     console = Console()
-    return console if console.width >= NARROWEST else Console(width=NARROWEST)
+    return console if console.is_terminal else Console(width=max(console.width, NARROWEST))
 
 
 def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:

@@ -59,7 +59,7 @@ def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> 
         raise InputError(f"{path.name}: a template is a .csv or .jsonl file")
     if path.exists():
         raise InputError(f"{path} exists and may hold decisions; choose another name")
-    rows = list(undecided(layout, batches or [one.stem for one in layout.tables(VERDICTS.name)]))
+    rows = list(undecided(layout, batches or [table.stem for table in layout.tables(VERDICTS.name)]))
     write_bytes(path, template_bytes(rows, suffix))
     sys.stdout.write(f"Undecided pairs in {path}: {len(rows)}\n")
 

@@ -86,8 +86,8 @@ def _print(made: "Estimate") -> None:
         return [batch, stage, f"{calls:,}", f"{read:,}", f"{written:,}", money]
 
     if made.stages:
-        total, read = made.total, sum(one.input_tokens for one in made.stages)
-        rows = [row(*astuple(one)) for one in made.stages]
+        total, read = made.total, sum(stage.input_tokens for stage in made.stages)
+        rows = [row(*astuple(stage)) for stage in made.stages]
         rows.append(row("all", "", total.calls, read, total.tokens - read, made.cost))
         show_table("Estimate", _COLUMNS, rows)
     for note in made.notes:
@@ -105,7 +105,7 @@ def _print_json(made: "Estimate") -> None:
         return None if cost is None else float(cost)
 
     document = asdict(made) | {
-        "stages": [{**asdict(one), "cost": number(one.cost)} for one in made.stages],
+        "stages": [{**asdict(stage), "cost": number(stage.cost)} for stage in made.stages],
         "calls": made.total.calls,
         "tokens": made.total.tokens,
         "cost": number(made.cost),

@@ -57,14 +57,14 @@ def build(
         suite = build_suite(_sources(place, batch, seed), pairs)
         counts = suite.counts()
         if not suite.rows:
-            reasons = "; ".join(f"{one['ability']}: {one['what']}" for one in counts)
+            reasons = "; ".join(f"{count['ability']}: {count['what']}" for count in counts)
             raise InputError(f"{place} gives no row of a suite ({reasons or 'it has no accepted pair'})")
         write_bytes(to, suite.lines())
         if as_json:
             print_document({"suite": str(to), "rows": len(suite.rows), "counts": counts})
         else:
             columns = ["ability", "what", "rows", "not_built"]
-            show_table("Rows, and pairs that gave none", columns, [list(one.values()) for one in counts])
+            show_table("Rows, and pairs that gave none", columns, [list(count.values()) for count in counts])
             print_line(f"{len(suite.rows)} rows: {to}")
 
 
@@ -118,7 +118,7 @@ def run(
 
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.evaluation.ability_figures import read_suite
-    from qa_pipeline.evaluation.scoring import evaluation_settings
+    from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.evaluation.statistics import rounded
     from qa_pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
@@ -193,10 +193,10 @@ def _show(document: dict[str, Any], to: Path) -> None:
     from qa_pipeline.cli.evaluation_tables import with_interval
 
     names = ("ability", "difficulty", "figure", "rows", "groups", "errors")
-    languages = list(dict.fromkeys(one["language"] for one in document["figures"]))
+    languages = list(dict.fromkeys(figure["language"] for figure in document["figures"]))
     for language in languages[1:] if len(languages) == 2 else languages:
-        figures = [one for one in document["figures"] if one["language"] == language]
-        rows = [[*(one[name] for name in names), with_interval(one)] for one in figures]
+        figures = [figure for figure in document["figures"] if figure["language"] == language]
+        rows = [[*(figure[name] for name in names), with_interval(figure)] for figure in figures]
         show_table(f"Abilities, language {language} (95 % intervals)", [*names, "value"], rows)
     for reason, count in document["errors"].items():
         print_line(f"{count} rows without an answer: {reason}", "yellow")

@@ -131,7 +131,7 @@ def run(
 def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
     from qa_pipeline.errors import InputError
 
-    names = [one.name for one in metrics]
+    names = [metric.name for metric in metrics]
     if name is not None and name not in names:
         raise InputError(f"--worst-by {name}: this metric is not measured; measured are {', '.join(names)}")
 
@@ -139,7 +139,7 @@ def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
 def _settings(data: Path, change: list[str] | None, named: dict[str, Any], scorer: Scorer) -> "Settings":
     """The settings of all sources; with a model it cuts answers as verification.split_claims says."""
     from qa_pipeline.errors import SettingsError
-    from qa_pipeline.evaluation.scoring import evaluation_settings
+    from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 

@@ -117,7 +117,7 @@ def generation(
             arms = _run_arms(planned, batches, watch)
         base = arms[""]
         if not base.frames:
-            why = "; ".join(one.error or one.outcome for one in base.outcomes)
+            why = "; ".join(outcome.error or outcome.outcome for outcome in base.outcomes)
             raise InputError(f"no batch has all its tables: {why}")
         document = _document(arms, resamples)
         if as_json:
@@ -197,7 +197,7 @@ def _run_arm(name: str, settings: "Settings", batches: Sequence[str], watch: "St
     prepare_folder(own.out)
     resources = Resources(own, shared=settings.out, run=run)
     outcomes = run_batches(resources, batches, watch)
-    hosted = any(one.provider in HOSTED for one in own.llm.models)
+    hosted = any(model.provider in HOSTED for model in own.llm.models)
     frames, incomplete = {}, {}
     of_arm = pl.col("run").str.extract(f"^{_OF_ARM.pattern}$").fill_null("")
     for outcome in outcomes:
@@ -228,16 +228,16 @@ def _document(arms: Mapping[str, Arm], resamples: int) -> dict[str, Any]:
             str(Path(name, one)): why for name, arm in arms.items() for one, why in arm.incomplete.items()
         },
         "failed_gates": {
-            str(Path(name, one.batch)): one.failed_gates
+            str(Path(name, outcome.batch)): outcome.failed_gates
             for name, arm in arms.items()
-            for one in arm.outcomes
-            if one.failed_gates
+            for outcome in arm.outcomes
+            if outcome.failed_gates
         },
     }
     repeats = [name for name in figures if not name.startswith("changed")]
     if len(arms) > 1 and len(repeats) > 1:
         document["repeats"] = repeat_figures(
-            [figures[one] for one in repeats], [ends[one] for one in repeats]
+            [figures[repeat] for repeat in repeats], [ends[repeat] for repeat in repeats]
         )
     for name in figures:
         if name.startswith("changed"):

@@ -1,4 +1,4 @@
-"""`qa-pipeline eval annotators` and `eval next`: what ratings are worth, and which to ask for next."""
+"""`qa-pipeline eval sheet` and `eval annotators`: rows to rate, and what the ratings are worth."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,10 +8,6 @@ import typer
 from qa_pipeline.cli.arguments import Json, Resampled
 from qa_pipeline.cli.common import errors_as_exit_codes
 
-Criterion = Annotated[
-    str | None, typer.Option(help="What is rated; needed where the ratings are of several criteria.")
-]
-
 
 def annotators(
     files: Annotated[
@@ -20,7 +16,9 @@ def annotators(
             help="Files or folders of ratings, .parquet, .jsonl, .json or .csv: id, annotator, rating."
         ),
     ],
-    criterion: Criterion = None,
+    criterion: Annotated[
+        str | None, typer.Option(help="What is rated; needed where the ratings are of several criteria.")
+    ] = None,
     categories: Annotated[
         str | None,
         typer.Option(
@@ -67,75 +65,26 @@ def annotators(
             show_annotators(found, read.left_out)
 
 
-def next_to_rate(
+def sheet(
     report: Annotated[Path, typer.Argument(help="Folder that eval run wrote.")],
-    labelled: Annotated[
-        list[Path],
-        typer.Option(help="File or folder of the ratings there are, as for annotators; repeatable."),
-    ],
-    out: Annotated[Path, typer.Option(help="File for the rows to rate, .jsonl.")],
-    count: Annotated[int, typer.Option(min=1, max=100_000, help="Rows wanted.")] = 50,
-    metric: Annotated[
-        str, typer.Option(help="Metric that is calibrated on the labels; its uncertainty counts.")
-    ] = "faithfulness",
-    against: Annotated[
-        list[str] | None, typer.Option(help="Metric whose disagreement with it counts; repeatable.")
-    ] = None,
-    criterion: Criterion = None,
-    right: Annotated[
-        str, typer.Option(metavar="A,B,…", help="Ratings that call a row right; all others call it wrong.")
-    ] = "1,true,yes,supported,right",
-    calibration: Annotated[
-        Literal["logistic", "isotonic"], typer.Option(help="Platt's logistic curve, or isotonic regression.")
-    ] = "logistic",
-    uncertainty: Annotated[float, typer.Option(min=0, help="Weight of nearness to the decision.")] = 1.0,
-    disagreement: Annotated[
-        float, typer.Option(min=0, help="Weight of scorers and annotators that differ.")
-    ] = 1.0,
-    diversity: Annotated[
-        float, typer.Option(min=0, help="Weight of scores unlike those of labelled rows.")
-    ] = 1.0,
-    chance: Annotated[float, typer.Option(min=0, help="Weight of chance; alone, rows are drawn.")] = 3.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of chance, and of the order of rows of equal value.")] = 0,
-    resamples: Resampled = 1000,
-    as_json: Json = False,
+    out: Annotated[Path, typer.Option(help="File for the sheet, .jsonl.")],
+    count: Annotated[int, typer.Option(min=1, max=100_000, help="Rows to draw.")] = 50,
+    criterion: Annotated[str, typer.Option(help="What is to be rated.")] = "faithfulness",
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
 ) -> None:
-    """Choose which rows of a report people should rate next, and write them with a place for the rating.
+    """Draw rows of a report at random, and write them with a place for annotator and rating.
 
-    Scores and verdicts are left out of the file, so that nobody rates as a model did. Filled in, the file is
-    one of ratings.
+    Scores and verdicts are left out, so that nobody rates as a model did. Filled in, the sheet is a file of
+    ratings. A larger --count with the same seed begins with the same rows.
     """
-    from qa_pipeline.cli.console import print_document
-    from qa_pipeline.cli.evaluation_tables import show_next
-    from qa_pipeline.evaluation.active_learning import Mix, next_rows, rating_sheet
-    from qa_pipeline.evaluation.annotations import of_criterion, read_ratings
-    from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.evaluation.stored_report import read_report
+    from qa_pipeline.cli.console import print_line
+    from qa_pipeline.evaluation.rating_sheet import rating_sheet
     from qa_pipeline.storage import write_bytes
 
     with errors_as_exit_codes():
-        read = read_ratings(labelled)
-        ratings = of_criterion(read.items, criterion)
-        chosen, told = next_rows(
-            read_report(report, ("query", "answer")),
-            ratings,
-            Mix(uncertainty, disagreement, diversity, chance),
-            count=count,
-            metric=metric,
-            against=against or (),
-            right=_listed(right),
-            fit=calibration,
-            seed=seed,
-            resamples=resamples,
-        )
-        sheet = rating_sheet(report, chosen, ratings["criterion"][0])
-        write_bytes(out, sheet.write_ndjson().encode())
-        values = chosen.select("id", "value", "uncertainty", "disagreement", "diversity", "query")
-        document = {**told, "left_out": read.left_out, "file": str(out)}
-        if as_json:
-            print_document({**rounded(document), "chosen": values})
-        else:
-            show_next(document, values)
+        rows = rating_sheet(report, count, criterion, seed)
+        write_bytes(out, rows.write_ndjson().encode())
+        print_line(f"{out}: {rows.height} rows to rate")
 
 
 def _listed(text: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""`qa-pipeline eval compare`, `gate` and those of experiments: what changed from one run to the next."""
+"""`qa-pipeline eval compare`, `gate` and `sample-size`: what changed from one run to the next."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,6 @@ BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
 
 Written = Annotated[Path | None, typer.Option(help="Folder to write the result to, as JSON and Markdown.")]
-State = Annotated[Path, typer.Argument(help="File that holds the trial.", dir_okay=False)]
 
 
 def compare(
@@ -131,46 +130,6 @@ def sample_size(
             difference, deviation, paired=not unpaired, power=power, significance=significance
         )
         print_line(f"more than {MOST_ROWS}" if needed is None else str(needed))
-
-
-def choose(
-    state: State,
-    arm: Annotated[
-        list[str] | None, typer.Option(help="Name of a configuration; new ones join. Repeatable.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of a new trial.")] = 0,
-    as_json: Json = False,
-) -> None:
-    """Choose the configuration to try next by Thompson sampling, from what was recorded of each.
-
-    What may be the best is tried as often as it may be. The file is made where there is none.
-    """
-    from qa_pipeline.cli.console import print_document, show_table
-    from qa_pipeline.evaluation.experiments import choose as chosen
-    from qa_pipeline.evaluation.statistics import rounded
-
-    with errors_as_exit_codes():
-        found = chosen(state, arm or [], seed=seed)
-        if as_json:
-            print_document(rounded(found))
-            return
-        rows = [[name, *one.values()] for name, one in found["arms"].items()]
-        show_table(f"Next: {found['chosen']}", ["arm", "right", "wrong", "mean", "best"], rows)
-
-
-def record(
-    state: State,
-    arm: Annotated[str, typer.Argument(help="The configuration that was tried.")],
-    right: Annotated[int, typer.Option(min=0, help="Answers that were right.")] = 0,
-    wrong: Annotated[int, typer.Option(min=0, help="Answers that were wrong.")] = 0,
-) -> None:
-    """Record what came of a configuration that was tried."""
-    from qa_pipeline.cli.console import print_line
-    from qa_pipeline.evaluation.experiments import record as recorded
-
-    with errors_as_exit_codes():
-        found = recorded(state, arm, right=right, wrong=wrong)
-        print_line(f"{arm}: {found.right} right, {found.wrong} wrong")
 
 
 def _decision(found: dict[str, Any], metric: str) -> dict[str, Any]:

@@ -1,52 +1,17 @@
 """The figures of an evaluation as tables a person reads, at most 110 columns wide."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
 from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows, with_losses
-from qa_pipeline.evaluation.grounding import Document
-from qa_pipeline.evaluation.judge_figures import ALL_SCORES
 from qa_pipeline.evaluation.statistics import Estimate
 
-MATRICES = {
-    "auroc": "AUROC by set",
-    "balanced_accuracy": "Balanced accuracy at the shipped threshold, by set",
-    "coverage_at_target": "Share that can be accepted at the wanted precision, by set",
-    "span_f1": "F1 of unsupported characters, by set",
-}
-_OF_SET = {
-    "key": "set",
-    "items": "items",
-    "groups": "groups",
-    "base_rate": "supported",
-    "claims": "claims",
-    "items_without_claims": "without_claims",
-    "claims_per_second": "claims_/_s",
-}
+Document = dict[str, Any]
 _OF_SHARE = {name: name for name in ("what", "share", "count", "of", "unknown")}
 _NOTHING = "–"
 _MOST_COLUMNS = 7
-
-
-def show_grounding(found: Document, left_out: pl.DataFrame) -> None:
-    """Print the sets, the mean, how far each scorer is ahead of the best baseline, and figures by set."""
-    _show_left_out(left_out)
-    _show_fields("Sets", found["sets"], _OF_SET)
-    mean, over = found["mean"]["scorers"], found["mean"]["over"]
-    if mean:
-        many = "1 set" if len(over) == 1 else f"{len(over)} sets, each counting alike"
-        columns = ["scorer", "unknown", "AUROC", "balanced accuracy", "at_best", "F1_unsupported", "miscal."]
-        show_table(f"Mean over {many} (95 % intervals)", columns, [_mean_row(one) for one in mean])
-        columns = ["scorer", "accepts", "rightly", "interval", "rejects", "rightly", "interval"]
-        if rules := [_rule_row(one) for one in mean if one["coverage"]]:
-            show_table("What the shipped rules accept and reject, same mean", columns, rules)
-        columns = ["scorer", "AUROC", "best baseline", "balanced accuracy", "best baseline at its best"]
-        if ahead := [row for one in mean if (row := _ahead_row(one))]:
-            show_table("Ahead of the best baseline, on the same resamples", columns, ahead)
-    for figure, title in MATRICES.items():
-        _show_matrix(found["sets"], figure, title)
-    print_line("Best thresholds and best baselines are chosen on these very items, which favours them.")
 
 
 def _show_left_out(left_out: pl.DataFrame) -> None:
@@ -57,53 +22,6 @@ def _show_left_out(left_out: pl.DataFrame) -> None:
 def _show_fields(title: str, found: Sequence[Document], titles: Mapping[str, str]) -> None:
     """A table of some fields of documents, by their titles."""
     show_table(title, list(titles.values()), [[one[name] for name in titles] for one in found])
-
-
-def _mean_row(one: Document) -> list[str]:
-    plain = ("balanced_accuracy_best", "f1_unsupported", "calibration_error")
-    return [
-        one["name"],
-        f"{one['unknown']:,}",
-        with_interval(one["auroc"]),
-        with_interval(one["balanced_accuracy"]),
-        *(_number(one[name]) for name in plain),
-    ]
-
-
-def _rule_row(one: Document) -> list[str]:
-    row = [one["name"]]
-    for share, precision in (("coverage", "precision"), ("reject_coverage", "reject_precision")):
-        right = one[precision]
-        row += [_number(one[share], ".1%"), _number(right, ".1%"), _bounds(right) if right else ""]
-    return row
-
-
-def _ahead_row(one: Document) -> list[str]:
-    """How far it is ahead of the best rival; nothing where no difference is known."""
-    best = {of["figure"]: of for of in one["ahead_of_baselines"] if of["best"]}
-    if all(of["value"] is None for of in best.values()):
-        return []
-    row = [one["name"]]
-    for figure in ("auroc", "balanced_accuracy"):
-        of = best.get(figure)
-        row += [with_interval(of, sign="+"), of["baseline"]] if of else [_NOTHING, _NOTHING]
-    return row
-
-
-def _show_matrix(sets: Sequence[Document], figure: str, title: str) -> None:
-    by_name = [{of["name"]: of[figure] for of in one["scorers"]} for one in sets]
-    names = [name for name in by_name[0] if any(of_set[name] for of_set in by_name)]
-    for start in range(0, len(names), _MOST_COLUMNS):
-        shown = names[start : start + _MOST_COLUMNS]
-        rows = [
-            [one["key"], *(_number(of_set[name]) for name in shown)]
-            for one, of_set in zip(sets, by_name, strict=True)
-        ]
-        show_table(title if not start else f"{title} (further scorers)", ["set", *shown], rows)
-
-
-def _number(one: Estimate | None, form: str = ".3f") -> str:
-    return _NOTHING if one is None or one["value"] is None else f"{one['value']:{form}}"
 
 
 def with_interval(one: Estimate | None, sign: str = "", places: int = 3) -> str:
@@ -118,86 +36,6 @@ def _bounds(one: Estimate, sign: str = "") -> str:
         return ""
     between = " to " if sign or one["low"] < 0 else "–"
     return f"({one['low']:{sign}.2f}{between}{one['high']:{sign}.2f})"
-
-
-_PAIRED = {
-    "agreement": "chooses as people do",
-    "agreement_decided": "the same, ties left out",
-    "spearman": "Spearman's rho with people's choice",
-    "kendall": "Kendall's tau-b with people's choice",
-    "inconsistent": "choice changes with the order",
-    "first_share": "chooses what stood first (0.5: unbiased)",
-    "longer_judge": "judge chooses the longer one",
-    "longer_people": "people choose the longer one",
-    "longer_beyond": "judge beyond people",
-}
-
-
-def show_judge(rated: Sequence[Document], paired: Sequence[Document], left_out: pl.DataFrame) -> None:
-    """Print what was asked, agreement with people, repeats, and what length and place do."""
-    _show_left_out(left_out)
-    columns = ["set", "items", "groups", "replies", "failed", "repeats", "equal", "deviation"]
-    show_table("What was asked", columns, [_asked_row(one) for one in (*rated, *paired)])
-    for one in rated:
-        _show_rated(one)
-    for one in paired:
-        rows = [[title, with_interval(one[name])] for name, title in _PAIRED.items()]
-        show_table(f"{one['asked']['key']}: choices of two", ["what", "share or correlation"], rows)
-
-
-def _asked_row(one: Document) -> list[object]:
-    asked, repeats = one["asked"], one["repeats"]
-    failed = ", ".join(f"{count} {reason}" for reason, count in asked["failed"].items())
-    counts = [asked[name] for name in ("key", "items", "groups", "replies")]
-    equal = repeats["identical"]
-    same = _NOTHING if equal is None else f"{equal:.1%}"
-    return [*counts, failed or "0", repeats["repeats"], same, repeats["deviation"]]
-
-
-def _show_rated(one: Document) -> None:
-    key = one["asked"]["key"]
-    for figure, title in (("spearman", "Spearman's rho"), ("kendall", "Kendall's tau-b")):
-        found = {(of["score"], of["rating"]): of[figure] for of in one["agreements"]}
-        rows = [
-            [rating, *(with_interval(found[score, rating], places=2) for score in ALL_SCORES)]
-            for rating in dict.fromkeys(rating for _, rating in found)
-        ]
-        named = f"{key}: {title} of the judge's scores with people's ratings"
-        show_table(named, ["what", *ALL_SCORES], rows)
-    rows = [
-        [of["length"], *(with_interval(of[name]) for name in ("judge", "people", "beyond"))]
-        for of in one["verbosity"]
-    ]
-    named = f"{key}: Spearman's rho with length in letters"
-    show_table(named, ["what", "judge's overall score", "people's mean", "judge beyond people"], rows)
-
-
-def show_agreement(found: Document, left_out: pl.DataFrame) -> None:
-    """Print how far each metric agrees with labels, by language, and with ratings."""
-    _show_left_out(left_out)
-    columns = ["metric", "in", "sets", "known", "AUROC", "length", "words", "ahead of length", "better"]
-    rows = [
-        [
-            name,
-            language,
-            str(len(one["sets"])),
-            f"{one['known']:.0%}",
-            *(with_interval(one[figure]) for figure in ("auroc", "length", "word_overlap")),
-            with_interval(one["ahead_of_length"], sign="+"),
-            "yes" if one["beats_length"] else "no",
-        ]
-        for name, languages in found["labels"].items()
-        for language, one in languages.items()
-    ]
-    show_table("Metrics against labels of people (mean over sets, 95 % intervals)", columns, rows)
-    for key in dict.fromkeys(one["dataset"] for one in found["ratings"]):
-        own = {(one["metric"], one["rating"]): one for one in found["ratings"] if one["dataset"] == key}
-        ratings = list(dict.fromkeys(rating for _, rating in own))
-        rows = [
-            [name, *(with_interval(own.get((name, rating)), places=2) for rating in ratings)]
-            for name in dict.fromkeys(name for name, _ in own)
-        ]
-        show_table(f"{key}: Spearman's rho with people's ratings", ["metric", *ratings], rows)
 
 
 def show_generation(found: Document) -> None:
@@ -300,33 +138,7 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
 
 
 _MOST_PAIRS = 45
-_MOST_CHOSEN = 20
 
 
 def _named(one: Document, name: str) -> Estimate:
     return Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
-
-
-def show_next(found: Document, values: pl.DataFrame) -> None:
-    """Print what the choice rests on, and the first rows chosen."""
-    _show_left_out(found["left_out"])
-    print_line(
-        f"{found['labelled']:,} of {found['rows']:,} rows are labelled, {found['right']:,} of them right; "
-        f"{found['without_consensus']:,} are rated without consensus; {found['beside']:,} ratings are of no "
-        "row"
-    )
-    if calibration := found["calibration"]:
-        when = ("before", "after", "change")
-        rows = [
-            [name.replace("_", " "), *(with_interval(calibration[name][one]) for one in when)]
-            for name in ("calibration_error", "brier")
-        ]
-        title = f"The metric as a probability, {calibration['items']:,} labels"
-        show_table(title, ["on held-out groups", *when], rows)
-    else:
-        print_line(
-            "Too few labels for a calibration: the metric itself is taken for the probability", "yellow"
-        )
-    shown = values.head(_MOST_CHOSEN).with_columns(pl.col("query").str.replace_all(r"\s+", " ").str.head(40))
-    show_frame(f"Rows to rate next, the first {shown.height} of {values.height}", shown)
-    print_line(found["file"])

@@ -67,7 +67,7 @@ def forget(
         found = {
             "rows": rows,
             "near": near,
-            "unlinked_decisions": unlinked_decisions(layout, sorted({*plan.gone, *places["batch"]})),
+            "unlinked_decisions": unlinked_decisions(layout, sorted({*plan.ids, *places["batch"]})),
             "releases": held,
             "still_in_corpus": _in_corpus(layout, places, settings),
         }

@@ -135,7 +135,7 @@ def _show(document: dict[str, Any]) -> None:
         print_line(f"  {one['reason']}: {one['rows']}, {place}: {one['detail']}")
     columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
     bad = ("alert", "by likeness")
-    shown = [one for one in document["levels"] if one["hour"] is None or one["state"] in bad]
+    shown = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
     if shown:
         show_table(
             f"Limits since {document['since']}", columns, [[one[name] for name in columns] for one in shown]

@@ -66,14 +66,14 @@ def differences_page() -> str:
         "| difference | languages | the claim's words are | evidence | proves | does not prove |",
         "|---|---|---|---|---|---|",
     ]
-    for one in ALLOWED:
-        evidence, claim = one.holds
-        other = f"{one.does_not[1]} (from: {one.does_not[0]})"
-        if one.does_not[0] == evidence:
-            other = one.does_not[1]
-        without = [code for code in LANGUAGES if code not in one.languages]
+    for first in ALLOWED:
+        evidence, claim = first.holds
+        second = f"{first.does_not[1]} (from: {first.does_not[0]})"
+        if first.does_not[0] == evidence:
+            second = first.does_not[1]
+        without = [code for code in LANGUAGES if code not in first.languages]
         languages = f"all but {', '.join(without)}" if without else "all"
-        cells = (one.name, languages, one.direction, evidence, claim, other)
+        cells = (first.name, languages, first.direction, evidence, claim, second)
         parts.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
     return "\n".join(parts) + "\n"
 
@@ -93,13 +93,13 @@ def metrics_page() -> str:
     for family, metrics in FAMILIES.items():
         parts.append(f"\n## {family}\n\n| metric | range | better | needs | version | source |")
         parts.append("|---|---|---|---|---|---|")
-        for one in metrics:
-            low, high = one.range
+        for metric in metrics:
+            low, high = metric.range
             limits = f"{low:g} to {high:g}" if high is not None else f"from {low:g}"
-            needs = ", ".join(f"`{name}`" for name in one.needs)
+            needs = ", ".join(f"`{name}`" for name in metric.needs)
             parts.append(
-                f"| `{one.name}` | {limits} | {one.direction} | {needs} | {one.version} "
-                f"| {_escaped(one.source)} |"
+                f"| `{metric.name}` | {limits} | {metric.direction} | {needs} | {metric.version} "
+                f"| {_escaped(metric.source)} |"
             )
     return "\n".join(parts) + "\n"
 

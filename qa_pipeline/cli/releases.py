@@ -112,19 +112,19 @@ def verify(
                     "holds": all(check.holds for check in checks),
                     "checks": [
                         {
-                            "name": one.name,
-                            "checked": one.checked,
-                            "problems": list(one.problems),
-                            "why": one.why,
+                            "name": check.name,
+                            "checked": check.checked,
+                            "problems": list(check.problems),
+                            "why": check.why,
                         }
-                        for one in checks
+                        for check in checks
                     ],
                 }
             )
         else:
             rows = [
-                (one.name, one.checked or "nothing", len(one.problems) or one.why or "holds")
-                for one in checks
+                (check.name, check.checked or "nothing", len(check.problems) or check.why or "holds")
+                for check in checks
             ]
             show_table(f"Release {release_folder(folder)}", ["check", "looked at", "problems"], rows)
             for one in checks:

@@ -118,7 +118,7 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False)
         rest = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        shown = "; ".join(_problem(one, mask) for one in problems[:_SHOWN])
+        shown = "; ".join(_problem(problem, mask) for problem in problems[:_SHOWN])
         raise CorpusError(f"{name}: {shown}{rest}") from None  # the error quotes the file
 
 

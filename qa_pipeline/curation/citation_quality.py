@@ -26,7 +26,7 @@ WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3
 HIGH, MIDDLE = 0.8, 0.5
 
 _DIGITS = 9
-_FOUND = ("exact", "spelling", "ellipsis", "edited")
+_QUOTE_KINDS = ("exact", "spelling", "ellipsis", "edited")
 _BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
 
 
@@ -106,13 +106,13 @@ def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) 
 
 def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
     """pair_id, quote, and whether it was found where it is said to stand."""
-    found = pl.col("quotes").struct.field("kind").is_in(_FOUND)
+    is_verbatim = pl.col("quotes").struct.field("kind").is_in(_QUOTE_KINDS)
     return (
         claims.select("pair_id", "quotes")
         .explode("quotes", empty_as_null=True)
         .drop_nulls("quotes")
         .group_by("pair_id", pl.col("quotes").struct.field("given").alias("quote"))
-        .agg(found.all().alias("quote_found"))
+        .agg(is_verbatim.all().alias("quote_found"))
     )
 
 
@@ -129,10 +129,10 @@ def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _share(things: pl.Expr, part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+def _share(things: pl.Expr, part: pl.Expr, is_counted: pl.Expr) -> pl.Expr:
     """Of the different things of the whole, those of the part; null where there are none."""
-    held = things.filter(whole).n_unique()
-    return pl.when(held > 0).then(things.filter(part).n_unique() / held)
+    total = things.filter(is_counted).n_unique()
+    return pl.when(total > 0).then(things.filter(part).n_unique() / total)
 
 
 def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
@@ -140,12 +140,12 @@ def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
     resolved = cited.filter("resolved")
     chunks = resolved.filter(pl.col("chunk_id").is_not_null()).select(_BY_CHUNK).unique()
     documents = resolved.filter(pl.col("chunk_id").is_null()).select(_BY_DOCUMENT).unique()
-    held = pl.col("in_chunk").fill_null(value=False) | pl.col("in_document").fill_null(value=False)
+    is_supported = pl.col("in_chunk").fill_null(value=False) | pl.col("in_document").fill_null(value=False)
     return (
         proofs.join(chunks.with_columns(in_chunk=True), on=_BY_CHUNK, how="left")
         .join(documents.with_columns(in_document=True), on=_BY_DOCUMENT, how="left")
         .group_by("pair_id", "claim_id")
-        .agg(pl.col("supported").first(), held.all().alias("held"))
+        .agg(pl.col("supported").first(), is_supported.all().alias("held"))
         .group_by("pair_id")
         .agg(
             (pl.col("supported") & pl.col("held")).mean().alias("citation_completeness"),

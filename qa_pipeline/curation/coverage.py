@@ -20,7 +20,7 @@ def cover_sections(
         COVERAGE, in the order of the chunks.
     """
     places = chunks.select("chunk_id", *_SECTION)
-    asked = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
+    asked_chunks = questions.with_columns(chunk_id=pl.col("target_chunk_ids").list.first()).join(
         places, on="chunk_id"
     )
     decided = (
@@ -31,7 +31,7 @@ def cover_sections(
     sections = chunks.group_by(*_SECTION, maintain_order=True).agg(
         pl.first("batch", "section_path"), chunks=pl.len(), repeated=pl.col("repeats").is_not_null().all()
     )
-    of_questions = asked.group_by(*_SECTION).agg(
+    of_questions = asked_chunks.group_by(*_SECTION).agg(
         planned=pl.col("planned_type").is_not_null().sum(),
         written=pl.col("question").is_not_null().sum(),
         kept=(pl.col("status") == "kept").sum(),
@@ -69,11 +69,13 @@ def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
     """pair_id and each chunk that it is about."""
     targets = questions.select("question_id", "target_chunk_ids")
     about = pl.coalesce("target_chunk_ids", "used_chunk_ids")
-    own = pairs.filter(pl.col("expected_verdict").is_null()).select(
+    placed = pairs.filter(pl.col("expected_verdict").is_null()).select(
         "pair_id", "question_id", "used_chunk_ids"
     )
     return (
-        own.join(targets, on="question_id", how="left").select("pair_id", chunk_id=about).explode("chunk_id")
+        placed.join(targets, on="question_id", how="left")
+        .select("pair_id", chunk_id=about)
+        .explode("chunk_id")
     )
 
 
@@ -146,5 +148,5 @@ def _with_verdicts(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.Da
     decided = verdicts.select("pair_id", "verdict", verdict_reason="reason")
     ends = pairs.select("question_id", "pair_id", "draft").join(decided, on="pair_id")
     ends = ends.sort(~_ACCEPTED, "draft", nulls_last=True).unique("question_id", keep="first")
-    asked = questions.filter(pl.col("planned_type").is_not_null())
-    return asked.join(ends, on="question_id", how="left")
+    planned = questions.filter(pl.col("planned_type").is_not_null())
+    return planned.join(ends, on="question_id", how="left")

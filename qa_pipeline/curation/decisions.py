@@ -51,8 +51,8 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
     """
     with locked(path.parent):
         recorded = read_decisions(path)
-        known = set(recorded["decision_id"])  # by another process that took the same file meanwhile
-        rows = [row for row in rows if row["decision_id"] not in known]
+        recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
+        rows = [row for row in rows if row["decision_id"] not in recorded_ids]
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
         first = last + 1 if isinstance(last, int) else 0
         numbered = [{**row, "sequence": first + place} for place, row in enumerate(rows)]
@@ -62,8 +62,10 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
     """A hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
     quotes: dict[str, set[str]] = defaultdict(set)
-    for pair_id, *found in claims.select("pair_id", "evidence_quote", "second_evidence_quote").iter_rows():
-        quotes[pair_id].update(quote for quote in found if quote)
+    for pair_id, *claim_quotes in claims.select(
+        "pair_id", "evidence_quote", "second_evidence_quote"
+    ).iter_rows():
+        quotes[pair_id].update(quote for quote in claim_quotes if quote)
     return {
         pair_id: hashlib.sha256(json.dumps([question, answer, sorted(quotes[pair_id])]).encode()).hexdigest()
         for pair_id, question, answer in pairs.select("pair_id", "question", "answer").iter_rows()
@@ -79,16 +81,16 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
         applied while its pair is there, since the new text is verified against the documents of now.
     """
     about = pairs.join(decisions, on="pair_id", how="semi")
-    held = claims.join(about, on="pair_id", how="semi")
-    content, claim_ids = content_hashes(about, held), {None, *held["claim_id"]}
+    claims_of_pairs = claims.join(about, on="pair_id", how="semi")
+    content, claim_ids = content_hashes(about, claims_of_pairs), {None, *claims_of_pairs["claim_id"]}
     last = {(row["pair_id"], row["claim_id"]): row["sequence"] for row in decisions.iter_rows(named=True)}
 
     def state(row: Row) -> str:
         if last[row["pair_id"], row["claim_id"]] != row["sequence"]:
             return REPLACED
-        there = row["pair_id"] in content and row["claim_id"] in claim_ids
+        is_present = row["pair_id"] in content and row["claim_id"] in claim_ids
         same = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]
-        return APPLIED if there and same else STALE
+        return APPLIED if is_present and same else STALE
 
     states = [state(row) for row in decisions.iter_rows(named=True)]
     return decisions.with_columns(pl.Series("state", states, pl.String()))
@@ -117,7 +119,7 @@ def overrule_claims(
         claims.select("claim_id"), on="claim_id", how="semi"
     )
     of_pairs = standing.filter(pl.col("claim_id").is_null()).drop("claim_id").join(proved, on="pair_id")
-    said = (
+    detail = (
         pl.concat([of_claims, of_pairs.select(of_claims.columns)])
         .filter((pl.col("decision") == "rejected") | pl.col("claim_id").is_in(proved["claim_id"].to_list()))
         .sort("sequence")
@@ -132,7 +134,7 @@ def overrule_claims(
         "reason": pl.when(~accepted).then(pl.lit("person_rejected")),
         "detail": pl.col("said"),
     }
-    joined = claim_verdicts.join(said, on="claim_id", how="left", maintain_order="left")
+    joined = claim_verdicts.join(detail, on="claim_id", how="left", maintain_order="left")
     return CLAIM_VERDICTS.conform(
         joined.with_columns(
             pl.when(decided).then(value).otherwise(name).alias(name) for name, value in new.items()

@@ -70,20 +70,22 @@ def _semantic(best_first: pl.DataFrame, twins: pl.DataFrame, similarity: float |
         .filter(pl.col("similarity") >= (math.inf if similarity is None else similarity))
     )
     linked: dict[str, dict[str, float]] = defaultdict(dict)
-    for one, other, cosine in edges.select("group", "pair_id", "similarity").iter_rows():
-        linked[one][other] = linked[other][one] = cosine
-    kept: dict[str, str] = {}
-    found: list[tuple[str, str, str]] = []
+    for first, second, cosine in edges.select("group", "pair_id", "similarity").iter_rows():
+        linked[first][second] = linked[second][first] = cosine
+    first_ids: dict[str, str] = {}
+    duplicates: list[tuple[str, str, str]] = []
     for pair_id, group in best_first.select("pair_id", "near_group").iter_rows():
         standing = [
-            (-cosine, kept[other]) for other, cosine in linked.get(group, {}).items() if other in kept
+            (-cosine, first_ids[other])
+            for other, cosine in linked.get(group, {}).items()
+            if other in first_ids
         ]
         if standing:
-            found.append((pair_id, min(standing)[1], SEMANTIC_DUPLICATE))
+            duplicates.append((pair_id, min(standing)[1], SEMANTIC_DUPLICATE))
         else:
-            kept[group] = pair_id
+            first_ids[group] = pair_id
     return pl.DataFrame(
-        found, dict.fromkeys(("pair_id", "duplicate_of", "repeated"), pl.String()), orient="row"
+        duplicates, dict.fromkeys(("pair_id", "duplicate_of", "repeated"), pl.String()), orient="row"
     )
 
 
@@ -99,9 +101,9 @@ def find_alternatives(candidates: pl.DataFrame) -> pl.DataFrame:
     best_first = candidates.filter(pl.col("question_id").is_not_null()).sort(
         "composite", "draft", "pair_id", descending=[True, False, False], nulls_last=True
     )
-    kept = pl.col("pair_id").first().over("question_id")
+    first_pair = pl.col("pair_id").first().over("question_id")
     return (
-        best_first.with_columns(duplicate_of=kept, repeated=pl.lit(ALTERNATIVE))
+        best_first.with_columns(duplicate_of=first_pair, repeated=pl.lit(ALTERNATIVE))
         .filter(pl.col("pair_id") != pl.col("duplicate_of"))
         .select("pair_id", "duplicate_of", "repeated")
         .sort("pair_id")
@@ -167,7 +169,7 @@ def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 def _standing(proofs: pl.DataFrame, contradictions: pl.DataFrame, side: str) -> pl.DataFrame:
     """Pairs that state this side of a contradiction, and what the other side says."""
     other = _OTHER[side]
-    said = pl.format(
+    detail = pl.format(
         "{} differs in document {}: {}",
         "kind",
         pl.col(f"{other}_document_id").str.slice(0, 12),
@@ -178,7 +180,7 @@ def _standing(proofs: pl.DataFrame, contradictions: pl.DataFrame, side: str) -> 
         document_id=f"{side}_document_id",
         first=f"{side}_start",
         last=f"{side}_end",
-        denied_by=said,
+        denied_by=detail,
     )
     return (
         proofs.join(sides, on="document_id", maintain_order="left")

@@ -29,11 +29,11 @@ REPEATED_FORGOTTEN = "repeated_forgotten"
 """Why a pair awaits the next run: the pair it repeated, or the sentence that denied it, is forgotten."""
 LEAST_WORDS = 30
 """Characters from which a sentence is not said twice by chance."""
-_NAMED = re.compile(r"(?:^|_)(document|chunk|question|pair|claim)_ids?$")
+_ID_COLUMNS = re.compile(r"(?:^|_)(document|chunk|question|pair|claim)_ids?$")
 _PREFIX = 12
 """Characters of a document's id in a message of `find_one_sided`."""
 
-Gone = dict[str, set[str]]
+RemovedIds = dict[str, set[str]]
 Test = Callable[[str, pl.Expr], pl.Expr | None]
 
 
@@ -45,12 +45,12 @@ def kind_of(name: str) -> str | None:
         return "content"
     if name == "passage_ids":
         return "chunk"
-    found = _NAMED.search(name)
-    return found[1] if found else None
+    match = _ID_COLUMNS.search(name)
+    return match[1] if match else None
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class RemovedTexts:
     """The words of forgotten documents that no other document of the batch has, on one line each.
 
     Args:
@@ -71,13 +71,13 @@ class Said:
         return not self.others.str.contains(words, literal=True).any()
 
 
-def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection[str]) -> Said:
+def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection[str]) -> RemovedTexts:
     """The words of the documents of these contents, and those of the others of the batch."""
     theirs = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
     texts = documents.filter(theirs).select("document_id", "text", "language").drop_nulls("text")
     others = documents.filter(~theirs)["text"].drop_nulls()
     if texts.is_empty():
-        return Said((), "", others.head(0))
+        return RemovedTexts((), "", others.head(0))
     on_a_line = others.str.replace_all(r"\s+", " ")
     sentences = {
         line
@@ -87,10 +87,12 @@ def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection
     }
     shared = on_a_line.str.extract_many(sorted(sentences), overlapping=True).explode(empty_as_null=True)
     passages = passages_by_id(chunks.join(texts, on="document_id", how="semi")).values()
-    shown = {" ".join(marked_passage(0, one).split())[1:] for one in passages}  # without "[0"
-    ids = {f"document {one[:_PREFIX]}:" for one in texts["document_id"]}
-    pieces = tuple(sorted(sentences - set(shared.drop_nulls()) | shown | ids))
-    return Said(pieces, " ".join(" ".join(texts["text"]).split()), on_a_line)
+    passages_written = {
+        " ".join(marked_passage(0, passage).split())[1:] for passage in passages
+    }  # without "[0"
+    ids = {f"document {document_id[:_PREFIX]}:" for document_id in texts["document_id"]}
+    pieces = tuple(sorted(sentences - set(shared.drop_nulls()) | passages_written | ids))
+    return RemovedTexts(pieces, " ".join(" ".join(texts["text"]).split()), on_a_line)
 
 
 _NO_WORDS_OF_OTHERS = frozenset(
@@ -99,34 +101,36 @@ _NO_WORDS_OF_OTHERS = frozenset(
 """Tables that quote no other document than the one they name, or whose words are mended (`mended`)."""
 
 
-def names_gone(table: Table, gone: Gone) -> pl.Expr:
+def names_removed(table: Table, removed: RemovedIds) -> pl.Expr:
     """Whether a row names something that is gone."""
 
-    def named(name: str, value: pl.Expr) -> pl.Expr | None:
+    def mentions(name: str, value: pl.Expr) -> pl.Expr | None:
         kind = None if name in MENDED else kind_of(name)
-        return value.is_in(listed(gone[kind])) if kind and gone[kind] else None
+        return value.is_in(listed(removed[kind])) if kind and removed[kind] else None
 
-    return _in_any(table, MENDED, named)
+    return _in_any(table, MENDED, mentions)
 
 
-def repeating(table: Table, frame: pl.DataFrame, said: Said) -> pl.Series:
+def repeating(table: Table, frame: pl.DataFrame, texts: RemovedTexts) -> pl.Series:
     """Whether a row repeats words that only documents have which go: a Boolean for each."""
-    found: pl.Expr = pl.lit(value=False)
-    if said.pieces and table.name not in _NO_WORDS_OF_OTHERS:
-        found = _in_any(table, {MESSAGES_WITH_DISTRACTORS}, lambda _, value: _repeats(value, said))
-    rows = frame.select(pl.repeat(value=False, n=pl.len()) | found).to_series()
+    is_repeated: pl.Expr = pl.lit(value=False)
+    if texts.pieces and table.name not in _NO_WORDS_OF_OTHERS:
+        is_repeated = _in_any(table, {MESSAGES_WITH_DISTRACTORS}, lambda _, value: _repeats(value, texts))
+    rows = frame.select(pl.repeat(value=False, n=pl.len()) | is_repeated).to_series()
     if table is CANARIES:  # short ones too: they are made of one sentence, and cite another one's chunk
-        rows |= pl.Series([said.is_theirs(one) for one in frame["source"]], dtype=pl.Boolean())
+        rows |= pl.Series([texts.is_theirs(source) for source in frame["source"]], dtype=pl.Boolean())
     return rows
 
 
 def _in_any(table: Table, aside: Collection[str], test: Test) -> pl.Expr:
     """Whether any string of a row meets the test, some columns aside."""
-    told = (
-        _any(one.name, one.dtype, pl.col(one.name), test) for one in table.columns if one.name not in aside
+    conditions = (
+        _any(column.name, column.dtype, pl.col(column.name), test)
+        for column in table.columns
+        if column.name not in aside
     )
-    found = (one.fill_null(value=False) for one in told if one is not None)
-    return pl.any_horizontal([pl.lit(value=False), *found])
+    present = (condition.fill_null(value=False) for condition in conditions if condition is not None)
+    return pl.any_horizontal([pl.lit(value=False), *present])
 
 
 MESSAGES_WITH_DISTRACTORS = "messages_with_distractors"
@@ -139,16 +143,16 @@ def _any(name: str, dtype: pl.DataType, value: pl.Expr, test: Test) -> pl.Expr |
         return None if inner is None else value.list.eval(inner).list.any()
     if isinstance(dtype, pl.Struct):
         parts = [
-            _any(one.name, cast("pl.DataType", one.dtype), value.struct.field(one.name), test)
-            for one in dtype.fields
+            _any(field.name, cast("pl.DataType", field.dtype), value.struct.field(field.name), test)
+            for field in dtype.fields
         ]
-        told = [one.fill_null(value=False) for one in parts if one is not None]
-        return pl.any_horizontal(told) if told else None
+        conditions = [part.fill_null(value=False) for part in parts if part is not None]
+        return pl.any_horizontal(conditions) if conditions else None
     return test(name, value) if dtype == pl.String() else None
 
 
-def _repeats(value: pl.Expr, said: Said) -> pl.Expr:
-    return value.str.replace_all(r"\s+", " ").str.contains_any(list(said.pieces))
+def _repeats(value: pl.Expr, texts: RemovedTexts) -> pl.Expr:
+    return value.str.replace_all(r"\s+", " ").str.contains_any(list(texts.pieces))
 
 
 def listed(ids: Iterable[str]) -> pl.Series:
@@ -156,43 +160,48 @@ def listed(ids: Iterable[str]) -> pl.Series:
     return pl.Series(sorted(ids), dtype=pl.String()).implode()
 
 
-def mended(table: Table, frame: pl.DataFrame, gone: Gone, said: Said, shown: Collection[str]) -> pl.DataFrame:
+def mended(
+    table: Table, frame: pl.DataFrame, removed: RemovedIds, texts: RemovedTexts, calls_shown: Collection[str]
+) -> pl.DataFrame:
     """Rows that stay, without what they say of others that are gone."""
     if table.name == DOCUMENTS.name:
-        first = pl.col("near_duplicate_of").is_in(listed(gone["document"]))
+        first = pl.col("near_duplicate_of").is_in(listed(removed["document"]))
         columns = ("near_duplicate_of", "near_duplicate_similarity")
         return frame.with_columns(
-            pl.when(~first.fill_null(value=False)).then(one).alias(one) for one in columns
+            pl.when(~first.fill_null(value=False)).then(column).alias(column) for column in columns
         )
     if table.name == TWINS.name:
-        return _regrouped(frame, gone["pair"])
+        return _regrouped(frame, removed["pair"])
     if table.name == VERDICTS.name:
-        return _undecided(frame, gone["pair"], said)
-    if table.name == TRAINING_EXAMPLES.name and said.pieces:
-        return _without_distractors(frame, said)
+        return _undecided(frame, removed["pair"], texts)
+    if table.name == TRAINING_EXAMPLES.name and texts.pieces:
+        return _without_distractors(frame, texts)
     if table.name == LLM_CALLS.name:
-        kept = pl.col("call_id").is_in(listed(shown))
-        return frame.with_columns(pl.when(kept).then("prompt").alias("prompt"))
+        is_kept = pl.col("call_id").is_in(listed(calls_shown))
+        return frame.with_columns(pl.when(is_kept).then("prompt").alias("prompt"))
     return frame
 
 
-def _regrouped(twins: pl.DataFrame, gone: Collection[str]) -> pl.DataFrame:
+def _regrouped(twins: pl.DataFrame, removed: Collection[str]) -> pl.DataFrame:
     """Groups named after a pair that is gone are named after the first one left, as the next run does."""
-    lost = listed(gone)
-    named = [
-        pl.when(pl.col(one).is_in(lost)).then(pl.col("pair_id").min().over(one)).otherwise(one).alias(one)
-        for one in ("exact_group", "near_group")
+    lost = listed(removed)
+    group_columns = [
+        pl.when(pl.col(column).is_in(lost))
+        .then(pl.col("pair_id").min().over(column))
+        .otherwise(column)
+        .alias(column)
+        for column in ("exact_group", "near_group")
     ]
     near = pl.col("similar").list.filter(~pl.element().struct.field("pair_id").is_in(lost))
-    return twins.with_columns(*named, similar=near)
+    return twins.with_columns(*group_columns, similar=near)
 
 
-def _undecided(verdicts: pl.DataFrame, gone: Collection[str], said: Said) -> pl.DataFrame:
+def _undecided(verdicts: pl.DataFrame, removed: Collection[str], texts: RemovedTexts) -> pl.DataFrame:
     """Pairs that were decided by something that is gone await the next run, which decides them again."""
-    by_twin = pl.col("duplicate_of").is_in(listed(gone)).fill_null(value=False)
+    by_twin = pl.col("duplicate_of").is_in(listed(removed)).fill_null(value=False)
     by_words = pl.lit(value=False)
-    if said.pieces:
-        by_words = _repeats(pl.col("detail"), said).fill_null(value=False)
+    if texts.pieces:
+        by_words = _repeats(pl.col("detail"), texts).fill_null(value=False)
     new = {
         "verdict": "needs_review",
         "stage": "deduplication",
@@ -208,12 +217,12 @@ def _undecided(verdicts: pl.DataFrame, gone: Collection[str], said: Said) -> pl.
     )
 
 
-def _without_distractors(examples: pl.DataFrame, said: Said) -> pl.DataFrame:
+def _without_distractors(examples: pl.DataFrame, texts: RemovedTexts) -> pl.DataFrame:
     """Examples that show a passage of theirs beside the proof lose that layout, which may be null."""
     name = MESSAGES_WITH_DISTRACTORS
-    found = _any(name, examples.schema[name], pl.col(name), lambda _, value: _repeats(value, said))
-    kept = pl.lit(value=True) if found is None else ~found.fill_null(value=False)
+    is_repeated = _any(name, examples.schema[name], pl.col(name), lambda _, value: _repeats(value, texts))
+    is_kept = pl.lit(value=True) if is_repeated is None else ~is_repeated.fill_null(value=False)
     fields = pl.col("tokens").struct
-    counts = [fields.field(one) for one in LAYOUTS[:-1]]
-    last = pl.when(kept).then(fields.field(LAYOUTS[-1])).alias(LAYOUTS[-1])
-    return examples.with_columns(pl.when(kept).then(name).alias(name), tokens=pl.struct(*counts, last))
+    counts = [fields.field(layout) for layout in LAYOUTS[:-1]]
+    last = pl.when(is_kept).then(fields.field(LAYOUTS[-1])).alias(LAYOUTS[-1])
+    return examples.with_columns(pl.when(is_kept).then(name).alias(name), tokens=pl.struct(*counts, last))

@@ -7,6 +7,8 @@ was known beforehand are kept out of passed: half of them are wrong on purpose.
 Every row of these five has every field, null where nothing is known. A JSON file cannot say which type a
 field has that is null in all its rows, and `datasets` takes types from the first file it reads; the card
 beside the folders says them, for `load_dataset("exports", "passed")`. Chat rows hold no null: they need none.
+`datasets` opens no part without a file (chats, where every batch is withdrawn), and none at all where the
+first has none; so every part has the file without rows beside the card too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,6 +35,7 @@ from qa_pipeline.tables import (
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
+NO_ROWS = "empty.jsonl"
 CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
 _ROWS_AT_ONCE = 1000
@@ -46,7 +49,7 @@ _SPANS = pl.List(
 )
 
 # Valid inside JSON, but readers that split text at every Unicode line end would cut a row there.
-_LINE_ENDS = {one.encode(): f"\\u{ord(one):04x}".encode() for one in "\u0085\u2028\u2029"}
+_LINE_ENDS = {character.encode(): f"\\u{ord(character):04x}".encode() for character in "\u0085\u2028\u2029"}
 
 _DTYPES: Mapping[type[pl.DataType] | pl.DataType, str] = {
     pl.String(): "string", pl.Int32(): "int32", pl.Int64(): "int64", pl.UInt32(): "uint32",
@@ -95,10 +98,13 @@ def ledger_rows(
 
 def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The rows of each file of the ledger."""
-    known = pl.col("expected_verdict").is_not_null()
-    own = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
-    parts = {name: rows.filter(~known, pl.col("verdict") == verdict) for name, verdict in own.items()}
-    return {**parts, "known_answers": rows.filter(known)}
+    is_canary = pl.col("expected_verdict").is_not_null()
+    verdicts_of_files = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
+    parts = {
+        name: rows.filter(~is_canary, pl.col("verdict") == verdict)
+        for name, verdict in verdicts_of_files.items()
+    }
+    return {**parts, "known_answers": rows.filter(is_canary)}
 
 
 def chat_rows(training_examples: pl.DataFrame, layout: str) -> pl.DataFrame:
@@ -126,7 +132,7 @@ def exports_card() -> bytes:
     chat = pl.Schema({"messages": MESSAGES, "pair_id": pl.String()})
     schemas = dict.fromkeys(LEDGER_FILES, ledger) | dict.fromkeys(CHAT_FILES, chat)
     card = {
-        "configs": [{"config_name": name, "data_files": f"{name}/*.jsonl"} for name in schemas],
+        "configs": [{"config_name": name, "data_files": [f"{name}/*.jsonl", NO_ROWS]} for name in schemas],
         "dataset_info": [
             {"config_name": name, "features": _features(schema)} for name, schema in schemas.items()
         ],

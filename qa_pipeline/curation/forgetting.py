@@ -15,7 +15,16 @@ import polars as pl
 
 from qa_pipeline.curation.coverage import cover_sections
 from qa_pipeline.curation.decisions import read_decisions
-from qa_pipeline.curation.erasure import KINDS, Gone, kind_of, listed, mended, names_gone, repeating, words_of
+from qa_pipeline.curation.erasure import (
+    KINDS,
+    RemovedIds,
+    kind_of,
+    listed,
+    mended,
+    names_removed,
+    repeating,
+    words_of,
+)
 from qa_pipeline.curation.exports import (
     CHAT_FILES,
     LEDGER_FILES,
@@ -78,20 +87,22 @@ def known_places(layout: Layout) -> pl.DataFrame:
         TableError: a table cannot be read.
     """
     aside = sorted(layout.withdrawals.glob("*/tables/documents/*.parquet"))
-    found = (read_table(path, DOCUMENTS).select(*PLACES) for path in [*layout.tables(DOCUMENTS.name), *aside])
+    tables = (
+        read_table(path, DOCUMENTS).select(*PLACES) for path in [*layout.tables(DOCUMENTS.name), *aside]
+    )
     return (
-        pl.concat([PLACES.to_frame(), *found])
+        pl.concat([PLACES.to_frame(), *tables])
         .drop_nulls("content_sha256")
         .unique()
         .sort(*_PLACE, "content_sha256")
     )
 
 
-def find_contents(known: pl.DataFrame, name: str) -> pl.DataFrame:
+def find_contents(documents: pl.DataFrame, name: str) -> pl.DataFrame:
     """The rows of `known` about the document of this name, and about earlier contents of the same paths.
 
     Args:
-        known: PLACES frame.
+        documents: PLACES frame.
         name: a path, batch and path, or an id or hash or the beginning of one.
 
     Returns:
@@ -100,37 +111,40 @@ def find_contents(known: pl.DataFrame, name: str) -> pl.DataFrame:
     Raises:
         InputError: several documents are called so.
     """
-    whole = pl.concat_str("batch", pl.lit("/"), "path")
-    begins = [pl.col(one).str.starts_with(name) for one in ("document_id", "content_sha256")]
+    full_path = pl.concat_str("batch", pl.lit("/"), "path")
+    begins = [pl.col(column).str.starts_with(name) for column in ("document_id", "content_sha256")]
     by_id = pl.any_horizontal(begins) & (len(name) >= SHORTEST_NAME)
-    exact = known.filter((whole == name) | pl.any_horizontal(pl.col("document_id", "content_sha256") == name))
-    found = exact if exact.height else known.filter(by_id | (pl.col("path") == name))
-    places, contents = found.select(*_PLACE).unique(), found["content_sha256"].unique()
+    exact = documents.filter(
+        (full_path == name) | pl.any_horizontal(pl.col("document_id", "content_sha256") == name)
+    )
+    matching = exact if exact.height else documents.filter(by_id | (pl.col("path") == name))
+    places, contents = matching.select(*_PLACE).unique(), matching["content_sha256"].unique()
     if len(contents) > 1 and places.height > 1:
-        named = [f"{batch}/{path}" for batch, path in places.sort(*_PLACE).iter_rows()]
+        paths = [f"{batch}/{path}" for batch, path in places.sort(*_PLACE).iter_rows()]
         raise InputError(
-            f"{len(contents)} documents are called {name!r}: {', '.join(named[:5])}; "
+            f"{len(contents)} documents are called {name!r}: {', '.join(paths[:5])}; "
             f"give batch and path, or an id"
         )
-    versions = known.join(places, on=_PLACE, how="semi")["content_sha256"]
-    return known.filter(pl.col("content_sha256").is_in(versions.unique().implode()))
+    versions = documents.join(places, on=_PLACE, how="semi")["content_sha256"]
+    return documents.filter(pl.col("content_sha256").is_in(versions.unique().implode()))
 
 
-def unknown_document(known: pl.DataFrame, name: str) -> InputError:
+def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
     """The message about a name that no document has; it names those that look like it, or the first ones."""
-    whole = known.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
-    near = dict.fromkeys(difflib.get_close_matches(name, [*whole, *known["path"]], n=3))
+    full_paths = documents.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
+    near = dict.fromkeys(difflib.get_close_matches(name, [*full_paths, *documents["path"]], n=3))
     if near:
-        told = f"did you mean {', '.join(near)}?"
-    elif whole.len():
-        more = f" and {whole.len() - _NAMED} more" if whole.len() > _NAMED else ""
-        told = f"give a path or an id as table documents has it; there are {', '.join(whole[:_NAMED])}{more}"
+        advice = f"did you mean {', '.join(near)}?"
+    elif full_paths.len():
+        more = f" and {full_paths.len() - _MOST_PATHS} more" if full_paths.len() > _MOST_PATHS else ""
+        first_paths = ", ".join(full_paths[:_MOST_PATHS])
+        advice = f"give a path or an id as table documents has it; there are {first_paths}{more}"
     else:
-        told = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
-    return InputError(f"no document is called {name!r}; {told}")
+        advice = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
+    return InputError(f"no document is called {name!r}; {advice}")
 
 
-_NAMED = 5
+_MOST_PATHS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +159,19 @@ class Plan:
 
     contents: tuple[str, ...]
     documents: tuple[str, ...]
-    gone: Mapping[str, Gone] = field(default_factory=dict)
+    ids: Mapping[str, RemovedIds] = field(default_factory=dict)
 
     def written(self) -> bytes:
         """As JSON; equal plans give equal bytes."""
-        gone = {
-            batch: {kind: sorted(ids) for kind, ids in kinds.items()} for batch, kinds in self.gone.items()
+        ids_by_batch = {
+            batch: {kind: sorted(ids) for kind, ids in kinds.items()} for batch, kinds in self.ids.items()
         }
-        said = {"contents": sorted(self.contents), "documents": sorted(self.documents), "gone": gone}
-        return json.dumps(said, sort_keys=True).encode() + b"\n"
+        content = {
+            "contents": sorted(self.contents),
+            "documents": sorted(self.documents),
+            "gone": ids_by_batch,
+        }
+        return json.dumps(content, sort_keys=True).encode() + b"\n"
 
 
 def read_plan(layout: Layout) -> Plan | None:
@@ -165,11 +183,11 @@ def read_plan(layout: Layout) -> Plan | None:
     if not layout.forgetting.is_file():
         return None
     try:
-        said: dict[str, Any] = json.loads(layout.forgetting.read_bytes())
-        gone = {
-            batch: {kind: set(ids) for kind, ids in kinds.items()} for batch, kinds in said["gone"].items()
+        content: dict[str, Any] = json.loads(layout.forgetting.read_bytes())
+        ids_by_batch = {
+            batch: {kind: set(ids) for kind, ids in kinds.items()} for batch, kinds in content["gone"].items()
         }
-        return Plan(tuple(said["contents"]), tuple(said["documents"]), gone)
+        return Plan(tuple(content["contents"]), tuple(content["documents"]), ids_by_batch)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
             f"{layout.forgetting} is damaged; delete it and forget the document again"
@@ -189,17 +207,19 @@ def plan_erasure(layout: Layout, places: pl.DataFrame, database: Database | None
         ReplyStoreError: the store cannot be used.
     """
     contents = set(places["content_sha256"])
-    ids = {*places["document_id"], *(one[:_ID_LENGTH] for one in contents)}
+    ids = {*places["document_id"], *(content[:_ID_LENGTH] for content in contents)}
     if database is not None:
         for batch, path in places.select(*_PLACE).unique().sort(*_PLACE).iter_rows():
             ids.update(document for document, _, _ in versions_of(database, f"{batch}/{path}"))
-    gone = {batch: _Batch(layout, batch, contents).gone() for batch in sorted(_holding(layout, contents))}
-    return Plan(tuple(sorted(contents)), tuple(sorted(ids)), gone)
+    ids_by_batch = {
+        batch: _Batch(layout, batch, contents).removed_ids() for batch in sorted(_holding(layout, contents))
+    }
+    return Plan(tuple(sorted(contents)), tuple(sorted(ids)), ids_by_batch)
 
 
 def _holding(layout: Layout, contents: Collection[str]) -> set[str]:
-    known = known_places(layout)
-    return set(known.filter(pl.col("content_sha256").is_in(list(contents)))["batch"])
+    places = known_places(layout)
+    return set(places.filter(pl.col("content_sha256").is_in(list(contents)))["batch"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +232,7 @@ class Forgotten:
 
 def rows_of(layout: Layout, plan: Plan) -> dict[str, dict[str, int]]:
     """How many rows go, by batch and table."""
-    return {batch: _Batch(layout, batch, plan.contents).counts(gone) for batch, gone in plan.gone.items()}
+    return {batch: _Batch(layout, batch, plan.contents).counts(ids) for batch, ids in plan.ids.items()}
 
 
 def carry_out(layout: Layout, plan: Plan, database: Database | None, index: IndexSettings) -> Forgotten:
@@ -224,17 +244,17 @@ def carry_out(layout: Layout, plan: Plan, database: Database | None, index: Inde
         StorageError: a file cannot be written or deleted.
     """
     hashes = sorted({*forgotten_documents(layout), *plan.contents})
-    lines = "".join(f"{json.dumps({'content_sha256': one})}\n" for one in hashes).encode()
+    lines = "".join(f"{json.dumps({'content_sha256': content_hash})}\n" for content_hash in hashes).encode()
     if not (layout.forgotten.is_file() and layout.forgotten.read_bytes() == lines):
         write_bytes(layout.forgotten, lines)
     write_bytes(layout.forgetting, plan.written())
     replies = Erased(0, 0) if database is None else erase_replies(database, plan.documents)
     rows = {}
-    for batch, gone in plan.gone.items():
-        shown = set[str]()
+    for batch, ids in plan.ids.items():
+        calls_shown = set[str]()
         if database is not None:
-            shown = {one.call_id for one in read_calls(database, batch) if one.prompt is not None}
-        rows[batch] = _Batch(layout, batch, plan.contents, shown).write(gone, index)
+            calls_shown = {call.call_id for call in read_calls(database, batch) if call.prompt is not None}
+        rows[batch] = _Batch(layout, batch, plan.contents, calls_shown).write(ids, index)
     _renew_caches(layout)
     _remove(path for path in layout.out.rglob(".*.tmp") if layout.releases not in path.parents)
     _remove([layout.forgetting])
@@ -266,9 +286,9 @@ class _Batch:
     """
 
     def __init__(
-        self, layout: Layout, batch: str, contents: Collection[str], shown: Collection[str] = ()
+        self, layout: Layout, batch: str, contents: Collection[str], calls_shown: Collection[str] = ()
     ) -> None:
-        self.batch, self.contents, self.shown = batch, contents, shown
+        self.batch, self.contents, self.shown = batch, contents, calls_shown
         self.folders = (layout, Layout(layout.tombstone(batch).parent))
         self.files = [
             _File(table, path, read_table(path, table))
@@ -279,51 +299,51 @@ class _Batch:
         recorded = layout.decisions(batch)
         if recorded.is_file():
             self.files.append(_File(DECISIONS, recorded, read_decisions(recorded)))
-        held = self._by_name([file.frame for file in self.files])
-        documents, chunks = (held.get(one.name, one.empty()) for one in (DOCUMENTS, CHUNKS))
+        frames = self._by_name([file.frame for file in self.files])
+        documents, chunks = (frames.get(table.name, table.empty()) for table in (DOCUMENTS, CHUNKS))
         self.said = words_of(documents, chunks, contents)
         self.repeating = [repeating(file.table, file.frame, self.said) for file in self.files]
 
     def _by_name(self, frames: Sequence[pl.DataFrame]) -> dict[str, pl.DataFrame]:
         """The tables by name; one that is in its place and aside as well is the one in its place."""
-        named = zip((file.table.name for file in self.files), frames, strict=True)
-        return dict(reversed(list(named)))
+        by_table = zip((file.table.name for file in self.files), frames, strict=True)
+        return dict(reversed(list(by_table)))
 
-    def gone(self, earlier: Gone | None = None) -> Gone:
+    def removed_ids(self, earlier: RemovedIds | None = None) -> RemovedIds:
         """Every id that goes with the contents, and those known to go."""
-        gone: Gone = {kind: set((earlier or {}).get(kind, ())) for kind in KINDS}
-        gone["content"] |= set(self.contents)
+        ids: RemovedIds = {kind: set((earlier or {}).get(kind, ())) for kind in KINDS}
+        ids["content"] |= set(self.contents)
         while True:
-            before = sum(map(len, gone.values()))
+            before = sum(map(len, ids.values()))
             for file, repeats in zip(self.files, self.repeating, strict=True):
-                going = file.frame.filter(names_gone(file.table, gone) | repeats)
+                going = file.frame.filter(names_removed(file.table, ids) | repeats)
                 for name in {*file.table.key, "pair_id"} & {*file.frame.columns}:
                     kind = kind_of(name)
                     if kind and (name == "pair_id" or file.table.key == (name,)):
-                        gone[kind] |= set(going[name])
-            if sum(map(len, gone.values())) == before:
-                return gone
+                        ids[kind] |= set(going[name])
+            if sum(map(len, ids.values())) == before:
+                return ids
 
-    def counts(self, gone: Gone) -> dict[str, int]:
+    def counts(self, ids: RemovedIds) -> dict[str, int]:
         """Rows that go of each table."""
-        return self._counts(self._left(gone))
+        return self._counts(self._remaining_frames(ids))
 
-    def _counts(self, left: Sequence[pl.DataFrame]) -> dict[str, int]:
+    def _counts(self, frames: Sequence[pl.DataFrame]) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for file, frame in zip(self.files, left, strict=True):
+        for file, frame in zip(self.files, frames, strict=True):
             if file.path.suffix == ".parquet" and (went := file.frame.height - frame.height):
                 counts[file.table.name] = counts.get(file.table.name, 0) + went
         return counts
 
-    def write(self, gone: Gone, index: IndexSettings) -> dict[str, int]:
+    def write(self, ids: RemovedIds, index: IndexSettings) -> dict[str, int]:
         """Write every file without what goes, documents last; those that stay the same not at all.
 
         Returns:
             How many rows went of each table.
         """
-        left = self._left(gone)
-        frames = self._by_name(left)
-        shards = [path for one in self.folders if (path := one.index(self.batch)).is_file()]
+        remaining = self._remaining_frames(ids)
+        frames = self._by_name(remaining)
+        shards = [path for folder in self.folders if (path := folder.index(self.batch)).is_file()]
         if shards and EMBEDDINGS.name in frames:
             content = dump_shard(build_index(frames[EMBEDDINGS.name], index))
             for path in shards:
@@ -332,19 +352,19 @@ class _Batch:
             _replace(path, content)
         last = [DOCUMENTS.name, CHUNKS.name]
         files = sorted(
-            zip(self.files, left, strict=True),
-            key=lambda one: -last.index(one[0].table.name) if one[0].table.name in last else -len(last),
+            zip(self.files, remaining, strict=True),
+            key=lambda item: -last.index(item[0].table.name) if item[0].table.name in last else -len(last),
         )
         for file, frame in files:
             if not frame.equals(file.frame):
                 write_bytes(file.path, file.written(frame))
-        return self._counts(left)
+        return self._counts(remaining)
 
     def _exports(self, frames: Mapping[str, pl.DataFrame]) -> Iterator[tuple[Path, bytes]]:
         """The exports that are there, from what is left; one whose tables are gone is emptied."""
         needed = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
-        whole = {name: frames.get(name, STORED[name].empty()) for name in needed}
-        rows = ledger_files(ledger_rows(**whole))
+        tables = {name: frames.get(name, STORED[name].empty()) for name in needed}
+        rows = ledger_files(ledger_rows(**tables))
         examples = frames.get(TRAINING_EXAMPLES.name, TRAINING_EXAMPLES.empty())
         chats = zip(CHAT_FILES, LAYOUTS, strict=True)
         rows |= {name: chat_rows(examples, layout) for name, layout in chats}
@@ -353,26 +373,26 @@ class _Batch:
                 if (path := folder.export(name, self.batch)).is_file():
                     yield path, b"".join(json_lines(rows[name]))
 
-    def _left(self, known: Gone) -> list[pl.DataFrame]:
+    def _remaining_frames(self, ids: RemovedIds) -> list[pl.DataFrame]:
         """What is left of each file."""
-        gone = self.gone(known)
-        left = []
+        all_ids = self.removed_ids(ids)
+        remaining = []
         for file, repeats in zip(self.files, self.repeating, strict=True):
-            staying = file.frame.filter(~(names_gone(file.table, gone) | repeats))
-            left.append(mended(file.table, staying, gone, self.said, self.shown))
-        frames = self._by_name(left)
+            staying = file.frame.filter(~(names_removed(file.table, all_ids) | repeats))
+            remaining.append(mended(file.table, staying, all_ids, self.said, self.shown))
+        frames = self._by_name(remaining)
         if VERDICTS.name in frames:
             accepted = frames[VERDICTS.name].filter(pl.col("verdict") == "accepted")
-            left = self._changed(
+            remaining = self._changed(
                 TRAINING_EXAMPLES,
-                left,
-                lambda one: one.join(accepted, on="pair_id", how="semi", maintain_order="left"),
+                remaining,
+                lambda frame: frame.join(accepted, on="pair_id", how="semi", maintain_order="left"),
             )
         counted = [frames.get(name) for name in ("chunks", "questions", "pairs", "verdicts")]
-        known_all = [one for one in counted if one is not None]
+        known_all = [frame for frame in counted if frame is not None]
         if len(known_all) == len(counted):
-            left = self._changed(COVERAGE, left, lambda _: cover_sections(*known_all))
-        return left
+            remaining = self._changed(COVERAGE, remaining, lambda _: cover_sections(*known_all))
+        return remaining
 
     def _changed(
         self,
@@ -380,8 +400,8 @@ class _Batch:
         frames: Sequence[pl.DataFrame],
         change: Callable[[pl.DataFrame], pl.DataFrame],
     ) -> list[pl.DataFrame]:
-        named = zip(self.files, frames, strict=True)
-        return [change(frame) if file.table is table else frame for file, frame in named]
+        files_and_frames = zip(self.files, frames, strict=True)
+        return [change(frame) if file.table is table else frame for file, frame in files_and_frames]
 
 
 def _renew_caches(layout: Layout) -> None:
@@ -390,9 +410,9 @@ def _renew_caches(layout: Layout) -> None:
     Vectors of the chunks that are left are put back from their tables; others are computed again.
     """
     for path in (layout.logits, layout.vectors):
-        there = path.is_file()
+        is_there = path.is_file()
         _remove(path.with_name(f"{path.name}{ending}") for ending in ("-wal", "-shm", ""))
-        if there and path == layout.vectors:
+        if is_there and path == layout.vectors:
             cache = VectorCache(path)
             try:
                 for file in layout.tables(EMBEDDINGS.name):
@@ -403,9 +423,11 @@ def _renew_caches(layout: Layout) -> None:
 
 def _put_back(cache: VectorCache, embeddings: pl.DataFrame) -> None:
     space = ("model", "model_revision", "precision")
-    for key, own in embeddings.partition_by(space, as_dict=True).items():
-        vectors = (one.to_numpy() for one in own["vector"])
-        cache.put_many(VectorSpace(*map(str, key)), dict(zip(own["text_sha256"], vectors, strict=True)))
+    for key, vectors_of_space in embeddings.partition_by(space, as_dict=True).items():
+        vectors = (vector.to_numpy() for vector in vectors_of_space["vector"])
+        cache.put_many(
+            VectorSpace(*map(str, key)), dict(zip(vectors_of_space["text_sha256"], vectors, strict=True))
+        )
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -425,21 +447,21 @@ def _remove(paths: Iterable[Path]) -> None:
 
 def near_texts(layout: Layout, contents: Sequence[str]) -> list[str]:
     """Other documents whose text is nearly that of a forgotten one, and which stay: batch and path."""
-    found: list[str] = []
+    near_paths: list[str] = []
     for path in layout.tables(DOCUMENTS.name):
         documents = read_table(path, DOCUMENTS)
-        own = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
+        is_own = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
         same = {
-            *documents.filter(own)["document_id"],
-            *documents.filter(own)["near_duplicate_of"].drop_nulls(),
+            *documents.filter(is_own)["document_id"],
+            *documents.filter(is_own)["near_duplicate_of"].drop_nulls(),
         }
         alike = listed(same)
         near = (pl.col("near_duplicate_of").is_in(alike) | pl.col("document_id").is_in(alike)).fill_null(
             value=False
         )
-        named = documents.filter(near, ~own).select(pl.concat_str("batch", pl.lit("/"), "path"))
-        found += named.to_series().to_list()
-    return found
+        paths = documents.filter(near, ~is_own).select(pl.concat_str("batch", pl.lit("/"), "path"))
+        near_paths += paths.to_series().to_list()
+    return near_paths
 
 
 def unlinked_decisions(layout: Layout, batches: Iterable[str]) -> dict[str, int]:
@@ -451,8 +473,8 @@ def unlinked_decisions(layout: Layout, batches: Iterable[str]) -> dict[str, int]
     counts = {}
     for batch in batches:
         pairs = layout.table(PAIRS.name, batch)
-        known = read_table(pairs, PAIRS) if pairs.is_file() else PAIRS.empty()
-        lost = read_decisions(layout.decisions(batch)).join(known, on="pair_id", how="anti").height
+        frame = read_table(pairs, PAIRS) if pairs.is_file() else PAIRS.empty()
+        lost = read_decisions(layout.decisions(batch)).join(frame, on="pair_id", how="anti").height
         if lost:
             counts[batch] = lost
     return counts

@@ -81,7 +81,7 @@ def build_verdicts(
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
     return VERDICTS.conform(
-        _beside(decided, spans, citation_quality(pairs, claims, claim_verdicts))
+        _joined(decided, spans, citation_quality(pairs, claims, claim_verdicts))
         .with_columns(
             pl.col("unsupported_spans").fill_null([]),
             _support_level(),
@@ -101,13 +101,13 @@ def _gather(
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
     """One row for each pair with all that is known of it."""
-    own = pairs.select(
+    columns = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
     )
     judged = {f"judge_{name}": name for name in ("status", "reason", "detail")}
-    return _beside(
-        own,
+    return _joined(
+        columns,
         people.select("pair_id", "decision", "said"),
         grounds,
         assessments.select("pair_id", *DIMENSIONS, **judged),
@@ -116,7 +116,7 @@ def _gather(
     ).with_columns(_judged_only(name) for name in DIMENSIONS)
 
 
-def _beside(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
     """The frame with what others know of its pairs."""
     for other in others:
         frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
@@ -150,10 +150,10 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         return pl.col("question_type").is_in(types) & (pl.col("origin") == "generated")
 
     outcome, reason, detail = pl.col("outcome"), pl.col("reason"), pl.col("detail")
-    decision, said = pl.col("decision"), pl.col("said")
+    decision, decision_detail = pl.col("decision"), pl.col("said")
     proved = outcome.is_in(["grounded", "refusal"])
     edited = (pl.col("origin") == EDITED) & (outcome == "grounded")
-    refused, found = outcome == "refusal", pl.col("refusal")
+    refused, refusal = outcome == "refusal", pl.col("refusal")
     answered = pl.lit("the question was meant to have no answer, and the documents answer it")
     no_denial = pl.lit("the answer should say what is right in place of what the question takes for granted")
     two_hops = asked_for(*HOP_SCOPES)
@@ -169,9 +169,9 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
     injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     source, quality, done = "source_verification", "quality_assessment", "accepted"
     return [
-        Rule(decision == "rejected", "rejected", PERSON, "person_rejected", said),
-        Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", said),
-        Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", said),
+        Rule(decision == "rejected", "rejected", PERSON, "person_rejected", decision_detail),
+        Rule(decision == EDITED, "rejected", PERSON, "superseded_by_edit", decision_detail),
+        Rule((decision == "accepted") & proved, "accepted", PERSON, "person_accepted", decision_detail),
         Rule(edited, "accepted", PERSON, "person_edited", pl.format("by {}", "generator")),
         Rule(outcome == FLAWED, "rejected", "pairs", reason, detail),
         Rule(outcome == "not_drafted", "failed", "pairs", reason, detail),
@@ -181,9 +181,9 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         Rule(outcome == "undecided", "needs_review", source, reason, detail),
         Rule(asked_for("false_premise") & refused, "rejected", "pairs", "premise_not_denied", no_denial),
         Rule(asked_for("unanswerable") & ~refused, "rejected", "pairs", "question_answered", answered),
-        Rule(refused & (found == "correct_refusal"), "accepted", done, found),
-        Rule(refused & (found == "refused_answerable"), "rejected", "refusal", found),
-        Rule(refused & (found == "unproved_refusal"), "needs_review", "refusal", found),
+        Rule(refused & (refusal == "correct_refusal"), "accepted", done, refusal),
+        Rule(refused & (refusal == "refused_answerable"), "rejected", "refusal", refusal),
+        Rule(refused & (refusal == "unproved_refusal"), "needs_review", "refusal", refusal),
         Rule(refused, "failed", "refusal", "no_refusal_evidence", unexamined),
         _below("grounding", judging.floor_source),
         Rule(
@@ -226,8 +226,10 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
 
 def _below(score: str, limit: float) -> Rule:
     """Reject what lies under a floor and say by how much."""
-    said = pl.format("{} {} is below {}", pl.lit(score), pl.col(score).round(3), pl.lit(limit))
-    return Rule(pl.col(score).round(_DIGITS) < limit, "rejected", "quality_assessment", f"low_{score}", said)
+    detail = pl.format("{} {} is below {}", pl.lit(score), pl.col(score).round(3), pl.lit(limit))
+    return Rule(
+        pl.col(score).round(_DIGITS) < limit, "rejected", "quality_assessment", f"low_{score}", detail
+    )
 
 
 def _apply(rules: Sequence[Rule], facts: pl.DataFrame) -> pl.DataFrame:
@@ -255,7 +257,7 @@ def _flag_one_sided(decided: pl.DataFrame, against: pl.DataFrame, setting: str) 
     denied = pl.col("denied_by")
     when = (pl.col("verdict") == "accepted") & ~_SEEN & denied.is_not_null()
     rule = Rule(when, "needs_review", "source_verification", "one_sided", denied)
-    return _apply([rule], _beside(decided, against))
+    return _apply([rule], _joined(decided, against))
 
 
 def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> pl.DataFrame:
@@ -267,14 +269,14 @@ def _settle_repeats(decided: pl.DataFrame, twins: pl.DataFrame, similarity: floa
     alternatives = find_alternatives(candidates)
     best = candidates.join(alternatives, on="pair_id", how="anti")
     duplicates = pl.concat([alternatives, find_duplicates(best, twins, similarity)])
-    left = candidates.join(duplicates, on="pair_id", how="anti")
-    marked = _beside(decided, duplicates, find_conflicts(left))
+    remaining = candidates.join(duplicates, on="pair_id", how="anti")
+    marked = _joined(decided, duplicates, find_conflicts(remaining))
     conflicts = pl.col("answers").is_not_null() & ~_SEEN
-    said = pl.format("the question has {} different accepted answers", pl.col("answers"))
+    detail = pl.format("the question has {} different accepted answers", pl.col("answers"))
     return _apply(
         [
             Rule(pl.col("duplicate_of").is_not_null(), "rejected", "deduplication", pl.col("repeated")),
-            Rule(conflicts, "needs_review", "deduplication", "conflicting_answers", said),
+            Rule(conflicts, "needs_review", "deduplication", "conflicting_answers", detail),
         ],
         marked,
     )
@@ -315,8 +317,8 @@ def record_deciding(layout: Layout, verification: VerificationSettings, judging:
         "verification": verification.model_dump(mode="json", include=set(VerificationSettings.deciding())),
         "judging": judging.model_dump(mode="json", include=set(JudgingSettings.deciding())),
     }
-    named = f"{verification.thresholds_id}/{judging.thresholds_id}"
-    write_bytes(layout.deciding(named), json.dumps(values, indent=1, sort_keys=True).encode())
+    thresholds_ids = f"{verification.thresholds_id}/{judging.thresholds_id}"
+    write_bytes(layout.deciding(thresholds_ids), json.dumps(values, indent=1, sort_keys=True).encode())
 
 
 def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:

@@ -114,14 +114,14 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """Documents a pair rests on, the main one first: those of its proof, for refusals those it was shown."""
     proved = proofs.select("pair_id", pl.col("evidence_document_id").alias("document_id")).drop_nulls()
-    shown = (
+    passages = (
         pairs.filter(pl.col("coverage") == "none")
         .select("pair_id", pl.col("passage_ids").alias("chunk_id"))
         .explode("chunk_id", empty_as_null=True)
         .join(chunks.select("chunk_id", "document_id"), on="chunk_id", maintain_order="left")
         .select("pair_id", "document_id")
     )
-    return pl.concat([proved, shown]).unique(maintain_order=True)
+    return pl.concat([proved, passages]).unique(maintain_order=True)
 
 
 def _capped(chosen: pl.DataFrame, rests_on: pl.DataFrame, cap: int | None) -> pl.DataFrame:
@@ -129,19 +129,19 @@ def _capped(chosen: pl.DataFrame, rests_on: pl.DataFrame, cap: int | None) -> pl
     if cap is None:
         return chosen
     main = rests_on.group_by("pair_id", maintain_order=True).agg(pl.col("document_id").first())
-    kept = (
+    within_cap = (
         chosen.join(main, on="pair_id", how="left")
         .sort("composite", "pair_id", descending=[True, False], nulls_last=True)
         .filter(pl.col("document_id").is_null() | (pl.int_range(pl.len()).over("document_id") < cap))
     )
-    return chosen.join(kept, on="pair_id", how="semi", maintain_order="left")
+    return chosen.join(within_cap, on="pair_id", how="semi", maintain_order="left")
 
 
 def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Addresses and licences of the documents a pair rests on; an unknown one is absent."""
-    known = documents.select("document_id", "source_uri", "licence")
+    documents_with_origin = documents.select("document_id", "source_uri", "licence")
     return (
-        rests_on.join(known, on="document_id", maintain_order="left")
+        rests_on.join(documents_with_origin, on="document_id", maintain_order="left")
         .group_by("pair_id", maintain_order=True)
         .agg(
             pl.col("source_uri").drop_nulls().unique().sort().alias("source_uris"),
@@ -267,7 +267,7 @@ class _Draft:
     def passages(self, seed: int) -> list[Passage]:
         passages = [*self.kept, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
-            passages.sort(key=lambda one: _seeded_hash(seed, self.row["pair_id"], one.chunk_id))
+            passages.sort(key=lambda passage: _seeded_hash(seed, self.row["pair_id"], passage.chunk_id))
         return passages
 
     def messages(self, settings: TrainingSettings) -> Messages:
@@ -307,8 +307,8 @@ def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
     others = _all_or_none(row["distractor_ids"], passages)
     drafts = {"closed_book": _Draft(row)}
     if context:
-        shown = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, kept=context)
-        drafts["with_context"] = shown
+        draft = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, kept=context)
+        drafts["with_context"] = draft
         if others:
             drafts["with_distractors"] = _Draft(row, context, others, fewest=1, shuffled=True)
     return drafts if row["answer"] else {}
@@ -316,8 +316,8 @@ def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
 
 def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) -> tuple[Passage, ...]:
     """The passages of these ids; none if one does not exist, for a part of a proof proves nothing."""
-    found = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
-    return found if len(found) == len(chunk_ids) else ()
+    passages_of_pair = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
+    return passages_of_pair if len(passages_of_pair) == len(chunk_ids) else ()
 
 
 def _fit(
@@ -333,11 +333,17 @@ def _fit(
     waiting = [(place, draft) for place, draft in enumerate(drafts) if draft is not None]
     while waiting:
         rendered = [draft.messages(settings) for _, draft in waiting]
-        tokens = count_tokens(["\n".join(one["content"] for one in messages) for messages in rendered])
+        tokens = count_tokens(
+            ["\n".join(message["content"] for message in messages) for messages in rendered]
+        )
         too_long = []
         for (place, draft), messages, count in zip(waiting, rendered, tokens, strict=True):
             if count <= settings.max_tokens:
-                fitted[place] = messages, count, [one.chunk_id for one in draft.passages(settings.seed)]
+                fitted[place] = (
+                    messages,
+                    count,
+                    [passage.chunk_id for passage in draft.passages(settings.seed)],
+                )
             elif len(draft.droppable) > draft.fewest:
                 too_long.append((place, replace(draft, droppable=draft.droppable[:-1])))
         waiting = too_long
@@ -346,7 +352,7 @@ def _fit(
 
 def user_message(passages: Sequence[Passage], question: str) -> str:
     """Return what the user says: the passages as an application shows them, then the question."""
-    return "\n\n".join([*(marked_passage(n, one) for n, one in enumerate(passages, 1)), question])
+    return "\n\n".join([*(marked_passage(n, passage) for n, passage in enumerate(passages, 1)), question])
 
 
 def marked_passage(number: int, passage: Passage) -> str:

@@ -78,8 +78,8 @@ def note_gate(layout: Layout, batch: str, gate: str, problem: str | None, basis:
     `basis` is a hash of what it was checked on.
     """
     before = tombstone_of(layout, batch)
-    kept = before if before and before.reason == "gate_failed" else Tombstone(reason="gate_failed")
-    failing, bases = dict(kept.details), dict(kept.bases)
+    tombstone = before if before and before.reason == "gate_failed" else Tombstone(reason="gate_failed")
+    failing, bases = dict(tombstone.details), dict(tombstone.bases)
     if problem is not None:
         failing, bases = failing | {gate: problem}, bases | {gate: basis}
         _withdraw(layout, batch, "gate_failed", failing, _published(layout, batch), bases)
@@ -94,8 +94,8 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
     published = [file for file in _published(layout, batch) if file.is_file()]
     if published and not (path.is_file() and path.read_bytes() == table_bytes(verdicts, VERDICTS)):
         before = tombstone_of(layout, batch)
-        kept = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
-        _withdraw(layout, batch, kept.reason, kept.details, published, kept.bases)
+        tombstone = before if before and before.reason == "gate_failed" else Tombstone(reason="being_rebuilt")
+        _withdraw(layout, batch, tombstone.reason, tombstone.details, published, tombstone.bases)
 
 
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
@@ -111,17 +111,17 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
     Returns:
         The batches withdrawn by this call.
     """
-    gone = []
+    removed = []
     for origin in sorted(layout.origins.glob("*.txt")):
         batch = origin.stem
         if batch in present or origin.read_text(encoding="utf-8") != _address(corpus):
             continue
-        left = [file for file in (*_published(layout, batch), *_derived(layout, batch)) if file.is_file()]
+        files = [file for file in (*_published(layout, batch), *_derived(layout, batch)) if file.is_file()]
         before = tombstone_of(layout, batch)
-        if left or (before and before.reason != "batch_gone"):
-            _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)}, left)
-            gone.append(batch)
-    return gone
+        if files or (before and before.reason != "batch_gone"):
+            _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)}, files)
+            removed.append(batch)
+    return removed
 
 
 def note_origin(layout: Layout, batch: str, corpus: str | Path | None) -> None:

@@ -60,6 +60,8 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
             report = latest_record(instance, CORPUS, batch)
             key = f"{batch} {report.storage_id if report else 0}"
             requests.append(dg.RunRequest(run_key=key, partition_key=batch, tags={REASON_TAG: reason}))
+        if work.blocked:
+            context.log.info(work.blocked_message())
         waiting = f"; {len(again)} in progress or awaiting replies are looked at again" if again else ""
         message = f"{len(batches)} new or changed batches looked at, none needs a run now{waiting}"
         message = "; ".join(filter(None, [message, work.blocked_message()]))

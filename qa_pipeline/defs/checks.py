@@ -23,7 +23,7 @@ from qa_pipeline.settings.tree import Settings
 from qa_pipeline.tables import STORED
 
 BLOCKED_TAG = "qa_pipeline/blocked_by"
-"""On a run: the gate that stopped it."""
+"""On a run: the gates that stopped it."""
 WHEN_BLOCKED = (
     "This batch is not published, and is not run again by itself until its files, decisions, "
     "prompts, settings or the code change. `qa-pipeline status` names it too."
@@ -33,6 +33,14 @@ WHEN_BLOCKED = (
 def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     """All checks."""
     return [_check(gate, settings) for gate in GATES]
+
+
+def _tag_run(context: dg.AssetCheckExecutionContext, gate: str) -> None:
+    run = context.instance.get_run_by_id(
+        context.run.run_id
+    )  # that of the context has no tags of this run's own
+    before = run.tags.get(BLOCKED_TAG) if run else None
+    context.instance.add_run_tags(context.run.run_id, {BLOCKED_TAG: f"{before}, {gate}" if before else gate})
 
 
 def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
@@ -51,13 +59,13 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
             if failing:
                 versions = latest_versions(context.instance, spec.reads, batch)
                 basis = gate_basis(versions, resources.settings)
-                context.instance.add_run_tags(context.run.run_id, {BLOCKED_TAG: f"{spec.asset}: {gate.name}"})
+                _tag_run(context, f"{spec.asset}: {gate.name}")
             note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
         # Text for what stays the same or belongs together: every number would get a plot of its own.
         shown: dict[str, Any] = {
             "value": None if gate.value is None else round(gate.value, 4),
             "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
-            "rows": gate.n,
+            "rows": dg.MetadataValue.text(str(gate.n)),
             "what now": WHEN_BLOCKED if gate.blocking and not gate.passed else None,
             "counts": ", ".join(f"{name}: {count}" for name, count in gate.counts.items()) or "none",
         }

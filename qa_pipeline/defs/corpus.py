@@ -38,6 +38,9 @@ LISTING = "qa_pipeline/listing"
 FINGERPRINT_LENGTH = 16
 """Hex digits of an outside fingerprint that are kept: tags take 63, and the cursor stays small."""
 
+UNENDED = ("REQUESTED", "CANCELING", "FAILING")
+"""States of a backfill that has not ended; Dagster exports no constant for them."""
+
 corpus = dg.AssetSpec(
     CORPUS,
     partitions_def=document_batches,
@@ -213,7 +216,7 @@ def _removable(instance: dg.DagsterInstance, resources: Resources, missing: Coll
     A run or backfill of a partition that is removed under it fails, so these end first. A batch that was read
     from another corpus stays.
     """
-    if not missing or any(one.status.value in ("REQUESTED", "CANCELING") for one in instance.get_backfills()):
+    if not missing or any(one.status.value in UNENDED for one in instance.get_backfills()):
         return []
     gone = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"

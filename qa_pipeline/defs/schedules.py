@@ -34,8 +34,9 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
         name=NIGHTLY,
         cron_schedule="*/5 2-4 * * *",
         default_status=dg.DefaultScheduleStatus.STOPPED,
-        description="One run for each batch that is new, changed, or was left unfinished, a night. "
-        "Each tick requests some (automation.max_requests), the next one goes on.",
+        description="Each night one run of every batch that is new, changed or left unfinished; a batch that "
+        "a gate blocked waits until something changes. A tick requests some (automation.max_requests), the "
+        "next one goes on.",
     )
     def nightly(
         context: dg.ScheduleEvaluationContext, resources: dg.ResourceParam[Resources]
@@ -57,6 +58,8 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
             )
             for batch, reason in list(work.due.items())[: resources.settings.automation.max_requests]
         ]
+        if work.blocked:
+            context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
         left = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
         return requests or dg.SkipReason("; ".join(filter(None, [left or nothing, work.blocked_message()])))

@@ -240,8 +240,10 @@ class _Facts:
         """Conclude whether the batch needs a run, is blocked, or neither."""
         stone = self._stones.get(batch)
         gates = self._blocking(batch, stone) if stone else {}
-        if gates and not self._reason(batch, self._after(gates), compare_code=True):
-            return Finding(blocked="; ".join(f"{gate}: {detail}" for gate, detail in gates.items()))
+        if gates:
+            due = self._reason(batch, self._after(gates), compare_code=True)
+            problems = "; ".join(f"{gate}: {detail}" for gate, detail in gates.items())
+            return Finding(due=due) if due else Finding(blocked=problems)
         return Finding(due=self._reason(batch, frozenset(), compare_code=compare_code))
 
     def _blocking(self, batch: str, stone: Tombstone) -> dict[str, str]:
@@ -288,7 +290,7 @@ class _Facts:
             name = step.key.to_user_string()
             tags = self._tags[step.key].get(batch, {})
             if tags.get(DATA_VERSION) is None:
-                return f"{name} is missing"
+                return f"{name} has not been made yet"
             for made_from in (dep.asset_key for dep in step.deps):
                 version = self._version(made_from, batch)
                 if tags.get(INPUT_VERSION + made_from.to_user_string()) != as_input(version):

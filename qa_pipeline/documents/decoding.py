@@ -81,10 +81,10 @@ def _refuse_binary(content: bytes) -> None:
 
 
 def _declaration(content: bytes) -> str | None:
-    found = _DECLARATION.search(content[:_DECLARED_WITHIN])
-    if not found:
+    match = _DECLARATION.search(content[:_DECLARED_WITHIN])
+    if not match:
         return None
-    label = (found.group(1) or found.group(2)).decode("ascii", "replace")
+    label = (match.group(1) or match.group(2)).decode("ascii", "replace")
     try:
         name = codecs.lookup(label).name
     except LookupError:

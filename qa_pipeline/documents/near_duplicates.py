@@ -128,7 +128,7 @@ def _bands(threshold: float) -> tuple[int, int]:
     return found
 
 
-def jaccard(one: Shingles, other: Shingles) -> float:
+def jaccard(first: Shingles, second: Shingles) -> float:
     """Size of the intersection of two sets over the size of their union."""
-    common = np.intersect1d(one, other, assume_unique=True).size
-    return float(common / (one.size + other.size - common))
+    common = np.intersect1d(first, second, assume_unique=True).size
+    return float(common / (first.size + second.size - common))

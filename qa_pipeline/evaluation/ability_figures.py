@@ -136,7 +136,7 @@ def judge_answers(
 
     Args:
         rows: `SUITE_ROWS`, answered; those without an answer have no outcome.
-        resources: with `scoring.evaluation_settings`; what the verifier's steps need.
+        resources: with `evaluation_settings`; what the verifier's steps need.
         verifier: decides what the local steps leave open; None leaves it to the words.
 
     Raises:

@@ -480,20 +480,6 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     return Fault("wrong_type", f"{field}: {problem['msg']}{wanted}")
 
 
-def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
-    """Read labelled files, or the Parquet and JSONL files of folders.
-
-    Args:
-        places: files and folders.
-        limits: bytes and rows of a file, bytes of a line.
-
-    Raises:
-        InputError: a file cannot be read as a whole, lacks a column or holds no item that can be used.
-    """
-    read = [read_file(path, lambda _: Item, limits) for path in labelled_files(places)]
-    return Labelled(pl.concat([one.items for one in read]), pl.concat([one.left_out for one in read]))
-
-
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     """At most `limit` items of each data set, spread over as many groups as there are.
 

@@ -12,8 +12,7 @@ from scipy.stats import binomtest
 
 from qa_pipeline.curation.coverage import count_shortfalls, count_types
 from qa_pipeline.curation.duplicates import find_duplicates
-from qa_pipeline.evaluation.detection import Floats, ratio
-from qa_pipeline.evaluation.statistics import Resamples, estimate
+from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, ratio
 from qa_pipeline.reporting.costs import cost_summary
 from qa_pipeline.reporting.funnel import stage_counts, summarise
 from qa_pipeline.text.references import RESOLVED

@@ -15,7 +15,7 @@ from qa_pipeline.evaluation.deciders import (
     describe_deciders,
     rests_on_likeness,
 )
-from qa_pipeline.evaluation.meta_evaluation import known_agreement
+from qa_pipeline.evaluation.metric_agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.running import Counts
@@ -130,7 +130,7 @@ def what_to_know(document: Document) -> list[str]:
         *_unanswered(document),
         *_half_unknown(document),
         *_by_likeness(document),
-        *_no_better_than_length(document, known_agreement()),
+        *_no_better_than_length(document, metric_agreement()),
     ]
 
 

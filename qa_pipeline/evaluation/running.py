@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
@@ -35,6 +36,28 @@ STATEMENTS = pl.Schema(
     }
 )
 """A row of `statements.parquet`."""
+
+
+def evaluation_settings(settings: Settings) -> Settings:
+    """Return the settings with claims cut by the rules, or refuse those that want a model for it.
+
+    Every metric then sees the same claims, and no model is paid that nobody named.
+
+    Raises:
+        SettingsError: the settings want a model to cut them.
+    """
+    if settings.verification.split_claims == "model":
+        raise SettingsError(
+            "verification.split_claims=model: here the rules cut answers into claims, so that every metric "
+            "sees the same; set it to auto or rules, or have the model cut with eval run --scorer model"
+        )
+    return cut_by_rules(settings)
+
+
+def cut_by_rules(settings: Settings) -> Settings:
+    """Return the settings with claims cut by the rules, whatever the pipeline does."""
+    alone = settings.verification.model_copy(update={"split_claims": "rules"})
+    return settings.model_copy(update={"verification": alone})
 
 
 @dataclass

@@ -80,6 +80,12 @@ def estimate(values: Floats) -> Estimate:
     return Estimate(value=float(value), low=float(low), high=float(high))
 
 
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """Divide part by whole; NaN where the whole is nothing."""
+    shares: Floats = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+    return shares
+
+
 _PLACES = 4
 
 

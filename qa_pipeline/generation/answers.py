@@ -10,7 +10,7 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guard import Relevance
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import PartName, delimit, load_prompt, refusal, render_passages
 from qa_pipeline.records import (
@@ -152,7 +152,7 @@ def _stopped(row: Row, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
     if relevance.error is not None:
         return relevance.error
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), used_chunks=[], citations=[])
-    return Reply(value=refused, raw="", model="")
+    return Reply(value=refused, raw="", model=relevance.model)
 
 
 def _guarded(relevance: Relevance) -> Row:
@@ -195,7 +195,7 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, i
     usable = previous.filter(
         pl.col("origin") == "generated",
         pl.col("status").is_in(["drafted", FLAWED]),
-        pl.col("generator") == model,
+        pl.col("generator").is_in(makers(model)),
     )
     return {(row["question_id"], row["draft"]): row for row in usable.iter_rows(named=True)}
 
@@ -277,7 +277,7 @@ def _pair(
         "origin": "generated",
         "used_chunk_ids": [],
         "citations": [],
-        "generator": model,
+        "generator": maker(model, reply),
         "prompt_hash": request.prompt_hash,
     }
     if isinstance(reply, ModelError):
@@ -289,7 +289,7 @@ def _pair(
         "answer": draft.answer,
         "coverage": draft.coverage,
         "used_chunk_ids": _used(draft, question["passage_ids"]),
-        "citations": [_citation(one, question["passage_ids"], owners) for one in draft.citations],
+        "citations": [_citation(citation, question["passage_ids"], owners) for citation in draft.citations],
         "status": "drafted",
     }
     return {**row, "pair_id": _pair_id(row)}

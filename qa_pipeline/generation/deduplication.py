@@ -150,24 +150,26 @@ def _is_value(unit: Unit) -> bool:
 
 @functools.cache
 def _negations(language: str) -> Set[str]:
-    known = lexicon(language)
-    return known.negations | known.soft_negations
+    vocabulary = lexicon(language)
+    return vocabulary.negations | vocabulary.soft_negations
 
 
 @functools.cache
 def _weighty(language: str) -> Set[str]:
     """Function words without which a question is another one."""
-    known = lexicon(language)
+    vocabulary = lexicon(language)
     return _negations(language) | frozenset(
-        chain.from_iterable((*chain(*known.opposites), *known.interrogatives))
+        chain.from_iterable((*chain(*vocabulary.opposites), *vocabulary.interrogatives))
     )
 
 
 @functools.cache
 def _modal(language: str) -> Set[str]:
     """Function words without which an answer is another one."""
-    known = lexicon(language)
-    return known.strong | known.weak | known.exclusive | known.partial | known.universal
+    vocabulary = lexicon(language)
+    return (
+        vocabulary.strong | vocabulary.weak | vocabulary.exclusive | vocabulary.partial | vocabulary.universal
+    )
 
 
 def _similar(
@@ -184,11 +186,11 @@ def _similar(
     found: dict[tuple[int, int], float] = {}
     for block in _blocks(heads, grouped):
         for alike in _alike(block, compared):
-            for one, other, similarity in _near(alike, own):
-                if (one, other) not in found and compared[one].agrees_with(compared[other]):
-                    found[one, other] = round(similarity, _DIGITS)
+            for first, second, similarity in _near(alike, own):
+                if (first, second) not in found and compared[first].agrees_with(compared[second]):
+                    found[first, second] = round(similarity, _DIGITS)
     ids = heads["pair_id"].to_list()
-    edges = [(ids[one], ids[other], similarity) for (one, other), similarity in sorted(found.items())]
+    edges = [(ids[first], ids[second], similarity) for (first, second), similarity in sorted(found.items())]
     schema = {"pair_id": pl.String(), "other": pl.String(), "similarity": pl.Float64()}
     listed = pl.struct(pl.col("other").alias("pair_id"), "similarity").alias("similar")
     return pl.DataFrame(edges, schema, orient="row").group_by("pair_id", maintain_order=True).agg(listed)
@@ -280,9 +282,9 @@ def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, fl
     similarities, near = faiss.knn(own, own, count, metric=faiss.METRIC_INNER_PRODUCT)
     rows, columns = np.nonzero(similarities >= LEAST_SIMILARITY)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
-        one, other = sorted((block[row], block[near[row, column]]))
-        if one != other:
-            yield one, other, float(similarities[row, column])
+        first, second = sorted((block[row], block[near[row, column]]))
+        if first != second:
+            yield first, second, float(similarities[row, column])
 
 
 def _spread(

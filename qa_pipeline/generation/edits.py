@@ -57,7 +57,7 @@ def _edited_id(pair: Row, line: Row) -> str:
 
 
 def _line(pair: Row, edit: Row) -> Row:
-    cited = [one for one in pair["citations"] if one["resolution"] in RESOLVED]
+    cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = [
         {"raw": one["raw"], "reference": _reference(one), "number": one["number"]} for one in cited
     ] or [{"raw": chunk_id, "reference": chunk_id} for chunk_id in pair["used_chunk_ids"]]

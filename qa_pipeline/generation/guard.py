@@ -36,6 +36,7 @@ class Relevance:
         error: why the model that should decide did not.
         confidence: how sure a model was of its decision, 0 to 1; None where none decided.
         reasoning: why a model decided so, in its words; None where none decided.
+        model: the model that says it decided; empty where none did.
     """
 
     decided_by: str
@@ -44,6 +45,7 @@ class Relevance:
     error: ModelError | None = None
     confidence: float | None = None
     reasoning: str | None = None
+    model: str = ""
 
 
 def guard_questions(
@@ -117,6 +119,7 @@ def _decided(
         passes=said.can_answer and said.confidence >= settings.confidence,
         confidence=said.confidence,
         reasoning=said.reasoning,
+        model=reply.model,
     )
 
 

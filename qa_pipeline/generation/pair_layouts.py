@@ -108,7 +108,7 @@ def _squad(value: Row) -> Row:
     texts = answers.get("text") if isinstance(answers, dict) else answers
     if not isinstance(texts, list):
         raise UnusableEntry("wrong_type", "field answers should be a list, or hold a list of texts")
-    found = [one.get("text") if isinstance(one, dict) else one for one in texts]
+    found = [text.get("text") if isinstance(text, dict) else text for text in texts]
     cited = {} if value.get("citations") else {"citations": [{"passage": value["context"]}]}
     if value.get("is_impossible") is True or not found:
         return {"question": value["question"], "answer": None, "coverage": "none", **cited}

@@ -14,7 +14,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance
 from qa_pipeline.generation.planning import plan_questions
 from qa_pipeline.generation.standalone import leans_on
-from qa_pipeline.llm.base import LanguageModel, Reply, Request
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker, makers
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import (
@@ -107,7 +107,7 @@ def write_questions(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    kept = still_valid(previous, chunks, settings, guidance, model.name)
+    kept = still_valid(previous, chunks, settings, guidance, makers(model.name))
     planned = plan_requests(
         chunks,
         kept,
@@ -279,20 +279,19 @@ def still_valid(
     chunks: pl.DataFrame,
     settings: GenerationSettings,
     guidance: Guidance,
-    model: str,
+    models: Collection[str],
 ) -> list[Row]:
-    """Earlier rows whose chunk, retrieved passages, prompt and model are all still the same."""
+    """Earlier rows whose chunk, passages, prompt and model (one of `models`) are all still the same."""
     if previous is None:
         return []
     languages, left_out = (
         dict(chunks.select("chunk_id", "language").iter_rows()),
         passed_over(chunks, settings),
     )
+    planned = previous.filter(pl.col("model").is_in(models), pl.col("planned_type").is_not_null())
     rows = [
         row
-        for row in previous.filter(pl.col("model") == model, pl.col("planned_type").is_not_null()).iter_rows(
-            named=True
-        )
+        for row in planned.iter_rows(named=True)
         if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
     ]
     hashes = {language: _prompt_hash(language, settings, guidance) for language in set(languages.values())}
@@ -320,7 +319,7 @@ def _rows(
         row: Row = {
             **_base(planned.passages, request.prompt_hash),
             "batch": batch,
-            "model": model,
+            "model": maker(model, reply),
             "round": planned.asked_in,
             "place": place,
             "planned_type": planned_type,
@@ -354,8 +353,8 @@ def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
     """The written questions whose type fits the number of passages: two hops need two, others have one."""
     if len(planned.passages) > 1:
-        return [one for one in drafts if one.question_type in planned.request.types]
-    return [one for one in drafts if one.question_type not in HOP_SCOPES]
+        return [draft for draft in drafts if draft.question_type in planned.request.types]
+    return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
 
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
@@ -389,7 +388,7 @@ def _not_asked(
 
 def _base(passages: Sequence[Passage], prompt_hash: str) -> Row:
     return {
-        "target_chunk_ids": [one.chunk_id for one in passages],
+        "target_chunk_ids": [passage.chunk_id for passage in passages],
         "passage_ids": [],
         "language": passages[0].language,
         "prompt_hash": prompt_hash,
@@ -469,7 +468,7 @@ def _put_beside(row: Row) -> None:
     Such a question names what joins the two, and may name nothing else of the second.
     """
     targets, found, scores = (row[name] for name in ("target_chunk_ids", "passage_ids", "passage_scores"))
-    missing = [one for one in targets if one not in found]
+    missing = [target for target in targets if target not in found]
     if 0 < len(missing) < len(targets):
         for place in [place for place, one in enumerate(found) if one not in targets][-1:]:
             del found[place], scores[place]

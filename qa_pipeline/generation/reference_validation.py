@@ -88,7 +88,7 @@ def validate_references(
             "generation.validation_strategy is llm, and no model is configured; name a provider, or choose "
             "embedding"
         )
-    asked = [reference_request(one, llm) for one in requests]
+    asked = [reference_request(request, llm) for request in requests]
     return [
         ReferenceDecision("reject", error=reply)
         if isinstance(reply, ModelError)
@@ -100,8 +100,8 @@ def validate_references(
 def _by_similarity(
     requests: Sequence[ReferenceRequest], threshold: float, encoder: Encoder
 ) -> list[ReferenceDecision]:
-    questions = encoder.encode([one.question for one in requests])
-    passages = encoder.encode([one.passage.text[:CHARACTERS] for one in requests])
+    questions = encoder.encode([request.question for request in requests])
+    passages = encoder.encode([request.passage.text[:CHARACTERS] for request in requests])
     return [
         ReferenceDecision(_sure(cosine, threshold), cosine)
         for cosine in np.einsum("ij,ij->i", questions, passages).astype(float).round(6).tolist()

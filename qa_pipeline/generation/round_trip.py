@@ -16,7 +16,7 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.llm.base import LanguageModel, Request
+from qa_pipeline.llm.base import LanguageModel, Request, maker
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import (
@@ -121,6 +121,7 @@ def _ask(
         if isinstance(reply, ModelError):
             found[place] = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
             continue
+        found[place]["model"] = maker(model.name, reply)
         answer = _answer(reply.value)
         if question in _ANSWERS:
             found[place][_ANSWERS[question]] = answer

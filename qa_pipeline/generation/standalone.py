@@ -27,10 +27,10 @@ def leans_on(question: str, language: str) -> str | None:
 
 def _unresolved(question: str, language: str) -> Token | None:
     """The first pronoun, if the question has named nothing before it."""
-    words, known = tokenize(question, language), lexicon(language)
-    pronouns = known.pronouns
+    words, vocabulary = tokenize(question, language), lexicon(language)
+    pronouns = vocabulary.pronouns
     for place, word in enumerate(words):
-        if word.content and word.folded not in known.question_words:
+        if word.content and word.folded not in vocabulary.question_words:
             return None
         if word.folded not in pronouns.leaning | pronouns.demonstratives:
             continue

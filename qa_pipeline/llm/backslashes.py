@@ -26,7 +26,7 @@ _ESCAPE_OR_PATH = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _NO_CODE = re.compile(r"\\(?!u[0-9a-fA-F]{4})")
-_KEPT = frozenset('"\\/')
+_SIMPLE_ESCAPES = frozenset('"\\/')
 _COMMAND = re.compile(
     r"t(?:anh?|au|binom|ext\w*|frac|herefore|heta|hick\w+|hinspace|ilde|imes|op?|riangle\w*|wohead\w+)"
     r"|n(?:abla|atural|cong|earrow|eq|ewline|leftarrow|leq|geq|olimits|onumber|otag|otin|rightarrow|subseteq"
@@ -37,23 +37,23 @@ _WORDLIKE = re.compile(r"n(?:e|eg|exists|mid|ot|parallel|sim|u)")
 
 def keep_backslashes(raw: str) -> str:
     """Return the JSON text with those backslashes doubled that are no escapes."""
-    return _STRING.sub(lambda string: _kept(string[0]), raw) if "\\" in raw else raw
+    return _STRING.sub(lambda string: _with_backslashes(string[0]), raw) if "\\" in raw else raw
 
 
-def _kept(string: str) -> str:
+def _with_backslashes(string: str) -> str:
     has_literal = any(
-        found["path"] or _is_literal(found["escape"], found["rest"])
-        for found in _ESCAPE_OR_PATH.finditer(string)
+        match["path"] or _is_literal(match["escape"], match["rest"])
+        for match in _ESCAPE_OR_PATH.finditer(string)
     )
 
-    def mend(found: re.Match[str]) -> str:
-        if found["path"]:
-            return _NO_CODE.sub(r"\\\\", found["path"])
-        escape, rest = found["escape"], found["rest"]
+    def mend(match: re.Match[str]) -> str:
+        if match["path"]:
+            return _NO_CODE.sub(r"\\\\", match["path"])
+        escape, rest = match["escape"], match["rest"]
         if escape == "'":
             return "'"
         is_command = has_literal and _WORDLIKE.fullmatch(escape + rest)
-        return "\\" + found[0] if is_command or _is_literal(escape, rest) else found[0]
+        return "\\" + match[0] if is_command or _is_literal(escape, rest) else match[0]
 
     return _ESCAPE_OR_PATH.sub(mend, string)
 
@@ -69,4 +69,4 @@ def _is_literal(escape: str, rest: str) -> bool:
             return _COMMAND.fullmatch(escape + rest) is not None
         case "'":
             return False
-    return escape not in _KEPT and len(escape) == 1
+    return escape not in _SIMPLE_ESCAPES and len(escape) == 1

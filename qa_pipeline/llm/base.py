@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, Generic, Protocol, TypeVar
 
+from qa_pipeline.errors import ModelError
 from qa_pipeline.records import (
     CallRecord,
     Passage,
@@ -18,6 +19,8 @@ from qa_pipeline.records import (
 
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
+FAKE = "fake-"
+"""Stands before the name of the model that replies where the server is the one of `serve-fake`."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,22 @@ class Reply(Generic[ReplyT_co]):
     cached: bool = False
     repair: Repair = "none"
     calls: tuple[CallRecord, ...] = ()
+
+
+def is_fake(name: str | None) -> bool:
+    """Return whether a model's name, as it replied or as `maker` marks it, is that of `serve-fake`."""
+    provider, slash, model = (name or "").partition("/")
+    return bool(slash) and (provider.startswith(FAKE) or model.startswith(FAKE))
+
+
+def maker(model: str, reply: Reply[Any] | ModelError) -> str:
+    """Return the model that a row names: the one asked, marked where a fake replied in its place."""
+    return f"{FAKE}{model}" if is_fake(getattr(reply, "model", None)) else model
+
+
+def makers(model: str) -> tuple[str, str]:
+    """Return the names that rows have whose replies are stored under a model's name."""
+    return model, f"{FAKE}{model}"
 
 
 class LanguageModel(Protocol):

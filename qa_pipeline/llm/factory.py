@@ -134,10 +134,16 @@ class Models:
             KeyRejectedError: jobs are awaited, and no key is set.
         """
         of_gemini = {
-            one for one in self._settings.models if one.provider == "gemini" and not one.vertex_project
+            model
+            for model in self._settings.models
+            if model.provider == "gemini" and not model.vertex_project
         }
-        providers = [self._batches(one) for one in of_gemini] if self.jobs.jobs(awaited=True) else []
-        return Collector(self.jobs, {one.name: one for one in providers}, self.budget, clock=clock)
+        providers = (
+            [self._batches(settings) for settings in of_gemini] if self.jobs.jobs(awaited=True) else []
+        )
+        return Collector(
+            self.jobs, {provider.name: provider for provider in providers}, self.budget, clock=clock
+        )
 
     def _batches(self, settings: ModelSettings) -> "GeminiBatches":
         from qa_pipeline.llm.gemini.batch_api import GeminiBatches

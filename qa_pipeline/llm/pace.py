@@ -86,13 +86,13 @@ class Pace:
             wait: seconds the server asks to wait.
             sent_rate: requests per second this process sent then, for a rate that is not known yet.
         """
-        held = replace(self, held_until=max(self.held_until, now + wait))
+        slower = replace(self, held_until=max(self.held_until, now + wait))
         if version != self.changed_at:
-            return held
+            return slower
         learned = self.rate(sent_at)
         soon = self.streak + 1 if sent_at < self.changed_at + QUIET_SECONDS else 0
         return replace(
-            held,
+            slower,
             refused_rate=max(learned or sent_rate, _SLOWEST),
             streak=_SEARCHING if learned is None else min(soon, _SEARCHING),
             changed_at=now,

@@ -110,7 +110,7 @@ class PerLoop(Generic[ValueT]):
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self.values:
-                for ended in [known for known in self.values if known.is_closed()]:
+                for ended in [event_loop for event_loop in self.values if event_loop.is_closed()]:
                     del self.values[ended]
                 self.values[loop] = self._make()
             return self.values[loop]

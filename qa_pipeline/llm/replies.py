@@ -90,7 +90,7 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
 def _objects(text: str) -> list[str]:
     """The outermost JSON objects in a text, each different one once: two would leave the reply open."""
     decoder = json.JSONDecoder()
-    found: dict[str, None] = {}
+    objects: dict[str, None] = {}
     start = text.find("{")
     while start >= 0:
         try:
@@ -98,9 +98,9 @@ def _objects(text: str) -> list[str]:
         except (ValueError, RecursionError):
             # an object that cannot be read may hold others that can; those are parts, not the reply
             return []
-        found[text[start:end]] = None
+        objects[text[start:end]] = None
         start = text.find("{", end)
-    return list(found)
+    return list(objects)
 
 
 def _repaired(text: str) -> str | None:
@@ -114,8 +114,8 @@ def _repaired(text: str) -> str | None:
 
     broken = text[start : end + 1]
     repaired = repair_json(broken, ensure_ascii=False)
-    kept = isinstance(repaired, str) and _words(repaired) == _words(broken)
-    return repaired if kept and isinstance(repaired, str) else None
+    is_same = isinstance(repaired, str) and _words(repaired) == _words(broken)
+    return repaired if is_same and isinstance(repaired, str) else None
 
 
 def _words(text: str) -> Counter[str]:
@@ -126,12 +126,12 @@ def _words(text: str) -> Counter[str]:
 
 def _describe(breaches: Sequence[ErrorDetails]) -> str:
     # the name of an unknown field is the reply's own text, so only known kinds of places are named
-    named = [
+    problems = [
         "unknown field" if breach["type"] == "extra_forbidden" else f"{_place(breach)} {breach['type']}"
         for breach in breaches[:_NAMED_BREACHES]
     ]
-    rest = len(breaches) - len(named)
-    return ", ".join(named) + (f" and {rest} more" if rest else "")
+    rest = len(breaches) - len(problems)
+    return ", ".join(problems) + (f" and {rest} more" if rest else "")
 
 
 def _place(breach: ErrorDetails) -> str:
@@ -216,8 +216,8 @@ def inlined_schema(
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
-            beside = {name: value for name, value in node.items() if name != "$ref"}
-            return simplify(definitions[node["$ref"].rpartition("/")[2]] | beside)
+            others = {name: value for name, value in node.items() if name != "$ref"}
+            return simplify(definitions[node["$ref"].rpartition("/")[2]] | others)
         return finish({name: simplify(value) for name, value in node.items() if name not in left_out})
 
     simplified: Node = simplify(json_schema(reply_model))
@@ -242,15 +242,17 @@ def mask_key(value: Any, key: str) -> Any:
     if isinstance(value, str):
         return _pattern_of(key).sub("[key]", value)
     if isinstance(value, list):
-        return [mask_key(one, key) for one in value]
+        return [mask_key(item, key) for item in value]
     if isinstance(value, dict):
-        return {mask_key(name, key): mask_key(one, key) for name, one in value.items()}
+        return {mask_key(name, key): mask_key(item, key) for name, item in value.items()}
     return value
 
 
 @cache
 def _pattern_of(key: str) -> re.Pattern[str]:
-    return re.compile("".join(rf"(?:\\?{re.escape(one)}|(?i:\\u{ord(one):04x}))" for one in key))
+    return re.compile(
+        "".join(rf"(?:\\?{re.escape(character)}|(?i:\\u{ord(character):04x}))" for character in key)
+    )
 
 
 MOST_LETTERS = 300

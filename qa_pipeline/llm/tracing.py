@@ -19,12 +19,16 @@ _PROVIDERS = {"gemini": "gcp.gemini", "openai": "openai"}
 
 def span_attributes(settings: Settings, batch: str, stage: str, *, asks_a_model: bool) -> Mapping[str, str]:
     """What a span says of a stage: its batch and name, and the model it may ask, where all roles have one."""
-    said = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
-    hosted = {(one.provider, one.model) for one in settings.llm.models if one.provider in HOSTED}
+    attributes = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
+    hosted = {
+        (model_settings.provider, model_settings.model)
+        for model_settings in settings.llm.models
+        if model_settings.provider in HOSTED
+    }
     if asks_a_model and len(hosted) == 1:
         ((provider, model),) = hosted
-        said |= {"gen_ai.provider.name": _PROVIDERS[provider], "gen_ai.request.model": model}
-    return said
+        attributes |= {"gen_ai.provider.name": _PROVIDERS[provider], "gen_ai.request.model": model}
+    return attributes
 
 
 @contextmanager

@@ -24,10 +24,10 @@ BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 """Names under which the kernel lists native bfloat16 arithmetic (x86, x86, ARM)."""
 
 
-def choose_precision(wanted: Literal["auto", "float32", "bfloat16"]) -> TorchPrecision:
+def choose_precision(precision: Literal["auto", "float32", "bfloat16"]) -> TorchPrecision:
     """Resolve `auto`: bfloat16 where it is native, because elsewhere it is emulated and slow."""
-    if wanted != "auto":
-        return wanted
+    if precision != "auto":
+        return precision
     return "bfloat16" if every_core_has(BFLOAT16_FLAGS, CPUINFO) else "float32"
 
 

@@ -98,8 +98,8 @@ class ModelFiles(ModelFolder):
     def _exported(self) -> list[str]:
         """Files of the backend, where another than torch has been exported to."""
         patterns = {"onnx": ("*.onnx", "*.onnx_data"), "openvino": ("openvino*.xml", "openvino*.bin")}
-        found = [path for pattern in patterns.get(self.backend, ()) for path in self.folder.rglob(pattern)]
-        return sorted(path.relative_to(self.folder).as_posix() for path in found)
+        exported = [path for pattern in patterns.get(self.backend, ()) for path in self.folder.rglob(pattern)]
+        return sorted(path.relative_to(self.folder).as_posix() for path in exported)
 
     def _shaping_files(self) -> list[str]:
         return super()._shaping_files() + self._exported()

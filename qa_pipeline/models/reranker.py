@@ -56,10 +56,10 @@ class Reranker(ModelFolder):
                 logits: Numbers = self._model(**batch).logits[:, 0].numpy()
             return logits
 
-        lengths = [len(one.ids) for one in inputs]
+        lengths = [len(pair.ids) for pair in inputs]
         with single_threaded_workers() as workers:
-            found = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, compute, workers)
-        scores = np.array(found, dtype=np.float32)
+            pair_scores = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, compute, workers)
+        scores = np.array(pair_scores, dtype=np.float32)
         if not np.isfinite(scores).all():
             raise self._refused("it gives scores that are not numbers")
         return scores
@@ -74,7 +74,7 @@ class Reranker(ModelFolder):
             (self.read_json("tokenizer_config.json") or {}).get("model_max_length"),
             (self.read_json("config.json") or {}).get("max_position_embeddings"),
         )
-        limits = [int(one) for one in declared if isinstance(one, int | float) and one > 0]
+        limits = [int(limit) for limit in declared if isinstance(limit, int | float) and limit > 0]
         tokenizer.enable_truncation(min([MOST_TOKENS, *limits]), strategy="longest_first")
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a document may hold `[SEP]`
@@ -102,8 +102,8 @@ def load_reranker(settings: RetrievalSettings) -> Reranker | None:
     fields = ("reranker", "reranker_revision")
     pinned = settings.reranker_revision
     place = find_folder(settings.reranker, pinned, setting="retrieval", ways_out=WAYS_OUT, fields=fields)
-    found = Reranker(*place)
-    if not any(found.folder.glob("*.safetensors")):
-        raise SettingsError(f"retrieval.reranker {found.name}: it has no safetensors. {WAYS_OUT}")
-    found.check_revision(pinned, "retrieval", fields[1])
-    return found
+    reranker = Reranker(*place)
+    if not any(reranker.folder.glob("*.safetensors")):
+        raise SettingsError(f"retrieval.reranker {reranker.name}: it has no safetensors. {WAYS_OUT}")
+    reranker.check_revision(pinned, "retrieval", fields[1])
+    return reranker

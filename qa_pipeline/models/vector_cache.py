@@ -66,15 +66,15 @@ class VectorCache:
 
     def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
         """The stored vectors among those asked for."""
-        found: dict[str, Vector] = {}
+        vectors: dict[str, Vector] = {}
         distinct = list(dict.fromkeys(hashes))
         with self._connected() as connection:
             for start in range(0, len(distinct), _LOOKUP):
                 part = distinct[start : start + _LOOKUP]
                 marks = ", ".join("?" * len(part))
                 stored = dict(connection.execute(_SELECT.format(marks=marks), (*astuple(space), *part)))
-                found |= zip(stored, self._vectors(list(stored.values())), strict=True)
-        return found
+                vectors |= zip(stored, self._vectors(list(stored.values())), strict=True)
+        return vectors
 
     def put_many(self, space: VectorSpace, vectors: Mapping[str, Vector]) -> None:
         """Store vectors in one transaction; those stored already stay as they are."""
@@ -143,8 +143,8 @@ def compute_cached(
     Everything is read back from the cache, so that two processes computing the same input at the same time
     return the same vector.
     """
-    found = cache.get_many(space, list(inputs))
-    missing = [key for key in inputs if key not in found]
+    cached = cache.get_many(space, list(inputs))
+    missing = [key for key in inputs if key not in cached]
     # Short inputs first, so that batches of one length are full and the order depends on nothing else.
     missing.sort(key=lambda key: (length(inputs[key]), key))
     for start in range(0, len(missing), STORE_EVERY):
@@ -152,9 +152,9 @@ def compute_cached(
         notify(len(inputs) - len(missing) + start, len(inputs))
         computed = compute([inputs[key] for key in keys])
         cache.put_many(space, dict(zip(keys, computed, strict=True)))
-        found |= cache.get_many(space, keys)
+        cached |= cache.get_many(space, keys)
     notify(len(inputs), len(inputs))
-    return found
+    return cached
 
 
 def text_hash(text: str) -> str:
@@ -180,7 +180,7 @@ class CachedEmbedder:
         space = VectorSpace(self.model, self.revision, self.precision)
         hashes = [text_hash(text) for text in texts]
         inputs = dict(zip(hashes, texts, strict=True))
-        found = compute_cached(space, inputs, len, self.inner.encode, self.cache, notify)
+        vectors = compute_cached(space, inputs, len, self.inner.encode, self.cache, notify)
         if not hashes:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        return np.stack([found[name] for name in hashes])
+        return np.stack([vectors[name] for name in hashes])

@@ -137,7 +137,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     ordered = rows.sort("day", "time", "id", nulls_last=True)
     limits = [("below", settings.alerts.below), ("above", settings.alerts.above)]
     found: list[dict[str, Any]] = []
-    for side, metric, limit in [(side, *one) for side, of_side in limits for one in of_side.items()]:
+    for side, metric, limit in [(side, *item) for side, of_side in limits for item in of_side.items()]:
         hourly = metric in settings.alerts.hourly
         error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
         score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())

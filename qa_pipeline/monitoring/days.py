@@ -57,8 +57,7 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
         InputError: there is no such metric.
     """
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics  # heavy, and only scoring needs them
-    from qa_pipeline.evaluation.running import evaluate
-    from qa_pipeline.evaluation.scoring import cut_by_rules
+    from qa_pipeline.evaluation.running import cut_by_rules, evaluate
     from qa_pipeline.evaluation.signals.base import Means
 
     metrics = chosen_metrics(settings.monitoring.metrics)

@@ -59,7 +59,7 @@ def _metric(name: str, rows: pl.DataFrame, found: Findings, days: Sequence[date]
     levels = found.levels.filter(pl.col("metric") == name).to_dicts()
     drift = found.drift.filter(pl.col("metric") == name).select("day", "state")
     states: dict[date, str] = dict(drift.iter_rows())
-    on_last = [one["state"] for one in levels if one["day"] == days[-1]]
+    on_last = [level["state"] for level in levels if level["day"] == days[-1]]
     return {
         "name": name,
         "last": of_days[-1],
@@ -83,10 +83,10 @@ def _picture(
     of_days: Sequence[Row], levels: Sequence[Row], states: Sequence[str | None], days: Sequence[date]
 ) -> Row:
     """Where the template draws what, in units of the picture."""
-    bad = [one for one in levels if one["state"] == "alert"]
+    bad = [level for level in levels if level["state"] == "alert"]
     known = [(place, one) for place, one in enumerate(of_days) if one["rows"]]
     values = [one[key] for _, one in known for key in ("low", "high")]
-    values += [one["mean"] for one in bad] + [one["limit"] for one in levels[:1]]
+    values += [level["mean"] for level in bad] + [level["limit"] for level in levels[:1]]
     low = float(np.floor(min(values, default=0.0) * 10) / 10)
     high = max(float(np.ceil(max(values, default=0.0) * 10) / 10), low + 0.1)
     most = max(1, *(one["rows"] for one in of_days))

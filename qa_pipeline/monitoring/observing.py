@@ -113,7 +113,9 @@ class Observer:
                 "time": moment.isoformat(),
                 "query": query,
                 "answer": answer,
-                "contexts": [{"text": one} if isinstance(one, str) else dict(one) for one in contexts],
+                "contexts": [
+                    {"text": context} if isinstance(context, str) else dict(context) for context in contexts
+                ],
                 "citations": list(citations),
                 "seconds": seconds,
                 "error": error,
@@ -172,8 +174,11 @@ class Observer:
 
     def _line(self, row: dict[str, Any]) -> bytes:
         """One line of UTF-8, half characters replaced; no context has other fields than a log has."""
-        contexts = [{name: one.get(name) for name in CONTEXT_FIELDS} for one in row["contexts"]]
-        for texts, names in ((row, ("query", "answer", "error")), *((one, ("text",)) for one in contexts)):
+        contexts = [{name: context.get(name) for name in CONTEXT_FIELDS} for context in row["contexts"]]
+        for texts, names in (
+            (row, ("query", "answer", "error")),
+            *((context, ("text",)) for context in contexts),
+        ):
             for name in names:
                 if self._redact is not None and texts[name] is not None:
                     texts[name] = self._redact(texts[name])

@@ -33,7 +33,6 @@ PromptName = Literal[
     "recall",
     "compare",
     "judge",
-    "judge_pairwise",
     "contradicts",
     "relevant_sentences",
     "back_questions",
@@ -95,7 +94,7 @@ class Prompt:
             unknown = sorted(values.keys() - self.placeholders)
             raise ValueError(f"prompt placeholders without a value: {missing}; unknown: {unknown}")
         ordered = [values[name] for name in sorted(values)]
-        nonce = _nonce([text for one in ordered if isinstance(one, Delimited) for _, text in one.parts])
+        nonce = _nonce([text for part in ordered if isinstance(part, Delimited) for _, text in part.parts])
         ready = {
             name: value.between(nonce) if isinstance(value, Delimited) else value
             for name, value in values.items()
@@ -132,8 +131,8 @@ def load_prompt(language: str, name: PromptName, folder: Path | None = None) -> 
         SettingsError: the user's file cannot be used.
     """
     language = _prompt_language(language)
-    if folder is not None and (own := folder / language / f"{name}.md").is_file():
-        return _load_own(own, language, name, own.stat().st_mtime_ns)
+    if folder is not None and (own_file := folder / language / f"{name}.md").is_file():
+        return _load_own(own_file, language, name, own_file.stat().st_mtime_ns)
     return _load_prompt(language, name)
 
 
@@ -148,8 +147,8 @@ def check_own_prompts(folder: Path, names: Sequence[PromptName]) -> None:
     for file in sorted(folder.rglob("*.md")):
         language, name = file.relative_to(folder).parent.as_posix(), file.stem
         if language not in LANGUAGES or name not in names:
-            wanted = f"{' or '.join(LANGUAGES)}, then {' or '.join(names)}.md"
-            raise SettingsError(f"generation.prompts: {file} would not be read: it must be {wanted}")
+            expected = f"{' or '.join(LANGUAGES)}, then {' or '.join(names)}.md"
+            raise SettingsError(f"generation.prompts: {file} would not be read: it must be {expected}")
         load_prompt(language, cast("PromptName", name), folder)
 
 
@@ -196,7 +195,9 @@ def delimit(text: str, label: str = "text") -> Delimited:
 
 def render_passages(passages: Sequence[Passage]) -> Delimited:
     """Number passages from 1 and delimit each one, its title and section path inside."""
-    return Delimited(tuple((f"passage-{n}", _passage_body(one)) for n, one in enumerate(passages, start=1)))
+    return Delimited(
+        tuple((f"passage-{n}", _passage_body(passage)) for n, passage in enumerate(passages, start=1))
+    )
 
 
 def _passage_body(passage: Passage) -> str:
@@ -245,10 +246,10 @@ def _load_own(path: Path, language: str, name: PromptName, changed: int) -> Prom
     prompt, ours = _parsed(text, language, f"generation.prompts: {path}"), _load_prompt(language, name)
     lost, unknown = ours.placeholders - prompt.placeholders, prompt.placeholders - ours.placeholders
     if lost or unknown:
-        problems = [f"lacks {{{one}}}" for one in sorted(lost)] + [
-            f"has {{{one}}}" for one in sorted(unknown)
+        problems = [f"lacks {{{placeholder}}}" for placeholder in sorted(lost)] + [
+            f"has {{{placeholder}}}" for placeholder in sorted(unknown)
         ]
-        needed = ", ".join(f"{{{one}}}" for one in sorted(ours.placeholders))
+        needed = ", ".join(f"{{{placeholder}}}" for placeholder in sorted(ours.placeholders))
         raise SettingsError(
             f"generation.prompts: {path} {' and '.join(problems)}; "
             f"below the line {_SEPARATOR} it needs exactly {needed}"

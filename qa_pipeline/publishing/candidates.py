@@ -162,27 +162,29 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
             if reason is not None:
                 left_out[batch] = reason
                 continue
-            own = released_rows(tables)
-            found = (
-                evaluation.finds(own) if evaluation else pl.Series([None] * own.height, dtype=pl.Boolean())
+            released = released_rows(tables)
+            candidates = (
+                evaluation.finds(released)
+                if evaluation
+                else pl.Series([None] * released.height, dtype=pl.Boolean())
             )
-            noted = own.with_columns(
-                codes(own["pair_id"]).alias("code"),
-                said_codes(own).alias("said"),
-                found.alias("in_evaluation"),
+            noted = released.with_columns(
+                codes(released["pair_id"]).alias("code"),
+                said_codes(released).alias("said"),
+                candidates.alias("in_evaluation"),
                 forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
                 row=rows + pl.int_range(pl.len()),
             )
             note["rows"](noted)
-            note["keys"](row_keys(own).with_columns(row=rows + pl.col("place")))
+            note["keys"](row_keys(released).with_columns(row=rows + pl.col("place")))
             texts = tables["documents"].drop_nulls(["content_sha256", "text"])
             texts = texts.unique("content_sha256", keep="first", maintain_order=True)
             banded, sets = sketches(new_documents(texts, seen), limit)
             bands += banded.height
             note["bands"](banded)
             note["shingles"](sets)
-            batches[batch] = rows, own.height
-            rows += own.height
+            batches[batch] = rows, released.height
+            rows += released.height
     joins = near_duplicates(folder / "bands.parquet", folder / "shingles.parquet", bands, limit)
     return Candidates(folder, batches, left_out, joins)
 
@@ -202,9 +204,9 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         tables: of a batch, by name.
     """
     accepted = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted").select("pair_id", "composite")
-    own = tables[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
+    examples = tables[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
     documents = (
-        _rests_on(own, tables)
+        _rests_on(examples, tables)
         .group_by("pair_id")
         .agg(pl.col("content_sha256").unique().sort().alias("documents"))
     )
@@ -222,7 +224,7 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         .agg(claims=pl.struct(field.name for field in CLAIM.fields))
     )
     return (
-        own.join(documents, on="pair_id", how="left", maintain_order="left")
+        examples.join(documents, on="pair_id", how="left", maintain_order="left")
         .join(claims, on="pair_id", how="left", maintain_order="left")
         .with_columns(
             pl.col("documents", "claims").fill_null([]),
@@ -237,10 +239,10 @@ def named_passages(rows: pl.DataFrame) -> pl.DataFrame:
     cited = (
         pl.col("claims").list.eval(pl.element().struct.field("chunk_ids")).list.eval(pl.element().explode())
     )
-    shown = (pl.col("passages").struct.field(one) for one in LAYOUTS[1:])
+    passage_lists = (pl.col("passages").struct.field(layout) for layout in LAYOUTS[1:])
     frames = (
         rows.select("batch", chunk_id=ids).explode("chunk_id", empty_as_null=True)
-        for ids in (proving, cited, *shown)
+        for ids in (proving, cited, *passage_lists)
     )
     return pl.concat(frames).drop_nulls().unique(maintain_order=True)
 
@@ -297,7 +299,7 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
         .explode("content_sha256", empty_as_null=True)
         .drop_nulls()
     )
-    shown = (
+    sources = (
         tables["pairs"]
         .join(examples, on="pair_id", how="semi")
         .select("pair_id", chunk_id="passage_ids")
@@ -306,5 +308,5 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
         .join(tables["documents"].select("document_id", "content_sha256"), on="document_id")
         .select("pair_id", "content_sha256")
     )
-    refused = shown.join(proved, on="pair_id", how="anti")
+    refused = sources.join(proved, on="pair_id", how="anti")
     return pl.concat([proved, refused])

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from qa_pipeline.llm.base import is_fake
 from qa_pipeline.publishing.candidates import RELEASED
 from qa_pipeline.publishing.certificate import bound_problems, in_words
 from qa_pipeline.publishing.facts import (
@@ -46,10 +47,14 @@ _LIMITS = (
     "Canaries say whether verification works, and not how many rows are wrong: rules made their errors.",
     "Scores of judges and of entailment are those of models, and no probabilities unless calibrated.",
 )
+_FAKE = (
+    "Some of it was written, verified or judged by the server of `serve-fake`; Models and prompts says what "
+    "(fake-): it is for trying out, not for training."
+)
 _NO_TEXTS = (
     "The texts of these documents are not part of the release: nobody can check its quotes from it alone.\n"
 )
-_COLUMNS = tuple((one.name, one.description) for one in RELEASED.columns)
+_COLUMNS = tuple((column.name, column.description) for column in RELEASED.columns)
 _MOST_VALUES, _LONGEST, _SHORT = 20, 100, 40
 _FIGURE = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")
 _LICENCES = frozenset(
@@ -74,9 +79,9 @@ def write_facts(folder: Path, facts: Mapping[str, Any], left_out: Mapping[str, i
     Raises:
         StorageError: a file cannot be written.
     """
-    said = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
+    written = json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False)
     pictures = {YIELD: draw_yield(waterfall(facts, left_out)), SCORES: draw_scores(facts["scores"])}
-    write_bytes(folder / FACTS, f"{said}\n".encode())
+    write_bytes(folder / FACTS, f"{written}\n".encode())
     for name, content in pictures.items():
         if content is not None:
             write_bytes(folder / name, content)
@@ -108,21 +113,21 @@ def card_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
             yield f"{FACTS} has form {facts['form']}, this version checks {FORM}; see {CARD} for its own"
             return
         card = data_card(facts, manifest)
-        told, told_sources = facts["rows"], facts["sources"]
+        stated, stated_sources = facts["rows"], facts["sources"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
         yield f"{FACTS} cannot be read"
         return
     if (folder / CARD).read_bytes() != card.encode():
         yield f"{CARD} is not what {FACTS} and the manifest say"
     rows, sources = counted_parts(folder, manifest.splits)
-    yield from _differences("rows", told, row_facts(rows))
-    yield from _differences("sources", told_sources, source_facts(sources))
+    yield from _differences("rows", stated, row_facts(rows))
+    yield from _differences("sources", stated_sources, source_facts(sources))
     yield from bound_problems(manifest.certificate)
 
 
-def _differences(what: str, told: Mapping[str, Any], held: Mapping[str, Any]) -> Iterator[str]:
-    for name in sorted({*told, *held}):
-        if told.get(name) != held.get(name):
+def _differences(what: str, stated: Mapping[str, Any], counted: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*stated, *counted}):
+        if stated.get(name) != counted.get(name):
             yield f"{FACTS} says of {what} another {name} than the files hold"
 
 
@@ -156,7 +161,7 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         *([] if manifest.settings["release"]["with_sources"] else [_NO_TEXTS]),
         *_left_out(manifest),
         "## Known limits\n",
-        "\n".join(f"- {one}" for one in (*_LIMITS, *_policy(facts))) + "\n",
+        "\n".join(f"- {line}" for line in (*_LIMITS, *_policy(facts))) + "\n",
         *_cite(facts, manifest),
         *_reproduce(facts),
     ]
@@ -164,12 +169,12 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
 
 
 def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
-    files = [{"split": one, "path": f"data/{one}.parquet"} for one, n in _ranked(manifest.splits) if n]
-    licences = [one.lower() for one in facts["sources"]["licences"]]
+    files = [{"split": split, "path": f"data/{split}.parquet"} for split, n in _ranked(manifest.splits) if n]
+    licences = [licence.lower() for licence in facts["sources"]["licences"]]
     one_licence = len(licences) == 1 and licences[0] in _LICENCES
     head = {
         "configs": [{"config_name": "default", "data_files": files}],
-        "language": [one for one in facts["rows"]["language"] if one != "unknown"],
+        "language": [language for language in facts["rows"]["language"] if language != "unknown"],
         **({"license": licences[0]} if one_licence else {}),
         "size_categories": [_size(facts["rows"]["rows"])],
         "task_categories": ["question-answering", "text-generation"],
@@ -181,9 +186,11 @@ def _audit(manifest: Manifest) -> list[str]:
     certificate = manifest.certificate
     if certificate is None:
         return ["## Audit\n", f"{_NOT_AUDITED}\n"]
-    text = ["## Audit\n", *(f"{_cell(one, 2000)}\n" for one in in_words(certificate))]
+    text = ["## Audit\n", *(f"{_cell(word, 2000)}\n" for word in in_words(certificate))]
     if certificate.parts:
-        rows = ((one.part, one.audited, one.wrong, one.unsure, _bound(one)) for one in certificate.parts)
+        rows = (
+            (part.part, part.audited, part.wrong, part.unsure, _bound(part)) for part in certificate.parts
+        )
         text += [
             markdown_table(("part", "audited", "wrong", "unsure", "at most wrong"), rows),
             "The bounds of parts hold each by itself, and not all at once.\n",
@@ -208,13 +215,13 @@ def _splits(manifest: Manifest) -> str:
 
 def _files(manifest: Manifest) -> Iterator[tuple[str, str]]:
     """Each file but the card, whose own size is not known while it is written."""
-    yield from ((name, f"{one.size / 1e6:.2f} MB") for name, one in manifest.files.items() if name != CARD)
+    yield from ((name, f"{file.size / 1e6:.2f} MB") for name, file in manifest.files.items() if name != CARD)
 
 
 def _unsatisfied(manifest: Manifest) -> Iterator[str]:
     if manifest.unsatisfied:
         yield "What the splits could not satisfy, since rows that share anything stay together:\n"
-        yield "".join(f"- {_cell(one, 300)}\n" for one in manifest.unsatisfied)
+        yield "".join(f"- {_cell(problem, 300)}\n" for problem in manifest.unsatisfied)
 
 
 _VALUES = {
@@ -237,12 +244,12 @@ def _values(rows: Mapping[str, Any]) -> Iterator[str]:
             lines.append((title, "unknown", rows["rows"], _share(rows["rows"], rows["rows"])))
             continue
         ranked = _ranked(counts)
-        shown = [(_ANSWERED.get(value, value), count) for value, count in ranked[:_MOST_VALUES]]
+        first_values = [(_ANSWERED.get(value, value), count) for value, count in ranked[:_MOST_VALUES]]
         if more := ranked[_MOST_VALUES:]:
-            shown.append((f"{len(more)} more", sum(count for _, count in more)))
+            first_values.append((f"{len(more)} more", sum(count for _, count in more)))
         lines += [
             (title if place == 0 else "", value, count, _share(count, rows["rows"]))
-            for place, (value, count) in enumerate(shown)
+            for place, (value, count) in enumerate(first_values)
         ]
     yield markdown_table(("", "value", "rows", "share"), lines)
 
@@ -256,27 +263,29 @@ def _lengths(lengths: Mapping[str, Mapping[str, int | None]]) -> str:
 
 def _yield(facts: Mapping[str, Any], manifest: Manifest) -> Iterator[str]:
     steps = waterfall(facts, manifest.rows_left_out)
-    said = ", ".join(f"{name} {'' if before < 0 else 'lost '}{count}" for name, count, before in steps)
+    steps_text = ", ".join(f"{name} {'' if before < 0 else 'lost '}{count}" for name, count, before in steps)
     yield "## Yield\n"
     if YIELD in manifest.files:
-        yield f"![What became of questions and pairs: {_cell(said, 2000)}]({YIELD})\n"
+        yield f"![What became of questions and pairs: {_cell(steps_text, 2000)}]({YIELD})\n"
     sections: dict[str, int] = {}
     uncovered: dict[str, int] = {}
-    for one in facts["sections"]:
-        sections[one["status"]] = sections.get(one["status"], 0) + one["count"]
-        if one["status"] == "uncovered":
-            uncovered[one["reason"] or "unknown"] = one["count"]
+    for section in facts["sections"]:
+        sections[section["status"]] = sections.get(section["status"], 0) + section["count"]
+        if section["status"] == "uncovered":
+            uncovered[section["reason"] or "unknown"] = section["count"]
     every = sum(sections.values())
     reasons = _ranked(uncovered)
     yield "How much of the documents is asked about, by section:\n"
     yield markdown_table(
-        ("sections", "count", "share"), ((*one, _share(one[1], every)) for one in sections.items())
+        ("sections", "count", "share"), ((*item, _share(item[1], every)) for item in sections.items())
     )
     if reasons:
         why = ", ".join(f"{_cell(name)} {_n(count)}" for name, count in reasons[:_MOST_VALUES])
         yield f"Why sections are uncovered (the most frequent reason of each): {why}.\n"
     names = ("stage", "what", "reason", "count")
-    yield _folded("Every step", markdown_table(names, ([one[n] for n in names] for one in facts["funnel"])))
+    yield _folded(
+        "Every step", markdown_table(names, ([funnel[n] for n in names] for funnel in facts["funnel"]))
+    )
 
 
 def _scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[str]:
@@ -285,15 +294,15 @@ def _scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[str]:
         yield "No pair has a score.\n"
         return
     lines = []
-    given = [name for name in (*PAIR_SCORES, *CLAIM_SCORES) if name in scores]
-    for name in given:
+    names_with_scores = [name for name in (*PAIR_SCORES, *CLAIM_SCORES) if name in scores]
+    for name in names_with_scores:
         counts = scores[name]
         for part in ("released", "all"):
-            known, bins = sum(counts[part]), len(counts[part])
+            total, bins = sum(counts[part]), len(counts[part])
             high = sum(counts[part][-bins // 10 :])
             middle = sum(counts[part][bins // 2 :])
-            lines.append((name, part, known, _share(middle, known), _share(high, known)))
-    picture = ", ".join(f"{name} of {sum(scores[name]['released'])} released" for name in given)
+            lines.append((name, part, total, _share(middle, total), _share(high, total)))
+    picture = ", ".join(f"{name} of {sum(scores[name]['released'])} released" for name in names_with_scores)
     yield f"![Histograms of scores: {_cell(picture, 2000)}; the table below has the figures]({SCORES})\n"
     yield "Grey are all, blue the released ones; above each picture stands how many of how many.\n"
     yield markdown_table(("score", "of", "known", "at least 0.5", "at least 0.9"), lines)
@@ -305,12 +314,12 @@ def _scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> Iterator[str]:
 def _verification(facts: Mapping[str, Any]) -> Iterator[str]:
     yield "## Verification\n"
     claims: dict[tuple[str, str], list[int]] = {}
-    for one in facts["claims"]:
-        counts = claims.setdefault((one["verdict"], one["decided_by"]), [0, 0])
-        counts[0] += one["count"] if one["released"] else 0
-        counts[1] += one["count"]
+    for claim in facts["claims"]:
+        counts = claims.setdefault((claim["verdict"], claim["decided_by"]), [0, 0])
+        counts[0] += claim["count"] if claim["released"] else 0
+        counts[1] += claim["count"]
     yield "Claims of the answers, by verdict and by the step that decided:\n"
-    lines = ((*key, *counts) for key, counts in sorted(claims.items(), key=lambda one: -one[1][1]))
+    lines = ((*key, *counts) for key, counts in sorted(claims.items(), key=lambda item: -item[1][1]))
     yield markdown_table(("verdict", "decided by", "in released rows", "in all pairs"), lines)
     yield from _canaries(facts["canaries"])
     yield from _thresholds(facts)
@@ -321,11 +330,11 @@ def _canaries(canaries: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     names = ("expected", "canaries", "rejected", "rejected_share", "accepted", "accepted_share")
     titles = ("right verdict", "canaries", "rejected", "share (95 %)", "accepted", "share (95 %)")
     yield markdown_table(
-        titles, ([one[n] for n in names] for one in map(_spelt, canaries) if one["kind"] is None)
+        titles, ([canary[n] for n in names] for canary in map(_spelt, canaries) if canary["kind"] is None)
     )
     yield "What is neither rejected nor accepted goes to a model, and without one to people.\n"
-    kinds = [one for one in map(_spelt, canaries) if one["kind"] is not None]
-    by_kind = ([one["kind"], *(one[n] for n in names)] for one in kinds)
+    kinds = [canary for canary in map(_spelt, canaries) if canary["kind"] is not None]
+    by_kind = ([kind["kind"], *(kind[n] for n in names)] for kind in kinds)
     yield _folded("By kind", markdown_table(("kind", *titles), by_kind))
 
 
@@ -338,22 +347,22 @@ def _thresholds(facts: Mapping[str, Any]) -> Iterator[str]:
     fitted, ids = facts["thresholds"], facts["rows"]["thresholds_id"]
     yield "Thresholds that decided:\n"
     yield markdown_table(("thresholds", "rows"), _ranked(ids))
-    own = sum(count for name, count in ids.items() if name.startswith(f"{fitted['id']}-"))
-    if not own:
+    matching = sum(count for name, count in ids.items() if name.startswith(f"{fitted['id']}-"))
+    if not matching:
         yield f"Nothing is known of how these were fitted: the settings hold {_cell(fitted['id'])}.\n"
         return
-    found = [one for one in fitted["fits"] if one["threshold"] is not None]
-    if not found:
+    fits = [fit for fit in fitted["fits"] if fit["threshold"] is not None]
+    if not fits:
         yield f"{_cell(fitted['id'])} holds no fitted threshold: entailment decides nothing.\n"
         return
-    data = ", ".join(f"{_cell(one['name'])} ({_n(one['rows'])} rows)" for one in fitted["data"])
+    data = ", ".join(f"{_cell(dataset['name'])} ({_n(dataset['rows'])} rows)" for dataset in fitted["data"])
     yield (
         f"{_cell(fitted['id'])} was fitted on {data or 'data it does not name'}, for a precision of at least "
         f"{fitted['target_precision']:g} with confidence {fitted['confidence']:g} on such data; on yours "
         "it may be another.\n"
     )
     names = ("step", "side", "threshold", "n", "right", "precision_low")
-    yield markdown_table(names, ([one[name] for name in names] for one in found))
+    yield markdown_table(names, ([fit[name] for name in names] for fit in fits))
     if fitted["precision"]:
         yield f"Precision over all of that data: {_interval(fitted['precision'])}.\n"
 
@@ -365,11 +374,11 @@ def _interval(share: Mapping[str, Any]) -> str:
 
 
 def _made_by(makers: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:
-    ranked = sorted(makers, key=lambda one: -one["count"])
-    for one in sorted(ranked[: 2 * _MOST_VALUES], key=lambda one: (one["role"], -one["count"])):
-        yield one["role"], one["model"], one["prompt"], one["count"]
+    ranked = sorted(makers, key=lambda maker: -maker["count"])
+    for maker in sorted(ranked[: 2 * _MOST_VALUES], key=lambda maker: (maker["role"], -maker["count"])):
+        yield maker["role"], maker["model"], maker["prompt"], maker["count"]
     if more := ranked[2 * _MOST_VALUES :]:
-        yield "", f"{len(more)} more", None, sum(one["count"] for one in more)
+        yield "", f"{len(more)} more", None, sum(maker["count"] for maker in more)
 
 
 def _cost(cost: Mapping[str, Any]) -> str:
@@ -378,10 +387,10 @@ def _cost(cost: Mapping[str, Any]) -> str:
     calls = f"{_n(cost['calls'])} calls of hosted models, {_n(cost['tokens'])} tokens. "
     if cost["cost_per_accepted_pair"] is None:
         return f"{calls}The cost of an accepted row is not known: {cost['why']}.\n"
-    each = f"{cost['cost_per_accepted_pair']:.6f} {_cell(cost['currency'] or '')}"
+    cost_of_pair = f"{cost['cost_per_accepted_pair']:.6f} {_cell(cost['currency'] or '')}"
     least = f", at least: {_n(cost['calls_without_cost'])} calls have no known price"
     return (
-        f"{calls}Each of {_n(cost['accepted'])} accepted pairs of these batches cost {each}"
+        f"{calls}Each of {_n(cost['accepted'])} accepted pairs of these batches cost {cost_of_pair}"
         f"{least if cost['calls_without_cost'] else ''}.\n"
     )
 
@@ -392,8 +401,8 @@ def _masked(facts: Mapping[str, Any]) -> str:
         nothing = "Nobody searched for any." if facts["masking"] == "off" else "None was found."
         return f"{action} {nothing}\n"
     names = ("kind", "documents", "items")
-    found = markdown_table(names, ([one[name] for name in names] for one in facts["masked"]))
-    return f"{action}\n\n{found}"
+    table = markdown_table(names, ([masked[name] for name in names] for masked in facts["masked"]))
+    return f"{action}\n\n{table}"
 
 
 def _sources(sources: Mapping[str, Any]) -> Iterator[str]:
@@ -402,13 +411,18 @@ def _sources(sources: Mapping[str, Any]) -> Iterator[str]:
     yield markdown_table(("licence", "documents"), _ranked(sources["licences"])[:SHOWN_SOURCES])
     first, more = sources["first"], sources["documents"] - len(sources["first"])
     rows = (
-        (f"{one['batch']}/{one['path']}", one["licence"], one["source_uri"], one["content_sha256"][:12])
-        for one in first
+        (
+            f"{source['batch']}/{source['path']}",
+            source["licence"],
+            source["source_uri"],
+            source["content_sha256"][:12],
+        )
+        for source in first
     )
     rest = f"{_n(more)} more, and the whole hashes, are in `sources.parquet`.\n"
     title = f"The first {SHOWN_SOURCES} documents" if more else "Documents"
-    shown = markdown_table(("path", "licence", "address", "SHA-256"), rows, 60)
-    yield _folded(title, shown, rest if more else "")
+    table = markdown_table(("path", "licence", "address", "SHA-256"), rows, 60)
+    yield _folded(title, table, rest if more else "")
 
 
 def _left_out(manifest: Manifest) -> Iterator[str]:
@@ -429,15 +443,16 @@ def _left_out(manifest: Manifest) -> Iterator[str]:
 def _policy(facts: Mapping[str, Any]) -> tuple[str, ...]:
     """What follows from who judged the rows, and from the steps that decided of their claims."""
     steps: dict[str, int] = {}
-    for one in facts["claims"]:
-        if one["released"]:
-            steps[one["decided_by"]] = steps.get(one["decided_by"], 0) + one["count"]
+    for claim in facts["claims"]:
+        if claim["released"]:
+            steps[claim["decided_by"]] = steps.get(claim["decided_by"], 0) + claim["count"]
     every, by_model = sum(steps.values()), steps.get("llm", 0)
     rows, unjudged = facts["rows"]["rows"], facts["rows"]["judge"].get("unknown", 0)
     nobody = (
         f"No judge looked at {_n(unjudged)} of {_n(rows)} rows: they are proved, but may miss the question."
     )
     return (
+        *([_FAKE] if any(is_fake(one["model"]) for one in facts["made_by"]) else []),
         *([nobody] if unjudged else []),
         *([SIMILARITY_ONLY] if "similarity_only" in steps else []),
         *([f"A language model alone decided {_n(by_model)} of {_n(every)} claims."] if by_model else []),
@@ -464,22 +479,22 @@ def _reproduce(facts: Mapping[str, Any]) -> Iterator[str]:
         for start in ("qa-pipeline run CORPUS --out OUT", "qa-pipeline release --out OUT")
     )
     text = f"# qa_pipeline {facts['package']}\n{run}\n{release}"
-    fence = "`" * max([3, *(len(one) + 1 for one in re.findall("`+", text))])
+    fence = "`" * max([3, *(len(run_of_ticks) + 1 for run_of_ticks in re.findall("`+", text))])
     yield f"{fence}bash\n{text}\n{fence}\n"
     yield "These are the settings of the release; batches may have been made under others.\n"
-    if untold := facts["settings_untold"]:
-        names = ", ".join(f"`{one}`" for one in untold)
+    if private_settings := facts["settings_untold"]:
+        names = ", ".join(f"`{name}`" for name in private_settings)
         yield f"Secrets and places are not told, but differ from the defaults: {names}.\n"
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], longest: int = _LONGEST) -> str:
     """A table, whose cells hold data of others; one of more than `longest` characters is cut."""
-    lines = [[_cell(one, longest) for one in line] for line in rows]
+    lines = [[_cell(cell, longest) for cell in line] for line in rows]
     figures = [
         all(_FIGURE.fullmatch(line[place]) for line in lines) and any(line[place] != "–" for line in lines)
         for place in range(len(columns))
     ]
-    head = [columns, ["---:" if one else "---" for one in figures]]
+    head = [columns, ["---:" if figure else "---" for figure in figures]]
     return "".join(f"| {' | '.join(line)} |\n" for line in [*head, *lines])
 
 
@@ -497,12 +512,12 @@ def _cell(value: object, longest: int = _LONGEST) -> str:
         return f"{value:.4f}"
     text = _n(value) if isinstance(value, int) else " ".join(str(value).split())
     text = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(f"\\{one}" if one in "\\|`*_[]<>#~@" else one for one in text)
+    return "".join(f"\\{character}" if character in "\\|`*_[]<>#~@" else character for character in text)
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """The most first; the order in a file does not matter."""
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _n(count: int) -> str:

@@ -28,7 +28,7 @@ LABELS = ("right", "wrong", "unsure")
 CONFIDENCE = 0.95
 FEWEST = 10
 """Audited rows below which nothing is said of a part of the sample."""
-_SHOWN = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
+_SAMPLE_COLUMNS = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
 _THRESHOLDS = pl.col("provenance").struct.field("thresholds_id").alias("thresholds")
 _DRAWN = pl.Schema(dict.fromkeys(("pair_id", "language", "question_type", "thresholds", "lot"), pl.String()))
 LABELLED = pl.Schema(
@@ -67,16 +67,20 @@ def draw_sample(
         ReleaseError: there is no whole release.
     """
     manifest = read_manifest(release)
-    rows = pl.concat(load_release(release, one).with_columns(split=pl.lit(one)) for one in manifest.splits)
-    known = rows.select("pair_id", _THRESHOLDS).collect()
-    seed = _default_seed(known["thresholds"]) if seed is None else seed
-    drawn = _with_lots(known, seed).sort("lot").head(count)
+    rows = pl.concat(
+        load_release(release, split).with_columns(split=pl.lit(split)) for split in manifest.splits
+    )
+    thresholds_of = rows.select("pair_id", _THRESHOLDS).collect()
+    seed = _default_seed(thresholds_of["thresholds"]) if seed is None else seed
+    drawn = _with_lots(thresholds_of, seed).sort("lot").head(count)
     audited = read_audits(labelled).drop_nulls("label")
     needed = drawn.join(audited, on=["pair_id", "thresholds"], how="anti").select("pair_id", "lot")
     quotes = pl.col("evidence").list.eval(pl.element().struct.field("quote"))
-    shown = rows.join(needed.lazy(), on="pair_id").select(*_SHOWN, _THRESHOLDS, "lot", quotes=quotes)
+    sample_rows = rows.join(needed.lazy(), on="pair_id").select(
+        *_SAMPLE_COLUMNS, _THRESHOLDS, "lot", quotes=quotes
+    )
     return (
-        shown.collect()
+        sample_rows.collect()
         .sort("lot")
         .drop("lot")
         .with_columns(
@@ -93,7 +97,7 @@ def _default_seed(thresholds: pl.Series) -> str:
 
 
 def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:
-    lots = [hashlib.sha256(f"{seed}\x1f{one}".encode()).hexdigest() for one in rows["pair_id"]]
+    lots = [hashlib.sha256(f"{seed}\x1f{pair_id}".encode()).hexdigest() for pair_id in rows["pair_id"]]
     return rows.with_columns(pl.Series("lot", lots, pl.String()))
 
 
@@ -103,24 +107,24 @@ def read_audits(files: Sequence[Path]) -> pl.DataFrame:
     Raises:
         InputError: a line cannot be read or contradicts another, or a file has no label.
     """
-    found: list[_Line] = []
-    said: dict[str, tuple[str, str]] = {}
+    lines_read: list[_Line] = []
+    first_lines: dict[str, tuple[str, str]] = {}
     for file in files:
-        before = len(said)
+        before = len(first_lines)
         lines = list(_lines(file))
         for number, line in lines:
             if line.label is None:
                 continue
             place = f"{file}, line {number}"
-            label, other = said.setdefault(line.pair_id, (line.label, place))
+            label, other = first_lines.setdefault(line.pair_id, (line.label, place))
             if label != line.label:
                 raise InputError(
                     f"{place}: {line.pair_id} is {line.label} here and {label} in {other}; agree on one"
                 )
-        if len(said) == before and all(line.label is None for _, line in lines):
+        if len(first_lines) == before and all(line.label is None for _, line in lines):
             raise InputError(f"{file} has no label; write {', '.join(LABELS)} into the field label")
-        found += [line for _, line in lines]
-    return pl.DataFrame([line.model_dump() for line in found], schema=LABELLED)
+        lines_read += [line for _, line in lines]
+    return pl.DataFrame([line.model_dump() for line in lines_read], schema=LABELLED)
 
 
 def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
@@ -136,7 +140,9 @@ def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
         try:
             yield number, _Line.model_validate(json.loads(text))
         except ValidationError as error:
-            wrong = ", ".join(sorted({str(one["loc"][0]) if one["loc"] else "it" for one in error.errors()}))
+            wrong = ", ".join(
+                sorted({str(problem["loc"][0]) if problem["loc"] else "it" for problem in error.errors()})
+            )
             raise InputError(
                 f"{file}, line {number}: {wrong} cannot be used; wanted is a line of qa-pipeline audit "
                 f"sample whose label is {', '.join(LABELS)} or null"
@@ -165,8 +171,8 @@ class Certifier:
         """Take the released rows of a batch: pair_id, language, question_type and provenance."""
         rows = released.select("pair_id", "language", "question_type", _THRESHOLDS)
         self._rows += rows.height
-        found = rows.select("pair_id").join(self._labels, on="pair_id", how="semi")
-        self._there = pl.concat([self._there, found])
+        labelled = rows.select("pair_id").join(self._labels, on="pair_id", how="semi")
+        self._there = pl.concat([self._there, labelled])
         for (seed, sample), first in self._first.items():
             lots = pl.concat([first, _with_lots(rows, seed)])
             self._first[seed, sample] = lots.sort("lot").head(sample)
@@ -192,9 +198,9 @@ class Certifier:
 
     def _look(self, seed: str, sample: int, confidence: float) -> Look:
         drawn = self._first[seed, sample].join(self._labels, on="pair_id", how="left")
-        labels, gone = drawn["label"], self._gone(seed, sample)
+        labels, removed = drawn["label"], self._removed(seed, sample)
         missing, wrong, unsure = labels.null_count(), _count(labels, "wrong"), _count(labels, "unsure")
-        gone_wrong = gone.filter(pl.col("label") != "right").height
+        gone_wrong = removed.filter(pl.col("label") != "right").height
         redecided = drawn.filter(~pl.col("thresholds").is_in("ids")).height
         why = None
         if redecided:
@@ -211,38 +217,45 @@ class Certifier:
         at_most = None if why else upper_bound(doubtful, drawn.height, confidence, of=self._rows)
         return Look(
             seed=seed, sample=sample, labelled=drawn.height - missing, wrong=wrong, unsure=unsure,
-            gone=gone.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
+            gone=removed.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
         )  # fmt: skip
 
-    def _gone(self, seed: str, sample: int) -> pl.DataFrame:
+    def _removed(self, seed: str, sample: int) -> pl.DataFrame:
         """Rows of a sample that were labelled and are no longer in the release.
 
         To remove the wrong rows that an audit has found makes no other row better. So they still count as
         wrong: these and the wrong ones among the rows that took their places are at least as many as were
         in the sample as it was drawn.
         """
-        own = self._said.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
+        drawn = self._said.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
             "pair_id", maintain_order=True
         )
-        labelled = own.drop("label", "thresholds").join(self._labels, on="pair_id")
+        labelled = drawn.drop("label", "thresholds").join(self._labels, on="pair_id")
         return labelled.join(self._there, on="pair_id", how="anti")
 
     def _parts(self, look: Look, confidence: float) -> Iterator[Bound]:
         """The bounds of a look over all rows, and by language and type where the sample allows."""
         names = ("pair_id", "language", "question_type", "label")
-        held = self._first[look.seed, look.sample].join(self._labels, on="pair_id").select(names)
-        gone = self._gone(look.seed, look.sample).filter(pl.col("label") != "right").select(names)
+        audited = self._first[look.seed, look.sample].join(self._labels, on="pair_id").select(names)
+        removed = self._removed(look.seed, look.sample).filter(pl.col("label") != "right").select(names)
         yield Bound(
-            part="all", audited=held.height, wrong=look.wrong, unsure=look.unsure, at_most=look.at_most
+            part="all", audited=audited.height, wrong=look.wrong, unsure=look.unsure, at_most=look.at_most
         )
         for column in ("language", "question_type"):
-            for (name,), own in sorted(held.partition_by(column, as_dict=True).items()):
-                wrong, unsure = _count(own["label"], "wrong"), _count(own["label"], "unsure")
-                doubtful = wrong + unsure + gone.filter(pl.col(column) == name).height
-                known = own.height >= FEWEST
-                at_most = upper_bound(doubtful, own.height, confidence) if known else None
+            for (name,), rows_of_part in sorted(audited.partition_by(column, as_dict=True).items()):
+                wrong, unsure = (
+                    _count(rows_of_part["label"], "wrong"),
+                    _count(rows_of_part["label"], "unsure"),
+                )
+                doubtful = wrong + unsure + removed.filter(pl.col(column) == name).height
+                has_enough = rows_of_part.height >= FEWEST
+                at_most = upper_bound(doubtful, rows_of_part.height, confidence) if has_enough else None
                 yield Bound(
-                    part=f"{column} {name}", audited=own.height, wrong=wrong, unsure=unsure, at_most=at_most
+                    part=f"{column} {name}",
+                    audited=rows_of_part.height,
+                    wrong=wrong,
+                    unsure=unsure,
+                    at_most=at_most,
                 )
 
 
@@ -261,10 +274,10 @@ def certify(release: Path, files: Sequence[Path]) -> Certificate:
     for split in read_manifest(release).splits:
         rows = load_release(release, split).select("pair_id", "language", "question_type", "provenance")
         certifier.add(split, {}, rows.collect())
-    found = certifier.certificate()
-    if found is None:
+    certificate = certifier.certificate()
+    if certificate is None:
         raise InputError("name at least one audit file (qa-pipeline audit sample)")
-    return found
+    return certificate
 
 
 def upper_bound(wrong: int, audited: int, confidence: float = CONFIDENCE, of: int | None = None) -> float:
@@ -318,18 +331,20 @@ def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
     look, at_most = certificate.looks[certificate.best], certificate.at_most
     if at_most is None or at_most <= max_error:
         return None
-    said = f"up to {at_most:.4f} of the rows may be wrong"
-    held, wrong = certificate.parts[0].audited, look.wrong + look.unsure
-    left = certificate.rows - held
+    message = f"up to {at_most:.4f} of the rows may be wrong"
+    audited, wrong = certificate.parts[0].audited, look.wrong + look.unsure
+    remaining = certificate.rows - audited
     # a larger sample is a further look
     stricter = 1 - (1 - CONFIDENCE) / (len(certificate.looks) + 1)
-    more = still_needed(wrong + look.gone_wrong, held, max_error, stricter)
-    if more >= left and (wrong + look.gone_wrong) / certificate.rows > max_error:
-        return f"{said}; of all {certificate.rows} rows {wrong + look.gone_wrong} are known not to be right"
-    more = min(more, left)
+    more = still_needed(wrong + look.gone_wrong, audited, max_error, stricter)
+    if more >= remaining and (wrong + look.gone_wrong) / certificate.rows > max_error:
+        return (
+            f"{message}; of all {certificate.rows} rows {wrong + look.gone_wrong} are known not to be right"
+        )
+    more = min(more, remaining)
     return (
-        f"{said}; {more} more rows, all of them right, would settle it (qa-pipeline audit sample "
-        f"{held + more} --seed {look.seed})"
+        f"{message}; {more} more rows, all of them right, would settle it (qa-pipeline audit sample "
+        f"{audited + more} --seed {look.seed})"
     )
 
 

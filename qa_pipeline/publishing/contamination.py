@@ -29,7 +29,7 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
         PairsFileError: a file cannot be read.
         ReleaseError: a row of one cannot be read, and so could not be kept apart.
     """
-    found = [_TEXTS.to_frame()]
+    texts = [_TEXTS.to_frame()]
     for path in files:
         rows = read_pairs(path, limits)
         unread = rows.filter(pl.col("question").is_null())
@@ -39,8 +39,8 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
                 f"{path}: {unread.height} rows have no question that can be read, the first is row "
                 f"{first['line']} ({first['detail'] or first['reason']}); mend or remove them"
             )
-        found.append(rows.select(*_TEXTS))
-    return pl.concat(found)
+        texts.append(rows.select(*_TEXTS))
+    return pl.concat(texts)
 
 
 class Evaluation:
@@ -72,15 +72,15 @@ class Evaluation:
         """
         shared = _grams(rows).filter(pl.col("gram").is_in(self._grams))["pair_id"].unique().implode()
         same = normalised(pl.col("question")).is_in(self._asked) | pl.col("pair_id").is_in(shared)
-        found = rows.select(found=same)["found"]
+        repeated = rows.select(found=same)["found"]
         if self._vectors is None or self._similarity is None or rows.is_empty():
-            return found
+            return repeated
         vectors = self._embed(rows["question"].to_list())
         nearest = [
             (vectors[start : start + _BLOCK] @ self._vectors.T).max(axis=1)
             for start in range(0, len(vectors), _BLOCK)
         ]
-        return found | pl.Series(np.concatenate(nearest) >= self._similarity)
+        return repeated | pl.Series(np.concatenate(nearest) >= self._similarity)
 
 
 def _grams(texts: pl.DataFrame) -> pl.DataFrame:

@@ -36,7 +36,7 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
     both = both.join(left_out, on="pair_id", how="left")
     added, retired = pl.col("split").is_null(), pl.col("split_after").is_null()
     batch = pl.coalesce("batch_after", "batch")
-    gone = (
+    removed = (
         pl.when(batch.is_in(list(second.batches_left_out)))
         .then(pl.lit(BATCH_LEFT_OUT))
         .otherwise(pl.coalesce("told", pl.lit(GONE)))
@@ -56,7 +56,7 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
             change=change,
             split_before="split",
             split_after="split_after",
-            reason=pl.when(retired).then(gone),
+            reason=pl.when(retired).then(removed),
             question=pl.coalesce("question_after", "question"),
         )
         .filter(pl.col("change").is_not_null())
@@ -77,18 +77,18 @@ def with_verdicts(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
         TableError: verdicts of a batch cannot be read.
     """
     lost = rows.filter(pl.col("reason") == GONE)
-    held = [
+    ledgers = [
         read_table(path, VERDICTS).select(
             "pair_id", "batch", now=pl.concat_str("verdict", "reason", separator=": ", ignore_nulls=True)
         )
         for batch in sorted(set(lost["batch"]))
         if (path := layout.table(VERDICTS.name, batch)).is_file()
     ]
-    if not held:
+    if not ledgers:
         return rows
-    verdicts = pl.concat(held)
-    known = pl.col("batch").is_in(verdicts["batch"].unique().implode())
-    now = pl.when(known).then(pl.col("now").fill_null(NOT_MADE)).otherwise("reason")
+    verdicts = pl.concat(ledgers)
+    is_decided = pl.col("batch").is_in(verdicts["batch"].unique().implode())
+    now = pl.when(is_decided).then(pl.col("now").fill_null(NOT_MADE)).otherwise("reason")
     return (
         rows.join(verdicts.drop("batch"), on="pair_id", how="left", maintain_order="left")
         .with_columns(reason=pl.when(pl.col("reason") == GONE).then(now).otherwise("reason"))
@@ -109,12 +109,12 @@ def differences_page(rows: pl.DataFrame, before: str, after: str) -> str:
         return f"{title}\nThe two releases hold the same rows in the same splits.\n"
     keys = ("change", "batch", "reason")
     counts = rows.group_by(keys).agg(rows=pl.len()).sort(keys)
-    shown = ("change", "reason", "batch", "split_before", "split_after", "question", "pair_id")
+    columns = ("change", "reason", "batch", "split_before", "split_after", "question", "pair_id")
     first = rows.head(MOST_ROWS)
     rest = f"\n{rows.height - first.height} more rows are not shown.\n" if rows.height > first.height else ""
     return (
         f"{title}\n{markdown_table(counts.columns, counts.iter_rows())}\n"
-        f"{markdown_table(shown, first.select(shown).iter_rows())}{rest}"
+        f"{markdown_table(columns, first.select(columns).iter_rows())}{rest}"
     )
 
 

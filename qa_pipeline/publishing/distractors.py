@@ -43,13 +43,13 @@ def of_own_split(
         settings: by which the layout is made.
     """
     parts = []
-    for (split,), own in rows.partition_by("split", as_dict=True, maintain_order=True).items():
+    for (split,), rows_of_split in rows.partition_by("split", as_dict=True, maintain_order=True).items():
         foreign = (pl.col("placed") != split).fill_null(value=False)
         others = tables["chunks"].filter(foreign)["chunk_id"].to_list()
-        shown = pl.col("passages").struct.field(LAYOUT).list.set_intersection(others).list.len() > 0
-        touched = own.filter(shown.fill_null(value=False)).select("pair_id")
+        has_others = pl.col("passages").struct.field(LAYOUT).list.set_intersection(others).list.len() > 0
+        touched = rows_of_split.filter(has_others.fill_null(value=False)).select("pair_id")
         if touched.is_empty():  # as where nothing stands in another split
-            parts.append(own)
+            parts.append(rows_of_split)
             continue
         needed = {name: tables[name] for name in _INPUTS}
         needed["pairs"] = needed["pairs"].join(touched, on="pair_id", how="semi", maintain_order="left")
@@ -58,14 +58,14 @@ def of_own_split(
             chunks=tables["chunks"].filter(~foreign).drop("placed"),
             count_tokens=count_tokens,
             settings=settings.model_copy(update={"max_examples_per_document": None}),
-        ).select("pair_id", *(pl.col(one).alias(f"new_{one}") for one in (_MESSAGES, *_BY_LAYOUT)))
-        drawn = own.join(again, on="pair_id", how="left", maintain_order="left")
+        ).select("pair_id", *(pl.col(column).alias(f"new_{column}") for column in (_MESSAGES, *_BY_LAYOUT)))
+        drawn = rows_of_split.join(again, on="pair_id", how="left", maintain_order="left")
         mended = pl.col("pair_id").is_in(touched["pair_id"].implode())
         parts.append(
             drawn.with_columns(
                 pl.when(mended).then(new).otherwise(name).alias(name)
-                for name, new in {_MESSAGES: pl.col(f"new_{_MESSAGES}"), **_redrawn(own)}.items()
-            ).select(own.columns)
+                for name, new in {_MESSAGES: pl.col(f"new_{_MESSAGES}"), **_redrawn(rows_of_split)}.items()
+            ).select(rows_of_split.columns)
         )
     return pl.concat(parts) if parts else rows
 

@@ -45,7 +45,7 @@ LENGTHS = {
         ("characters", pl.col(part).str.len_chars()),
         ("words", pl.col(part).str.count_matches(r"\S+")),
     )
-} | {f"tokens, {one}": pl.col("tokens").struct.field(one) for one in LAYOUTS}
+} | {f"tokens, {layout}": pl.col("tokens").struct.field(layout) for layout in LAYOUTS}
 DECIDED_BY = pl.col("claims").list.eval(pl.element().struct.field("decided_by")).list
 """The step that decided of each claim of a row."""
 REFUSAL = "refusal"
@@ -76,9 +76,9 @@ class CardFacts:
 
     def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
         """Count all tables of a batch, and the `pair_id` of its released rows."""
-        own = tables["verdicts"].filter(pl.col("expected_verdict").is_null())
+        verdicts = tables["verdicts"].filter(pl.col("expected_verdict").is_null())
         ids = released.select("pair_id", released=True)
-        pairs = own.join(ids, on="pair_id", how="left").with_columns(
+        pairs = verdicts.join(ids, on="pair_id", how="left").with_columns(
             pl.col("released").fill_null(value=False)
         )
         claims = tables["claims"].join(pairs.select("pair_id", "released"), on="pair_id")
@@ -91,8 +91,8 @@ class CardFacts:
         for names, frame in ((PAIR_SCORES, pairs), (CLAIM_SCORES, claims)):
             for name in names:
                 place = (pl.col(name) * BINS).floor().clip(0, BINS - 1).cast(pl.Int64)
-                known = frame.drop_nulls(name).with_columns(score=pl.lit(name), place=place)
-                self._count("scores", known, "score", "place", "released")
+                scored = frame.drop_nulls(name).with_columns(score=pl.lit(name), place=place)
+                self._count("scores", scored, "score", "place", "released")
         for role, table, model, prompt in _MAKERS:
             made_by = pl.col(model) if isinstance(model, str) else model
             prompted = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
@@ -110,8 +110,8 @@ class CardFacts:
         self._counts[name] = added.agg(pl.exclude(list(keys)).sum())
 
     def _add_costs(self, calls: pl.DataFrame, verdicts: pl.DataFrame) -> None:
-        known = calls.drop_nulls("cost").group_by("currency", maintain_order=True).agg(pl.col("cost").sum())
-        for currency, cost in known.iter_rows():
+        costs = calls.drop_nulls("cost").group_by("currency", maintain_order=True).agg(pl.col("cost").sum())
+        for currency, cost in costs.iter_rows():
             self._costs[currency] = self._costs.get(currency, 0.0) + cost
         summary = cost_summary(calls, verdicts)
         for name in self._calls:
@@ -124,7 +124,7 @@ class CardFacts:
             rows: the released rows, as `row_facts` takes them.
             sources: the documents, as `source_facts` does.
         """
-        options, untold = changed_settings(self._settings)
+        options, private_settings = changed_settings(self._settings)
         return {
             "form": FORM,
             "package": package_version(),
@@ -141,30 +141,30 @@ class CardFacts:
             "cost": self._cost(),
             "thresholds": _thresholds(self._settings),
             "settings": options,
-            "settings_untold": untold,
+            "settings_untold": private_settings,
         }
 
     def _frame(self, name: str, *by: str) -> list[dict[str, Any]]:
-        found = self._counts.get(name, pl.DataFrame())
+        counts = self._counts.get(name, pl.DataFrame())
         if not by:
             # a reason that only a later batch has belongs beside the others of its stage
-            order = found["stage"].unique(maintain_order=True).to_list()
-            return found.sort(pl.col("stage").cast(pl.Enum(order)), maintain_order=True).to_dicts()
-        return found.sort(by, nulls_last=True).to_dicts()
+            order = counts["stage"].unique(maintain_order=True).to_list()
+            return counts.sort(pl.col("stage").cast(pl.Enum(order)), maintain_order=True).to_dicts()
+        return counts.sort(by, nulls_last=True).to_dicts()
 
     def _canaries(self) -> list[dict[str, Any]]:
         """By expected verdict, all kinds together (kind null) and each."""
         from qa_pipeline.evaluation.statistics import interval
 
-        found = self._counts["canaries"]
+        canaries = self._counts["canaries"]
         verdict, count = pl.col("verdict"), pl.col("count")
         counts = {
             "canaries": count.sum(),
             "rejected": count.filter(verdict.is_in(REJECTED)).sum(),
             "accepted": count.filter(verdict == "supported").sum(),
         }
-        every = found.group_by("expected").agg(kind=pl.lit(None, pl.String()), **counts)
-        kinds = found.group_by("expected", "kind").agg(**counts)
+        every = canaries.group_by("expected").agg(kind=pl.lit(None, pl.String()), **counts)
+        kinds = canaries.group_by("expected", "kind").agg(**counts)
         rows = pl.concat([every, kinds]).sort("expected", "kind", nulls_last=False)
         shares = ("rejected", "accepted")
         return [
@@ -174,12 +174,12 @@ class CardFacts:
 
     def _scores(self) -> dict[str, dict[str, list[int]]]:
         """Counts in each bin, of all pairs or claims and of those released; scores nobody gave are absent."""
-        found: dict[str, dict[str, list[int]]] = {}
+        histograms: dict[str, dict[str, list[int]]] = {}
         for score, place, released, count in self._counts["scores"].iter_rows():
-            bins = found.setdefault(score, {"all": [0] * BINS, "released": [0] * BINS})
+            bins = histograms.setdefault(score, {"all": [0] * BINS, "released": [0] * BINS})
             bins["all"][place] += count
             bins["released"][place] += count if released else 0
-        return found
+        return histograms
 
     def _cost(self) -> dict[str, Any]:
         """Sums, and the cost of an accepted pair, null with the reason where it is not known."""
@@ -212,21 +212,31 @@ def counted_parts(
     return rows, row_groups(folder / SOURCES, SOURCE_COLUMNS)
 
 
-_SAID = ("pair_id", "batch", "question", "answer", "coverage", "claims", "evidence", "documents", "licences")
+_HASHED_COLUMNS = (
+    "pair_id",
+    "batch",
+    "question",
+    "answer",
+    "coverage",
+    "claims",
+    "evidence",
+    "documents",
+    "licences",
+)
 
 
 def content_hashes(folder: Path, splits: Iterable[str]) -> dict[str, str]:
     """Return hashes of what the rows of each split and the documents say, whatever bytes their files have."""
     files: dict[str, tuple[Path, tuple[str, ...]]]
-    files = {one: (folder / DATA / f"{one}.parquet", _SAID) for one in splits}
+    files = {split: (folder / DATA / f"{split}.parquet", _HASHED_COLUMNS) for split in splits}
     files[SOURCES] = (folder / SOURCES, (*SOURCE_COLUMNS, "text_sha256"))
     hashes = {}
     for name, (file, columns) in files.items():
-        said = hashlib.sha256()
+        digest = hashlib.sha256()
         for part in row_groups(file, columns):
             for block in json_lines(part):
-                said.update(block)
-        hashes[name] = said.hexdigest()
+                digest.update(block)
+        hashes[name] = digest.hexdigest()
     return hashes
 
 
@@ -246,15 +256,21 @@ def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     }
     steps = DECIDED_BY.unique().list.sort().list.join(" and ")
     columns["decided_by"] = pl.when(pl.col("claims").list.len() > 0).then(steps).otherwise(pl.lit(REFUSAL))
-    values = [one.fill_null("unknown") for one in columns.values()] + list(LENGTHS.values())
+    values = [column.fill_null("unknown") for column in columns.values()] + list(LENGTHS.values())
     counts = [Counter[Any]() for _ in values]
     for part in rows:
         _count_values(part, values, counts)
     texts, lengths = counts[: len(columns)], counts[len(columns) :]
     return {
         "rows": texts[0].total(),
-        **{name: dict(sorted(one.items())) for name, one in zip(columns, texts, strict=True)},
-        "lengths": {name: _quantiles(one) for name, one in zip(LENGTHS, lengths, strict=True)},
+        **{
+            name: dict(sorted(counts_of_column.items()))
+            for name, counts_of_column in zip(columns, texts, strict=True)
+        },
+        "lengths": {
+            name: _quantiles(lengths_of_column)
+            for name, lengths_of_column in zip(LENGTHS, lengths, strict=True)
+        },
     }
 
 
@@ -265,15 +281,18 @@ def _count_values(part: pl.DataFrame, values: Iterable[pl.Expr], counts: Iterabl
 
 def _quantiles(counts: Counter[int | None]) -> dict[str, int | None]:
     """Quantiles of numbers that are given with how often each occurs; None is not known."""
-    held = [one for one in counts.items() if one[0] is not None]
-    known = pl.DataFrame(held, dict.fromkeys(("value", "rows"), pl.Int64()), orient="row").sort("value")
-    upto = known["rows"].cum_sum()
-    every = int(known["rows"].sum())
-    found = {"rows": every}
+    items = [item for item in counts.items() if item[0] is not None]
+    lengths = pl.DataFrame(items, dict.fromkeys(("value", "rows"), pl.Int64()), orient="row").sort("value")
+    upto = lengths["rows"].cum_sum()
+    every = int(lengths["rows"].sum())
+    quantiles = {"rows": every}
     if not every:
-        return {**found, **dict.fromkeys(_QUANTILES)}
+        return {**quantiles, **dict.fromkeys(_QUANTILES)}
     ranks = {name: 1 + round(part * (every - 1)) for name, part in _QUANTILES.items()}
-    return {**found, **{name: int(known["value"][upto.search_sorted(one)]) for name, one in ranks.items()}}
+    return {
+        **quantiles,
+        **{name: int(lengths["value"][upto.search_sorted(rank)]) for name, rank in ranks.items()},
+    }
 
 
 def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
@@ -283,16 +302,16 @@ def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
         sources: the documents, part after part, with `SOURCE_COLUMNS`.
     """
     counts = {name: Counter[str]() for name in ("batch", "licence")}
-    shown = pl.DataFrame(schema=dict.fromkeys(SOURCE_COLUMNS, pl.String()))
+    shown_sources = pl.DataFrame(schema=dict.fromkeys(SOURCE_COLUMNS, pl.String()))
     for part in sources:
         _count_values(part, [pl.col(name).fill_null("unknown") for name in counts], counts.values())
-        together = pl.concat([shown, part.select(SOURCE_COLUMNS)])
-        shown = together.sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
+        together = pl.concat([shown_sources, part.select(SOURCE_COLUMNS)])
+        shown_sources = together.sort("batch", "path", "content_sha256").head(SHOWN_SOURCES)
     return {
         "documents": counts["batch"].total(),
         "batches": dict(sorted(counts["batch"].items())),
         "licences": dict(sorted(counts["licence"].items())),
-        "first": shown.to_dicts(),
+        "first": shown_sources.to_dicts(),
     }
 
 
@@ -306,8 +325,8 @@ def _thresholds(settings: Settings) -> dict[str, Any]:
         "target_precision": fitted.target_precision,
         "confidence": fitted.confidence,
         "models": fitted.models.model_dump(mode="json"),
-        "data": [one.model_dump(mode="json") for one in fitted.data],
-        "fits": [one.model_dump(mode="json") for one in fitted.measured.fits],
+        "data": [dataset.model_dump(mode="json") for dataset in fitted.data],
+        "fits": [fit.model_dump(mode="json") for fit in fitted.measured.fits],
         "precision": None if overall is None else overall.precision.model_dump(),
     }
 
@@ -320,8 +339,8 @@ _DECIDING: dict[str, type[Group]] = {
 """Groups of settings that the manifest holds."""
 _HOW = (
     *(
-        f"llm.{one}"
-        for one in (
+        f"llm.{path}"
+        for path in (
             "budget.",
             "store.",
             "workers",
@@ -338,7 +357,7 @@ _HOW = (
 """How models are asked, and what is in the manifest anyway."""
 _PLACES = (
     *("corpus", "out", "llm.vertex_project"),
-    *(f"llm.{one}base_url" for one in ("", "verifier.", "judge.")),
+    *(f"llm.{prefix}base_url" for prefix in ("", "verifier.", "judge.")),
 )
 
 
@@ -350,15 +369,15 @@ def changed_settings(settings: Settings) -> tuple[dict[str, str], list[str]]:
     before = dict(_leaves(Settings.model_construct()))
     for group, values in PROFILES[settings.profile].items():
         before |= dict(_leaves(values, f"{group}."))
-    told, untold = {}, []
+    public, private_names = {}, []
     for path, value in _leaves(settings):
         if value == before.get(path) or path.startswith(_HOW):
             continue
         if path in _PLACES or _is_private(value):
-            untold.append(path)
+            private_names.append(path)
         else:
-            told[path] = _option(value)
-    return told, sorted(set(untold) - {"corpus", "out"})
+            public[path] = _option(value)
+    return public, sorted(set(private_names) - {"corpus", "out"})
 
 
 def deciding_groups(manifest: Manifest) -> dict[str, Group]:
@@ -367,15 +386,19 @@ def deciding_groups(manifest: Manifest) -> dict[str, Group]:
     Raises:
         ReleaseError: no release can have them.
     """
-    told = manifest.settings
+    settings = manifest.settings
     try:
-        groups = {name: kind.model_validate(told[name]) for name, kind in _DECIDING.items()}
-        groups["documents"] = DocumentSettings(near_duplicate_similarity=told["near_duplicate_similarity"])
-        lacking = {"layout", "with_sources"} - {*told["release"]} or {"thresholds", "evaluation"} - {*told}
+        groups = {name: kind.model_validate(settings[name]) for name, kind in _DECIDING.items()}
+        groups["documents"] = DocumentSettings(
+            near_duplicate_similarity=settings["near_duplicate_similarity"]
+        )
+        lacking = {"layout", "with_sources"} - {*settings["release"]} or {"thresholds", "evaluation"} - {
+            *settings
+        }
     except (ValidationError, LookupError, TypeError) as error:
         wrong = error.errors()[0]["loc"] if isinstance(error, ValidationError) else ()
-        named = ".".join(map(str, wrong)) or "one is missing"
-        raise ReleaseError(f"the manifest has settings that cannot be: {named}") from error
+        setting = ".".join(map(str, wrong)) or "one is missing"
+        raise ReleaseError(f"the manifest has settings that cannot be: {setting}") from error
     if lacking:
         raise ReleaseError(f"the manifest lacks settings: {', '.join(sorted(lacking))}")
     return groups
@@ -383,34 +406,34 @@ def deciding_groups(manifest: Manifest) -> dict[str, Group]:
 
 def settings_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Yield settings that contradict each other, or that the card tells otherwise than the manifest."""
-    told, groups = manifest.settings, deciding_groups(manifest)
+    settings, groups = manifest.settings, deciding_groups(manifest)
     ids = f"-{groups['verification'].values_id}/{groups['judging'].thresholds_id}"  # type: ignore[attr-defined]
     shares = groups["release"].splits  # type: ignore[attr-defined]
     try:
         facts = read_facts(folder)
-        named, options = facts["thresholds"]["id"], dict(facts["settings"])
+        thresholds_id, options = facts["thresholds"]["id"], dict(facts["settings"])
     except (ReleaseError, LookupError, TypeError, ValueError):
         yield f"{FACTS} cannot be read"
         return
-    if told["thresholds"] != f"{named}{ids}":
+    if settings["thresholds"] != f"{thresholds_id}{ids}":
         yield "the thresholds that the manifest names are not those of its settings"
     if missing := sorted({*shares} - {*manifest.splits}):
         yield f"the manifest has no split {', '.join(missing)}, and its settings do"
     for name, group in groups.items():
-        shown = group.model_dump(exclude_unset=True)
+        values = group.model_dump(exclude_unset=True)
         default = dict(_leaves(type(group).model_construct(), f"{name}."))
-        own = {
+        values_now = {
             path: _option(value)
             for path, value in _leaves(group, f"{name}.")
-            if path.split(".")[1] in shown and value != default.get(path) and not path.startswith(_HOW)
+            if path.split(".")[1] in values and value != default.get(path) and not path.startswith(_HOW)
         }
         same = {
             path: value
             for path, value in options.items()
-            if path.startswith(f"{name}.") and path.split(".")[1] in shown
+            if path.startswith(f"{name}.") and path.split(".")[1] in values
         }
-        if own != same:
-            names = ", ".join(sorted({path for path, _ in own.items() ^ same.items()}))
+        if values_now != same:
+            names = ", ".join(sorted({path for path, _ in values_now.items() ^ same.items()}))
             yield f"{FACTS} tells other settings than the manifest: {names}"
 
 
@@ -426,7 +449,7 @@ def _leaves(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 def _is_private(value: object) -> bool:
     if isinstance(value, list | tuple):
-        return any(_is_private(one) for one in value)
+        return any(_is_private(part) for part in value)
     if isinstance(value, str):
         return value.startswith(("/", "~", ".")) or "\\" in value or "://" in value
     return isinstance(value, SecretStr | Path)

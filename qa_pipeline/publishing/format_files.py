@@ -64,8 +64,8 @@ class FormatFiles:
                 self._write(file, file.name, self._unwritten(frame) if file.once else frame)
                 continue
             for split in self._splits:
-                own = frame.filter(pl.col("split") == split).drop("split")
-                self._write(file, file.name.format(split=split), own)
+                rows = frame.filter(pl.col("split") == split).drop("split")
+                self._write(file, file.name.format(split=split), rows)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -96,7 +96,9 @@ class FormatFiles:
 
     def _unwritten(self, rows: pl.DataFrame) -> pl.DataFrame:
         ids = rows.to_series(0)
-        new = rows.filter(pl.Series([one not in self._written for one in ids], dtype=pl.Boolean))
+        new = rows.filter(
+            pl.Series([document_id not in self._written for document_id in ids], dtype=pl.Boolean)
+        )
         self._written.update(ids)
         return new
 

@@ -89,13 +89,13 @@ def _gemini(messages: pl.Expr) -> list[pl.Expr]:
     def parts(text: pl.Expr) -> pl.Expr:
         return pl.concat_list(pl.struct(text=text))
 
-    said = pl.struct(
+    content = pl.struct(
         pl.element().struct.field("role").replace({"assistant": "model"}).alias("role"),
         parts(pl.element().struct.field("content")).alias("parts"),
     )
     return [
         pl.struct(role=pl.lit("system"), parts=parts(_content(0, messages))).alias("systemInstruction"),
-        messages.list.slice(1).list.eval(said).alias("contents"),
+        messages.list.slice(1).list.eval(content).alias("contents"),
     ]
 
 
@@ -148,13 +148,13 @@ def _squad(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]
             answers=pl.concat_list(pl.struct(text=_between("at", "until"), answer_start="at")),
         )
     )
-    shown = (
+    context = (
         _passages(tables, released.filter(~_ANSWERED))
         .join(places, on="chunk_id", how="semi", maintain_order="left")
         .unique("pair_id", keep="first", maintain_order=True)
         .select("pair_id", "chunk_id", answers=pl.lit([], extracted.schema["answers"]))
     )
-    asked = pl.struct(
+    question = pl.struct(
         pl.col("pair_id").alias("id"),
         "question",
         (~_ANSWERED).alias("is_impossible"),
@@ -163,11 +163,11 @@ def _squad(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]
         *ORIGIN,
     )
     return [
-        released.join(pl.concat([extracted, shown]), on="pair_id")
+        released.join(pl.concat([extracted, context]), on="pair_id")
         .join(places, on="chunk_id")
         .sort("split", "document_id", "position", "pair_id")
         .group_by("split", "document_id", "title", "chunk_id", "context", maintain_order=True)
-        .agg(qas=asked)
+        .agg(qas=question)
         .group_by("split", "document_id", "title", maintain_order=True)
         .agg(paragraphs=pl.struct("context", "qas"))
         .drop("document_id")
@@ -198,18 +198,18 @@ def _beir(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
         documents=pl.concat_list("content_sha256"),
         licences=pl.concat_list("licence").list.drop_nulls(),
     ).select("_id", pl.exclude("_id"))
-    asked = released.filter(_ANSWERED)
-    proof = _spans(asked)
-    found = _passages(tables, asked).join(
+    answered = released.filter(_ANSWERED)
+    proof = _spans(answered)
+    passages = _passages(tables, answered).join(
         chunks.select("chunk_id", "placed", "char_start", "char_end", "text", in_document="document_id"),
         on="chunk_id",
         maintain_order="left",
     )
-    beside = found.join(proof.drop("chunk_id"), on="pair_id")
+    proved = passages.join(proof.drop("chunk_id"), on="pair_id")
     in_place = pl.col("in_document") == pl.col("document_id")
     begins, ends = pl.col("char_start"), pl.col("char_end")
-    holding = beside.filter(in_place, begins <= pl.col("start"), pl.col("end") <= ends)
-    touching = beside.filter(
+    holding = proved.filter(in_place, begins <= pl.col("start"), pl.col("end") <= ends)
+    touching = proved.filter(
         (in_place & (begins < pl.col("end")) & (pl.col("start") < ends))
         | pl.col("text").str.contains(pl.col("quote"), literal=True)
     )
@@ -226,21 +226,21 @@ def _beir(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
         .join(chunks, on="chunk_id", how="semi", maintain_order="left")
     )
     alike = relevant.join(chunks.select("chunk_id", "text"), on="chunk_id").select("pair_id", "text")
-    judged = asked.join(relevant, on="pair_id", maintain_order="left_right")
+    judged = answered.join(relevant, on="pair_id", maintain_order="left_right")
     positive = proof.unique("pair_id", keep="first", maintain_order=True).join(
         chunks.select("chunk_id", positive="text"), on="chunk_id"
     )
     triples = (
-        found.join(pl.concat([relevant, touching.select(key)]), on=key, how="anti", maintain_order="left")
+        passages.join(pl.concat([relevant, touching.select(key)]), on=key, how="anti", maintain_order="left")
         .join(alike, on=["pair_id", "text"], how="anti", maintain_order="left")
         .join(positive.select("pair_id", "positive"), on="pair_id", maintain_order="left")
-        .join(asked, on="pair_id", maintain_order="left")
+        .join(answered, on="pair_id", maintain_order="left")
         .filter(_OF_OWN_SPLIT)
         .unique(key, keep="first", maintain_order=True)
     )
     return [
         corpus,
-        asked.join(relevant, on="pair_id", how="semi", maintain_order="left").select(
+        answered.join(relevant, on="pair_id", how="semi", maintain_order="left").select(
             pl.col("pair_id").alias("_id"), pl.col("question").alias("text"), *ORIGIN
         ),
         judged.select("pair_id", "chunk_id", pl.lit(1).alias("score"), "split"),

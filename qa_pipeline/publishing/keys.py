@@ -51,24 +51,24 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
         place of the row in the frame, and key, each once; in the order of rows.
     """
     placed = rows.with_row_index("place")
-    asked = normalised(pl.col("question"))
-    said = normalised(pl.col("answer"))
-    long = (pl.col("coverage") != "none") & (said.str.len_chars() >= LONG_ANSWER)
+    question = normalised(pl.col("question"))
+    answer = normalised(pl.col("answer"))
+    long = (pl.col("coverage") != "none") & (answer.str.len_chars() >= LONG_ANSWER)
     stems = pl.Series(
-        "text", [_stems(*one) for one in rows.select("question", "language").iter_rows()], pl.String()
+        "text", [_stems(*row) for row in rows.select("question", "language").iter_rows()], pl.String()
     )
     parts = [
         placed.select("place", text="documents")
         .explode("text", empty_as_null=True)
         .drop_nulls("text")
         .with_columns(pl.format(_DOCUMENT, "text").alias("text")),
-        placed.select("place", text=pl.format("question:{}", asked)),
+        placed.select("place", text=pl.format("question:{}", question)),
         placed.select("place", stems),
-        placed.filter(long).select("place", text=pl.format("answer:{}", said)),
+        placed.filter(long).select("place", text=pl.format("answer:{}", answer)),
     ]
     together = pl.concat(parts).drop_nulls("text")
-    named = together.select(pl.col("text").unique(maintain_order=True))
-    keyed = together.join(named.with_columns(codes(named["text"]).alias("key")), on="text")
+    texts = together.select(pl.col("text").unique(maintain_order=True))
+    keyed = together.join(texts.with_columns(codes(texts["text"]).alias("key")), on="text")
     return keyed.select("place", "key").unique().sort("place", "key")
 
 
@@ -82,7 +82,7 @@ def said_codes(rows: pl.DataFrame) -> pl.Series:
 
 def document_keys(sha256: pl.Series) -> pl.Series:
     """The keys of documents, from the hashes of their texts."""
-    return codes(_DOCUMENT.format(one) for one in sha256)
+    return codes(_DOCUMENT.format(content_hash) for content_hash in sha256)
 
 
 def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
@@ -107,10 +107,12 @@ class Places:
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
         """The split of each key; null for one that stands in none."""
-        asked = keys.to_numpy()
-        found = np.searchsorted(self.keys, asked)
-        known = np.append(self.keys, 0)[found] == asked
-        places = pl.Series(found, dtype=pl.UInt32()).set(pl.Series(~known | (found == len(self.keys))), None)
+        sought = keys.to_numpy()
+        positions = np.searchsorted(self.keys, sought)
+        is_present = np.append(self.keys, 0)[positions] == sought
+        places = pl.Series(positions, dtype=pl.UInt32()).set(
+            pl.Series(~is_present | (positions == len(self.keys))), None
+        )
         return self.splits.gather(places).cast(pl.String())
 
 
@@ -144,9 +146,18 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
     """
     keys = document_keys(documents["content_sha256"])
     sets = [shingles(text) for text in documents["text"]]
-    bands = [(key, band) for key, own in zip(keys, sets, strict=True) for band in band_codes(own, threshold)]
-    held = {"key": keys, "shingles": pl.Series([own.tolist() for own in sets], dtype=SHINGLES["shingles"])}
-    return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(held, SHINGLES)
+    bands = [
+        (key, band)
+        for key, shingles_of_row in zip(keys, sets, strict=True)
+        for band in band_codes(shingles_of_row, threshold)
+    ]
+    columns = {
+        "key": keys,
+        "shingles": pl.Series(
+            [shingles_of_row.tolist() for shingles_of_row in sets], dtype=SHINGLES["shingles"]
+        ),
+    }
+    return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(columns, SHINGLES)
 
 
 def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl.DataFrame:
@@ -158,30 +169,33 @@ def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl
         count: number of bands.
         threshold: least Jaccard similarity of two near duplicates.
     """
-    found: dict[int, int] = {}
+    heads: dict[int, int] = {}
     for first, last in ranges(count):
         part = between(bands, "band", first, last).unique()
         together = part.filter(pl.len().over("band") > 1).sort("band", "key")
-        own = _chosen(sets, together["key"].unique())
+        block_shingles = _chosen(sets, together["key"].unique())
         for (_,), block in together.group_by("band", maintain_order=True):
-            for one, other in itertools.combinations(block["key"].to_list(), 2):
-                if _head(found, one) != _head(found, other) and jaccard(own[one], own[other]) >= threshold:
-                    found[_head(found, other)] = _head(found, one)
-    joins = sorted((key, _head(found, key)) for key in found)
+            for first_key, second_key in itertools.combinations(block["key"].to_list(), 2):
+                if (
+                    _head(heads, first_key) != _head(heads, second_key)
+                    and jaccard(block_shingles[first_key], block_shingles[second_key]) >= threshold
+                ):
+                    heads[_head(heads, second_key)] = _head(heads, first_key)
+    joins = sorted((key, _head(heads, key)) for key in heads)
     return pl.DataFrame(joins, JOINS, orient="row")
 
 
 def _chosen(sets: Path, keys: pl.Series) -> dict[int, Shingles]:
     """The sets of some documents, by key."""
-    found: dict[int, Shingles] = {}
+    shingles_by_key: dict[int, Shingles] = {}
     for part in row_groups(sets) if len(keys) else ():
         chosen = part.filter(pl.col("key").is_in(keys.implode()))
-        found |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
-    return found
+        shingles_by_key |= {key: np.array(values, dtype=np.uint32) for key, values in chosen.iter_rows()}
+    return shingles_by_key
 
 
-def _head(found: dict[int, int], key: int) -> int:
+def _head(heads: dict[int, int], key: int) -> int:
     """The key that stands for all that this one was joined to."""
-    while key in found:
-        key = found[key]
+    while key in heads:
+        key = heads[key]
     return key

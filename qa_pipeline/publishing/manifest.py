@@ -161,9 +161,9 @@ class Manifest(_Part):
     @property
     def content(self) -> str:
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
-        said = self.model_dump(mode="json", exclude={"version", "previous"})
-        said["files"].pop(CARD, None)
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        document = self.model_dump(mode="json", exclude={"version", "previous"})
+        document["files"].pop(CARD, None)
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 class Tombstone(_Part):
@@ -213,19 +213,19 @@ def manifest_of(folder: Path) -> Manifest:
     if len(content) > _LARGEST:
         raise ReleaseError(f"{path} has more than {_LARGEST} bytes; no release of ours is so large")
     try:
-        said = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise ReleaseError(_DAMAGED.format(path)) from error
-    told = said.get("format") if isinstance(said, dict) else None
-    if isinstance(told, int) and not _OLDEST_FORMAT <= told <= FORMAT:
+    form = document.get("format") if isinstance(document, dict) else None
+    if isinstance(form, int) and not _OLDEST_FORMAT <= form <= FORMAT:
         advice = (
             "install a newer qa_pipeline"
-            if told > FORMAT
+            if form > FORMAT
             else "move the folder of releases aside and publish anew"
         )
-        raise ReleaseError(f"{path} has format {told}, this version reads {FORMAT}; {advice}")
+        raise ReleaseError(f"{path} has format {form}, this version reads {FORMAT}; {advice}")
     try:
-        return Manifest.model_validate(said)
+        return Manifest.model_validate(document)
     except ValidationError as error:
         raise ReleaseError(_DAMAGED.format(path)) from error
 
@@ -236,8 +236,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     Raises:
         StorageError: it cannot be written.
     """
-    said = json.dumps(manifest.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False)
-    write_bytes(folder / MANIFEST, f"{said}\n".encode())
+    content = json.dumps(manifest.model_dump(mode="json"), indent=1, sort_keys=True, ensure_ascii=False)
+    write_bytes(folder / MANIFEST, f"{content}\n".encode())
 
 
 def latest_release(releases: Path) -> Path | None:
@@ -284,8 +284,10 @@ def tombstone_of(folder: Path) -> Tombstone | None:
 
 def release_folders(releases: Path) -> list[Path]:
     """All whole releases, yanked ones too, in the order of their numbers."""
-    numbered = (one for one in releases.glob("*") if one.name.isdecimal() and (one / MANIFEST).is_file())
-    return sorted(numbered, key=lambda one: int(one.name))
+    numbered = (
+        folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
+    )
+    return sorted(numbered, key=lambda folder: int(folder.name))
 
 
 def newest_keys(releases: Path) -> Path | None:
@@ -293,8 +295,8 @@ def newest_keys(releases: Path) -> Path | None:
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """
-    held = [one / PLACES for one in release_folders(releases) if (one / PLACES).is_file()]
-    return held[-1] if held else None
+    with_places = [folder / PLACES for folder in release_folders(releases) if (folder / PLACES).is_file()]
+    return with_places[-1] if with_places else None
 
 
 @contextmanager
@@ -309,9 +311,9 @@ def alone(releases: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise ReleaseError(f"another process publishes to {releases}; wait until it has ended") from error
-        for left in releases.glob(".*.tmp"):
-            if left.is_dir():
-                shutil.rmtree(left)
+        for unfinished in releases.glob(".*.tmp"):
+            if unfinished.is_dir():
+                shutil.rmtree(unfinished)
             else:
-                left.unlink()
+                unfinished.unlink()
         yield

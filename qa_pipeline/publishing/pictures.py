@@ -20,17 +20,23 @@ Step = tuple[str, int, int]
 def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Step]:
     """From planned questions to released rows: totals, and between them the losses by reason."""
     by_stage: dict[str, list[tuple[str, str | None, int]]] = {}
-    for one in facts["funnel"]:
-        by_stage.setdefault(one["stage"], []).append((one["what"], one["reason"], one["count"]))
+    for funnel in facts["funnel"]:
+        by_stage.setdefault(funnel["stage"], []).append((funnel["what"], funnel["reason"], funnel["count"]))
     questions, verdicts = by_stage["questions"], by_stage["verdicts"]
     examples = by_stage["training_examples"]
-    kept, example = _of(questions, "kept"), _of(examples, "example")
+    planned, example = _of(questions, "kept"), _of(examples, "example")
     steps = [
-        *_step("questions planned", questions[0][2], [one for one in questions[1:] if one[0] != "kept"]),
-        ("questions kept", kept, -1),
-        *_step("pairs made", verdicts[0][2], [one for one in verdicts[1:] if one[0] != "accepted"]),
-        *_step("pairs accepted", examples[0][2], [one for one in examples[1:] if one[0] != "example"]),
-        *_step("training examples", example, [("left out", *one) for one in left_out.items()]),
+        *_step(
+            "questions planned",
+            questions[0][2],
+            [question for question in questions[1:] if question[0] != "kept"],
+        ),
+        ("questions kept", planned, -1),
+        *_step(
+            "pairs made", verdicts[0][2], [verdict for verdict in verdicts[1:] if verdict[0] != "accepted"]
+        ),
+        *_step("pairs accepted", examples[0][2], [step for step in examples[1:] if step[0] != "example"]),
+        *_step("training examples", example, [("left out", *item) for item in left_out.items()]),
         ("rows released", facts["rows"]["rows"], -1),
     ]
     return steps if questions[0][2] else steps[2:]
@@ -41,13 +47,13 @@ def _of(stage: Sequence[tuple[str, str | None, int]], what: str) -> int:
 
 
 def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) -> list[Step]:
-    known = sorted((one for one in losses if one[2]), key=lambda one: (-one[2], one[0], one[1] or ""))
-    steps, left = [(name, total, -1)], total
-    for what, reason, count in known[:_MOST_LOSSES]:
-        steps.append((f"{what}: {reason}" if reason else what, count, left))
-        left -= count
-    rest = sum(count for _, _, count in known[_MOST_LOSSES:])
-    return [*steps, ("lost for other reasons", rest, left)] if rest else steps
+    ranked = sorted((loss for loss in losses if loss[2]), key=lambda loss: (-loss[2], loss[0], loss[1] or ""))
+    steps, remaining = [(name, total, -1)], total
+    for what, reason, count in ranked[:_MOST_LOSSES]:
+        steps.append((f"{what}: {reason}" if reason else what, count, remaining))
+        remaining -= count
+    rest = sum(count for _, _, count in ranked[_MOST_LOSSES:])
+    return [*steps, ("lost for other reasons", rest, remaining)] if rest else steps
 
 
 def draw_yield(steps: Sequence[Step]) -> bytes:
@@ -61,8 +67,8 @@ def draw_yield(steps: Sequence[Step]) -> bytes:
         start = 0 if before < 0 else before - count
         colour = _LOST if before >= 0 else _KEPT if place == len(steps) - 1 else _TOTAL
         axes.barh(place, count, left=start, color=colour, height=0.72)
-        said = f"{count:,}" if before < 0 else f"−{count:,}"
-        axes.text(start + count + most * 0.01, place, said, va="center", fontsize=9.5)
+        text = f"{count:,}" if before < 0 else f"−{count:,}"
+        axes.text(start + count + most * 0.01, place, text, va="center", fontsize=9.5)
     axes.set_yticks(range(len(steps)), [_words(name) for name, _, _ in steps], fontsize=9.5)
     for label, (_, _, before) in zip(axes.get_yticklabels(), steps, strict=True):
         label.set_parse_math(False)
@@ -74,7 +80,7 @@ def draw_yield(steps: Sequence[Step]) -> bytes:
 
 
 def _words(name: str) -> str:
-    text = "".join(one if one.isprintable() else "?" for one in name.replace("_", " "))
+    text = "".join(character if character.isprintable() else "?" for character in name.replace("_", " "))
     return text if len(text) <= 44 else f"{text[:43]}…"
 
 
@@ -90,7 +96,7 @@ def draw_scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> bytes | No
     for place, (name, counts) in enumerate(scores.items(), start=1):
         axes = figure.add_subplot(rows, columns, place)
         bins = len(counts["all"])
-        edges = [(one + 0.5) / bins for one in range(bins)]
+        edges = [(bin_number + 0.5) / bins for bin_number in range(bins)]
         axes.bar(edges, counts["all"], width=1 / bins, color=_ALL, label="all")
         axes.bar(edges, counts["released"], width=0.6 / bins, color=_TOTAL, label="released")
         axes.set_title(f"{name}: {sum(counts['released']):,} of {sum(counts['all']):,}", fontsize=10)

@@ -42,11 +42,11 @@ def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: 
         yield "has no claim"
         return
     yield from _cut_otherwise(row)
-    supported = [one for one in claims if one["verdict"] == SUPPORTED]
-    others = {one["verdict"] for one in claims} - {SUPPORTED}
+    supported = [row_claim for row_claim in claims if row_claim["verdict"] == SUPPORTED]
+    others = {row_claim["verdict"] for row_claim in claims} - {SUPPORTED}
     if others - {*_TOLERATED} or len(supported) / len(claims) < accept_grounding:
         yield f"has {len(claims) - len(supported)} claims that are not supported"
-    texts = {one["text"] for one in supported}
+    texts = {row_claim["text"] for row_claim in supported}
     if any(piece["claim"] not in texts for piece in evidence):
         yield "has evidence of a claim that is not its own"
     for claim in supported:
@@ -55,29 +55,29 @@ def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: 
 
 def _cut_otherwise(row: Row) -> Iterator[str]:
     """Yield whether the rules cut other claims from the answer than its own."""
-    if any(one["split_by"] != "rules" for one in row["claims"]):
+    if any(claim["split_by"] != "rules" for claim in row["claims"]):
         return  # a model cut it, and would have to be asked again
     cut = self_contained(split_claims(row["answer"], row["language"]), row["question"], row["language"])
-    if [(one.text, one.self_contained) for one in cut] != [
-        (one["text"], one["self_contained"]) for one in row["claims"]
+    if [(claim.text, claim.self_contained) for claim in cut] != [
+        (claim["text"], claim["self_contained"]) for claim in row["claims"]
     ]:
         yield "has other claims than its answer states"
 
 
 def _claim_problems(row: Row, claim: Row, passages: Mapping[str, Passage]) -> Iterator[str]:
     text, step = claim["text"], claim["decided_by"]
-    pieces = [one for one in row["evidence"] if one["claim"] == text]
+    pieces = [evidence for evidence in row["evidence"] if evidence["claim"] == text]
     if not pieces:
         yield f"has no evidence for {text[:60]!r}"
     elif step not in (ALIGNMENT, *_MODELS, *_OTHERS):
         yield f"has a claim that no step decides ({step})"
     elif step not in _OTHERS:
-        found = [_proof(row, claim, one, passages) for one in pieces if one["chunk_id"] in passages]
-        if not found:
+        proofs = [_proof(row, claim, piece, passages) for piece in pieces if piece["chunk_id"] in passages]
+        if not proofs:
             yield f"rests on a passage that is not there, for {text[:60]!r}"
-        elif step == ALIGNMENT and all(one.unproved for one in found):
-            yield f"is not proved: {text[:60]!r}: {found[0].unproved[0]}"
-        elif step in _MODELS and all(one.unproved for one in found) and _refused(found[0], step):
+        elif step == ALIGNMENT and all(proof.unproved for proof in proofs):
+            yield f"is not proved: {text[:60]!r}: {proofs[0].unproved[0]}"
+        elif step in _MODELS and all(proof.unproved for proof in proofs) and _refused(proofs[0], step):
             yield f"states what its evidence denies: {text[:60]!r}"
 
 
@@ -91,18 +91,18 @@ def _proof(row: Row, claim: Row, piece: Row, passages: Mapping[str, Passage]) ->
     stated = read(claim["self_contained"] or claim["text"], language)
     passage = passages[piece["chunk_id"]]
     nearest_first = dict.fromkeys((piece["chunk_id"], *claim["chunk_ids"]))
-    shown = [passages[chunk_id] for chunk_id in nearest_first if chunk_id in passages]
+    readable = [passages[chunk_id] for chunk_id in nearest_first if chunk_id in passages]
     return prove(
         stated,
         read(piece["quote"], language),
         question=read(row["question"], language),
         answer=read(row["answer"], language),
         headings=read("\n".join((passage.title, *passage.section_path)), language),
-        elsewhere=_readings(shown, language),
+        elsewhere=_readings(readable, language),
         fragment=is_fragment(claim["text"], len(stated.term_set)),
         is_row=is_row(piece["quote"]),
     )
 
 
 def _readings(passages: Sequence[Passage], language: str) -> list[Any]:
-    return [read(blank_injections(one.text, one.language), language) for one in passages]
+    return [read(blank_injections(passage.text, passage.language), language) for passage in passages]

@@ -80,7 +80,7 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
         StorageError: the target refuses; running again goes on.
     """
     location = _location(target)
-    problems = [f"{check.name}: {one}" for check in verify_release(folder) for one in check.problems]
+    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
     if problems:
         raise ReleaseError(
             f"{folder} does not hold what it promises, nothing was sent: {problems[0]} "
@@ -90,8 +90,8 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
     files = {name: file.size for name, file in sorted(manifest.files.items())}
     version = manifest.version
     place = f"{location}@v{version}" if target.startswith(HUB) else f"{location.rstrip('/')}/{version}"
-    last = (one for one in (SIGNATURE, MANIFEST) if one == MANIFEST or (folder / one).is_file())
-    push = Pushed(place, files | {one: (folder / one).stat().st_size for one in last})
+    last = (name for name in (SIGNATURE, MANIFEST) if name == MANIFEST or (folder / name).is_file())
+    push = Pushed(place, files | {name: (folder / name).stat().st_size for name in last})
     if dry_run:
         return push
     with _faults_named(push):
@@ -148,21 +148,21 @@ def _to_store(folder: Path, location: str, manifest: Manifest, push: Pushed) -> 
     root = root.rstrip("/")
     base = f"{root}/{manifest.version}"
     listed = store.find(base, detail=True) if store.exists(base) else {}
-    held = {path[len(base) + 1 :]: info["size"] for path, info in listed.items()}
-    own = (folder / MANIFEST).read_bytes()
-    whole = MANIFEST in held and store.cat_file(f"{base}/{MANIFEST}") == own
-    for name, size in held.items():
+    sizes = {path[len(base) + 1 :]: info["size"] for path, info in listed.items()}
+    released = (folder / MANIFEST).read_bytes()
+    is_complete = MANIFEST in sizes and store.cat_file(f"{base}/{MANIFEST}") == released
+    for name, size in sizes.items():
         equal = push.files.get(name) == size
-        if equal and (not whole or name == SIGNATURE):
-            told = hash_file(folder / name)
-            equal = _hash(store, f"{base}/{name}") == told
+        if equal and (not is_complete or name == SIGNATURE):
+            sha256 = hash_file(folder / name)
+            equal = _hash(store, f"{base}/{name}") == sha256
         if not equal:
             raise ReleaseError(
                 f"{push.place} holds another {name[:80]!r}, and nothing is overwritten; push to another "
                 f"place, or remove that folder if no release of yours lies in it"
             )
     for name in push.files:
-        if name not in held:
+        if name not in sizes:
             _send(store, folder / name, root, f"{base}/{name}")
             push.sent.append(name)
     push.latest = _point(store, root, manifest.version)
@@ -184,14 +184,16 @@ def _send(store: Any, source: Path, root: str, path: str) -> None:
     if not _is_local(store):
         store.put_file(str(source), path)
         return
-    beside = Path(root) / f".{uuid.uuid4().hex}.tmp"  # not in the release: a killed push leaves no part there
+    temporary = (
+        Path(root) / f".{uuid.uuid4().hex}.tmp"
+    )  # not in the release: a killed push leaves no part there
     try:
-        shutil.copyfile(source, beside)
-        with beside.open("rb+") as file:
+        shutil.copyfile(source, temporary)
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        move_file(beside, Path(path))
+        move_file(temporary, Path(path))
     finally:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def _point(store: Any, root: str, version: int) -> bool:
@@ -221,8 +223,8 @@ def _to_hub(folder: Path, location: str, version: int, push: Pushed, *, public: 
     repository, tag = location.removeprefix(f"{HUB}datasets/"), f"v{version}"
     api.create_repo(repository, repo_type="dataset", private=not public, exist_ok=True)
     refs = api.list_repo_refs(repository, repo_type="dataset")
-    main = next((one.target_commit for one in refs.branches if one.name == "main"), None)
-    versions = [int(found[1]) for one in refs.tags if (found := _TAG.fullmatch(one.name))]
+    main = next((branch.target_commit for branch in refs.branches if branch.name == "main"), None)
+    versions = [int(match[1]) for ref in refs.tags if (match := _TAG.fullmatch(ref.name))]
     if version in versions:
         if not _same_manifest(api, repository, tag, folder):
             raise ReleaseError(f"{push.place} is another release, and none is overwritten; use another name")
@@ -253,11 +255,11 @@ def _same_manifest(api: "HfApi", repository: str, revision: str, folder: Path) -
     from huggingface_hub.hf_api import RepoFile
     from huggingface_hub.utils.sha import git_hash
 
-    own = (folder / MANIFEST).read_bytes()
+    manifest = (folder / MANIFEST).read_bytes()
     listed = api.get_paths_info(repository, MANIFEST, revision=revision, repo_type="dataset")
-    found = next(iter(listed), None)
-    if not isinstance(found, RepoFile):
+    listed_file = next(iter(listed), None)
+    if not isinstance(listed_file, RepoFile):
         return False
-    if found.lfs is not None:
-        return found.lfs.sha256 == hashlib.sha256(own).hexdigest()
-    return found.blob_id == git_hash(own)
+    if listed_file.lfs is not None:
+        return listed_file.lfs.sha256 == hashlib.sha256(manifest).hexdigest()
+    return listed_file.blob_id == git_hash(manifest)

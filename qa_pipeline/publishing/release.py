@@ -95,17 +95,17 @@ def publish_release(resources: Resources) -> Release:
     evaluation = _evaluation(resources)
     prepare_folder(releases)
     with alone(releases):
-        own, notes = (releases / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
+        folder, notes = (releases / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
         try:
-            own.mkdir()
+            folder.mkdir()
             notes.mkdir()
-            return _publish(resources, gather(resources, notes, evaluation), own, sign)
+            return _publish(resources, gather(resources, notes, evaluation), folder, sign)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
             ) from error
         finally:
-            shutil.rmtree(own, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
             shutil.rmtree(notes, ignore_errors=True)
 
 
@@ -122,60 +122,62 @@ def _evaluation(resources: Resources) -> Evaluation | None:
     return Evaluation(texts, settings.evaluation_similarity, embed)
 
 
-def _publish(resources: Resources, found: Candidates, own: Path, sign: Sign) -> Release:
+def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: Sign) -> Release:
     settings, releases = resources.settings, resources.layout.releases
-    if not found.count:
-        why = "; ".join(f"{name}: {reason}" for name, reason in found.left_out.items())
+    if not candidates.count:
+        why = "; ".join(f"{name}: {reason}" for name, reason in candidates.left_out.items())
         raise ReleaseError(
             f"{resources.layout.out} has no accepted row to release{f' ({why})' if why else ''}"
         )
     before = read_earlier_release(releases)
-    selection = select_rows(found, before, settings.release)
-    write_keys(own / PLACES, found, before, selection)
-    version = 1 + max((int(one.name) for one in releases.iterdir() if one.name.isdecimal()), default=0)
+    selection = select_rows(candidates, before, settings.release)
+    write_keys(folder / PLACES, candidates, before, selection)
+    version = 1 + max(
+        (int(release.name) for release in releases.iterdir() if release.name.isdecimal()), default=0
+    )
     audits = read_audits(settings.release.audits)
     facts, certifier, prompts = CardFacts(settings), Certifier(audits), SystemPrompts()
     lookers: list[CardFacts | Certifier | SystemPrompts] = [facts, certifier, prompts]
-    counts, reasons = _write_rows(own, resources, found, before, selection, version, lookers)
+    counts, reasons = _write_rows(folder, resources, candidates, before, selection, version, lookers)
     if audits.height:
-        with appended_parquet(own / AUDIT, LABELLED) as write:
+        with appended_parquet(folder / AUDIT, LABELLED) as write:
             write(audits)
     if counts.is_empty():
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
     certificate = certifier.certificate()
     hold_to(certificate, settings.release.max_error)
-    write_facts(own, facts.document(*counted_parts(own, selection.names)), reasons)
+    write_facts(folder, facts.document(*counted_parts(folder, selection.names)), reasons)
     manifest = Manifest(
         format=FORMAT,
         version=version,
         previous=None if before.manifest is None else before.manifest.version,
         schema_version=SCHEMA_VERSION,
         splits=dict.fromkeys(selection.names, 0) | _summed(counts, "split"),
-        files=_files(own),
+        files=_files(folder),
         batches=_summed(counts, "batch"),
-        batches_left_out=found.left_out,
+        batches_left_out=candidates.left_out,
         rows_left_out=reasons,
         unsatisfied=unsatisfied(counts, settings.release.splits, settings.release.stratify),
         settings=_deciding(settings),
         certificate=certificate,
         system_prompts=prompts.by_language(),
-        contents=content_hashes(own, selection.names),
+        contents=content_hashes(folder, selection.names),
     )
-    manifest = write_card(own, manifest)
-    last, known = before.folder, before.manifest
-    if last is not None and known is not None and known.content == manifest.content:
+    manifest = write_card(folder, manifest)
+    last, before_manifest = before.folder, before.manifest
+    if last is not None and before_manifest is not None and before_manifest.content == manifest.content:
         if not (last / SIGNATURE).is_file():
             sign(last)
-        return Release(last, known, made=False)
-    write_manifest(own, manifest)
-    problems = [f"{check.name}: {one}" for check in verify_release(own) for one in check.problems]
+        return Release(last, before_manifest, made=False)
+    write_manifest(folder, manifest)
+    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
     if problems:
         raise ReleaseError(
             f"the release would not hold what it promises, and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"
         )
-    sign(own)
-    own.rename(releases / str(version))
+    sign(folder)
+    folder.rename(releases / str(version))
     point_to(releases, version)
     return Release(releases / str(version), manifest, made=True)
 
@@ -193,10 +195,10 @@ class SystemPrompts:
 
     def by_language(self) -> dict[str, list[str]]:
         """Return them in the order of languages and texts."""
-        found: dict[str, list[str]] = {}
+        prompts: dict[str, list[str]] = {}
         for language, prompt in sorted(self._found):
-            found.setdefault(language, []).append(prompt)
-        return found
+            prompts.setdefault(language, []).append(prompt)
+        return prompts
 
 
 def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
@@ -206,7 +208,7 @@ def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
 def _write_rows(
     folder: Path,
     resources: Resources,
-    found: Candidates,
+    candidates: Candidates,
     before: Earlier,
     selection: Selection,
     version: int,
@@ -224,7 +226,7 @@ def _write_rows(
         ReleaseError: a batch is not as it was when it was noted.
     """
     settings = resources.settings.release
-    counted, gone = [], []
+    counted, removed = [], []
     seen: set[int] = set()
     places = Places(folder / PLACES)
     with ExitStack() as opened:
@@ -235,41 +237,41 @@ def _write_rows(
             for name in selection.names
         }
         formats = [
-            opened.enter_context(FormatFiles(folder, one, selection.names, settings.layout))
-            for one in settings.formats
+            opened.enter_context(FormatFiles(folder, form, selection.names, settings.layout))
+            for form in settings.formats
         ]
         sources = opened.enter_context(appended_parquet(folder / SOURCES, SOURCE_SCHEMA))
         passages = opened.enter_context(appended_parquet(folder / PASSAGES, PASSAGE_SCHEMA))
         left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
-        for batch in found.batches:
+        for batch in candidates.batches:
             tables = read_tables(resources.layout, batch)
-            decided = decided_rows(found, before, selection, batch, released_rows(tables), version)
-            kept = pl.col("reason") == KEPT
-            own = decided.filter(kept).sort("pair_id")
+            decided = decided_rows(candidates, before, selection, batch, released_rows(tables), version)
+            is_released = pl.col("reason") == KEPT
+            rows = decided.filter(is_released).sort("pair_id")
             tables["chunks"] = placed_chunks(tables, places)
-            own = of_own_split(own, tables, resources.counter.count, resources.settings.training)
-            for (split,), part in own.partition_by("split", as_dict=True).items():
+            rows = of_own_split(rows, tables, resources.counter.count, resources.settings.training)
+            for (split,), part in rows.partition_by("split", as_dict=True).items():
                 writers[str(split)](part)
             for looker in (*formats, *lookers):
-                looker.add(batch, tables, own)
+                looker.add(batch, tables, rows)
             text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String()).alias("text")
-            documents = documents_of(own, tables)
+            documents = documents_of(rows, tables)
             sources(new_documents(documents, seen).with_columns(text))
             is_source = pl.col("content_sha256").is_in(documents["content_sha256"].implode())
             text_or_null = pl.when(~is_source).then(text) if settings.with_sources else text
-            passages(passages_of(own, tables).with_columns(text_or_null.alias("text")))
+            passages(passages_of(rows, tables).with_columns(text_or_null.alias("text")))
             others = (
-                decided.filter(~kept)
+                decided.filter(~is_released)
                 .join(selection.instead, on="row", how="left")
                 .select(LEFT_OUT_SCHEMA.names())
                 .sort("pair_id")
             )
             left_out(others)
-            gone.append(others.group_by("reason").agg(rows=pl.len()))
-            counted.append(own.group_by("split", "batch", "language", "question_type").agg(rows=pl.len()))
+            removed.append(others.group_by("reason").agg(rows=pl.len()))
+            counted.append(rows.group_by("split", "batch", "language", "question_type").agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):
         _sync(path)
-    reasons = pl.concat(gone).group_by("reason").agg(pl.col("rows").sum()).sort("reason")
+    reasons = pl.concat(removed).group_by("reason").agg(pl.col("rows").sum()).sort("reason")
     return pl.concat(counted), dict(reasons.iter_rows())
 
 
@@ -285,12 +287,12 @@ def _sync(path: Path) -> None:
 
 def _files(folder: Path) -> dict[str, File]:
     """Every file of the folder, with its hash and rows."""
-    found = {}
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+    files = {}
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         rows = rows_of(path) if path.suffix == ".parquet" else None
         name = path.relative_to(folder).as_posix()
-        found[name] = File(sha256=hash_file(path), size=path.stat().st_size, rows=rows)
-    return found
+        files[name] = File(sha256=hash_file(path), size=path.stat().st_size, rows=rows)
+    return files
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:

@@ -92,61 +92,63 @@ def read_earlier_release(releases: Path) -> Earlier:
     if last is None:
         return Earlier(None, None, keys, splits, np.zeros(0, np.uint64), np.zeros(0, np.int32))
     manifest = read_manifest(last)
-    for name, told in manifest.files.items():
+    for name, file in manifest.files.items():
         path = last / name
-        if not path.is_file() or path.stat().st_size != told.size:
+        if not path.is_file() or path.stat().st_size != file.size:
             raise ReleaseError(
                 f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
                 f"a copy, or yank it"
             )
-    known, versions = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
+    key_arrays, versions = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
     for name in manifest.splits:
         for part in row_groups(last / DATA / f"{name}.parquet", ["pair_id", "version"]):
-            known.append(codes(part["pair_id"]).to_numpy())
+            key_arrays.append(codes(part["pair_id"]).to_numpy())
             versions.append(part["version"].to_numpy())
-    together = np.concatenate(known)
+    together = np.concatenate(key_arrays)
     order = np.argsort(together)
     return Earlier(last, manifest, keys, splits, together[order], np.concatenate(versions)[order])
 
 
-def select_rows(found: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
+def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
     """Leave rows out and give the others their splits."""
-    reason: Reasons = np.zeros(found.count, dtype=np.int8)
-    notes = found.folder / "rows.parquet"
+    reason: Reasons = np.zeros(candidates.count, dtype=np.int8)
+    notes = candidates.folder / "rows.parquet"
     dropped = {"in_evaluation": IN_EVALUATION} if settings.on_evaluation == "drop" else {}
     for column, why in {**dropped, "forgotten": FORGOTTEN}.items():
         rows = pl.scan_parquet(notes).filter(column).select("row").collect()
         reason[rows["row"].to_numpy()] = REASONS.index(why)
-    instead = _repeats(notes, found.count, reason, before)
+    instead = _repeats(notes, candidates.count, reason, before)
     reason[instead["row"].to_numpy()] = REASONS.index(DUPLICATE)
     names = (*settings.splits, *(name for name in before.splits if name not in settings.splits))
-    strata = _strata(notes, found.count, settings.stratify)
+    strata = _strata(notes, candidates.count, settings.stratify)
     split = assign_splits(
-        found.count,
-        _key_parts(found, before, names, reason == 0),
-        found.joins,
+        candidates.count,
+        _key_parts(candidates, before, names, reason == 0),
+        candidates.joins,
         [settings.splits.get(name, 0.0) for name in names],
         strata,
-        _placed_before(found.joins, before, names),
+        _placed_before(candidates.joins, before, names),
     )
     reason[(split == NOWHERE) & (reason == 0)] = REASONS.index(JOINS_SPLITS)
-    kept = reason == REASONS.index(KEPT)
-    beside = _beside(groups_of(found.joins), _key_parts(found, before, names, kept), split)
-    return Selection(names, split, reason, instead, beside)
+    is_kept = reason == REASONS.index(KEPT)
+    elsewhere = _elsewhere(groups_of(candidates.joins), _key_parts(candidates, before, names, is_kept), split)
+    return Selection(names, split, reason, instead, elsewhere)
 
 
 def _placed_before(joins: pl.DataFrame, before: Earlier, names: Sequence[str]) -> pl.DataFrame:
     """Where the release before has the documents that are nearly the same as another: key, known."""
     keys = groups_of(joins).select("key")
     places = ranges(rows_of(before.keys)) if before.keys else []
-    found = [_known(before, *place, names).join(keys, on="key", how="semi") for place in places]
-    return pl.concat([PART.to_frame().select("key", "known"), *found])
+    placed = [_known_keys(before, *place, names).join(keys, on="key", how="semi") for place in places]
+    return pl.concat([PART.to_frame().select("key", "known"), *placed])
 
 
-def _beside(groups: pl.DataFrame, parts: Iterator[pl.DataFrame], split: npt.NDArray[np.int8]) -> pl.DataFrame:
+def _elsewhere(
+    groups: pl.DataFrame, parts: Iterator[pl.DataFrame], split: npt.NDArray[np.int8]
+) -> pl.DataFrame:
     """Where the documents of each group stand: key and known, which is the number of the split."""
-    held = [part.join(groups, on="key", how="semi").unique("key", keep="first") for part in parts]
-    rows = pl.concat([PART.to_frame(), *held])
+    parts_of_groups = [part.join(groups, on="key", how="semi").unique("key", keep="first") for part in parts]
+    rows = pl.concat([PART.to_frame(), *parts_of_groups])
     placed = rows.select("key", known=pl.Series(split[rows["row"].to_numpy()], dtype=pl.Int8()))
     of_group = groups.join(placed, on="key").unique("group", keep="first").select("group", "known")
     return groups.join(of_group, on="group").select("key", "known")
@@ -176,28 +178,28 @@ def _strata(notes: Path, count: int, columns: Sequence[str]) -> npt.NDArray[np.i
     """The number of each row's stratum; None where none are wanted."""
     if not columns:
         return None
-    held = pl.scan_parquet(notes).select("row", pl.struct(columns).rank("dense").alias("kind")).collect()
+    kinds = pl.scan_parquet(notes).select("row", pl.struct(columns).rank("dense").alias("kind")).collect()
     strata = np.zeros(count, dtype=np.int32)
-    strata[held["row"].to_numpy()] = held["kind"].to_numpy() - 1
+    strata[kinds["row"].to_numpy()] = kinds["kind"].to_numpy() - 1
     return strata
 
 
 def _key_parts(
-    found: Candidates, before: Earlier, names: Sequence[str], kept: npt.NDArray[np.bool_]
+    candidates: Candidates, before: Earlier, names: Sequence[str], is_kept: npt.NDArray[np.bool_]
 ) -> Iterator[pl.DataFrame]:
     """The keys of the rows that are kept, in ranges: PART frames."""
-    notes = found.folder / "keys.parquet"
+    notes = candidates.folder / "keys.parquet"
     for first, last in ranges(rows_of(notes)):
         part = between(notes, "key", first, last)
-        own = part.filter(pl.Series(kept[part["row"].to_numpy()]))
+        part_rows = part.filter(pl.Series(is_kept[part["row"].to_numpy()]))
         yield (
-            own.join(_known(before, first, last, names), on="key", how="left")
+            part_rows.join(_known_keys(before, first, last, names), on="key", how="left")
             .with_columns(pl.col("known").fill_null(UNKNOWN))
             .select(PART.names())
         )
 
 
-def _known(before: Earlier, first: int, last: int, names: Sequence[str]) -> pl.DataFrame:
+def _known_keys(before: Earlier, first: int, last: int, names: Sequence[str]) -> pl.DataFrame:
     """Where the keys of a range stand in the release before: key, known."""
     if before.keys is None:
         return pl.DataFrame(schema={"key": pl.UInt64(), "known": pl.Int8()})
@@ -213,31 +215,36 @@ def rows_of(file: Path) -> int:
     return int(pq.read_metadata(file).num_rows)
 
 
-def write_keys(file: Path, found: Candidates, before: Earlier, selection: Selection) -> None:
+def write_keys(file: Path, candidates: Candidates, before: Earlier, selection: Selection) -> None:
     """Where each key stands from now on: those of this release, and those of earlier ones that are gone."""
     names = pl.Series([*selection.names, None], dtype=pl.String())
     with appended_parquet(file, PLACED, NARROW_GROUP) as write:
         for part, (first, last) in zip(
-            _key_parts(found, before, selection.names, selection.reason == 0),
-            ranges(rows_of(found.folder / "keys.parquet")),
+            _key_parts(candidates, before, selection.names, selection.reason == 0),
+            ranges(rows_of(candidates.folder / "keys.parquet")),
             strict=True,
         ):
             split = pl.Series("known", selection.split[part["row"].to_numpy()])
             now = part.select("key").with_columns(split)
             in_range = pl.col("key").is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
-            beside = selection.beside.filter(in_range)
-            placed = pl.concat([now, _known(before, first, last, selection.names), beside])
-            own = placed.unique("key", keep="first", maintain_order=True).sort("key")
-            write(own.select("key", split=names.gather(own["known"])))
+            elsewhere = selection.beside.filter(in_range)
+            placed = pl.concat([now, _known_keys(before, first, last, selection.names), elsewhere])
+            first_places = placed.unique("key", keep="first", maintain_order=True).sort("key")
+            write(first_places.select("key", split=names.gather(first_places["known"])))
 
 
 def decided_rows(
-    found: Candidates, before: Earlier, selection: Selection, batch: str, rows: pl.DataFrame, version: int
+    candidates: Candidates,
+    before: Earlier,
+    selection: Selection,
+    batch: str,
+    rows: pl.DataFrame,
+    version: int,
 ) -> pl.DataFrame:
     """The rows of a batch with row, in_evaluation, version, split and reason; `split` is that of kept ones.
 
     Args:
-        found: the candidates.
+        candidates: the candidates.
         before: the release before.
         selection: what becomes of the candidates.
         batch: its name.
@@ -247,17 +254,17 @@ def decided_rows(
     Raises:
         ReleaseError: they are not those that were noted.
     """
-    start, count = found.batches[batch]
-    noted = pl.scan_parquet(found.folder / "rows.parquet").slice(start, count).collect()
+    start, count = candidates.batches[batch]
+    noted = pl.scan_parquet(candidates.folder / "rows.parquet").slice(start, count).collect()
     if not rows["pair_id"].equals(noted["pair_id"]):
         raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-    known = before.version_of(noted["code"].to_numpy())
+    versions = before.version_of(noted["code"].to_numpy())
     splits = pl.Series(selection.names, dtype=pl.String())
     place = slice(start, start + count)
     return rows.with_columns(
         noted["row"],
         noted["in_evaluation"],
-        pl.Series("version", np.where(known == 0, version, known), dtype=pl.Int32()),
+        pl.Series("version", np.where(versions == 0, version, versions), dtype=pl.Int32()),
         splits.gather(np.maximum(selection.split[place], 0)).alias("split"),
         pl.Series(REASONS).gather(selection.reason[place]).alias("reason"),
     )

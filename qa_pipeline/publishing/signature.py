@@ -64,7 +64,8 @@ def signature_problem(folder: Path, public_key: str) -> str | None:
     except (OSError, ValueError) as error:
         return f"{SIGNATURE} is no signature of minisign: {error}"
     if signature._key_id != key._keynum_pk.key_id:  # noqa: SLF001 - the library names neither key
-        return f"it is signed by key {_named(signature._key_id)}, not by {_named(key._keynum_pk.key_id)}"  # noqa: SLF001
+        signed_by, expected = _printed_id(signature._key_id), _printed_id(key._keynum_pk.key_id)  # noqa: SLF001
+        return f"it is signed by key {signed_by}, not by {expected}"
     try:
         key.verify((folder / MANIFEST).read_bytes(), signature)
     except minisign.VerifyError:
@@ -72,7 +73,7 @@ def signature_problem(folder: Path, public_key: str) -> str | None:
     return None
 
 
-def _named(key_id: bytes) -> str:
+def _printed_id(key_id: bytes) -> str:
     """Return the id of a key as minisign prints it."""
     return key_id[::-1].hex().upper()
 
@@ -94,13 +95,13 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _public_key(named: str) -> "minisign.PublicKey":
+def _public_key(file_or_text: str) -> "minisign.PublicKey":
     minisign = _library()
-    path = Path(named)
+    path = Path(file_or_text)
     try:
         if path.is_file():
             return minisign.PublicKey.from_bytes(_content(path))
-        return minisign.PublicKey.from_base64(named)
+        return minisign.PublicKey.from_base64(file_or_text)
     except (OSError, ValueError) as error:
         what = path if path.is_file() else "it"
         raise InputError(

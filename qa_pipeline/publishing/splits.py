@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 Splits = npt.NDArray[np.int8]
 Labels = npt.NDArray[np.int32]
 _GOLDEN, _FIRST, _SECOND = (
-    np.uint64(one) for one in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+    np.uint64(constant) for constant in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
 
 
@@ -52,47 +52,49 @@ def assign_splits(
     """
     labels: Labels = np.arange(rows, dtype=np.int32)
     least = np.full(rows, np.iinfo(np.uint64).max, dtype=np.uint64)
-    own = np.zeros(rows, dtype=np.uint64)
+    hashes = np.zeros(rows, dtype=np.uint64)
     new, keyed = np.zeros(rows, dtype=bool), np.zeros(rows, dtype=bool)
     groups = groups_of(joins)
     joined_keys = groups["key"].implode()
     joined = []
     for part in parts:
         ordered = part.sort("key", "row")
-        row, key, known = (ordered[name].to_numpy() for name in PART)
+        row, key, seen_in = (ordered[name].to_numpy() for name in PART)
         np.minimum.at(least, row, key)
         keyed[row] = True
-        new[row[known == UNKNOWN]] = True
-        placed = known != UNKNOWN
-        np.bitwise_or.at(own, row[placed], _bit(known[placed]))
+        new[row[seen_in == UNKNOWN]] = True
+        placed = seen_in != UNKNOWN
+        np.bitwise_or.at(hashes, row[placed], _bit(seen_in[placed]))
         starts = np.flatnonzero(np.r_[True, key[1:] != key[:-1]]) if len(key) else np.zeros(0, np.int64)
         heads = np.repeat(row[starts], np.diff(np.r_[starts, len(key)]))
         labels = _merged(labels, row, heads)
         joined.append(ordered.filter(pl.col("key").is_in(joined_keys)))
-    beside = pl.concat([PART.to_frame(), *joined]).join(groups, on="key")
+    joined_parts = pl.concat([PART.to_frame(), *joined]).join(groups, on="key")
     first_of = pl.col("row").min().over("group")
-    labels = _merged(labels, *(beside.select("row", first_of.alias("first")).to_numpy().T))
+    labels = _merged(labels, *(joined_parts.select("row", first_of.alias("first")).to_numpy().T))
     names, numbers = np.unique(labels, return_inverse=True)
     labels = numbers.astype(np.int32)
     anchor = np.full(len(names), np.iinfo(np.uint64).max, dtype=np.uint64)
     np.minimum.at(anchor, labels, least)
     known_to = np.zeros(len(names), dtype=np.uint64)
-    np.bitwise_or.at(known_to, labels, own)
+    np.bitwise_or.at(known_to, labels, hashes)
     if elsewhere is not None:
-        first_rows = beside.group_by("group").agg(pl.col("row").min())
-        told = elsewhere.join(groups, on="key").join(first_rows, on="group")
-        np.bitwise_or.at(known_to, labels[told["row"].to_numpy()], _bit(told["known"].to_numpy()))
+        first_rows = joined_parts.group_by("group").agg(pl.col("row").min())
+        placed_elsewhere = elsewhere.join(groups, on="key").join(first_rows, on="group")
+        np.bitwise_or.at(
+            known_to, labels[placed_elsewhere["row"].to_numpy()], _bit(placed_elsewhere["known"].to_numpy())
+        )
     drawn = _drawn(anchor, shares)
     if strata is not None:
         _balance(drawn, labels, keyed, known_to, anchor, shares, strata)
     split = drawn[labels]
-    there = np.bitwise_count(known_to)[labels]
-    split[there == 1] = _place(known_to)[labels][there == 1]
-    torn = there > 1
-    stays = torn & ~new & (np.bitwise_count(own) == 1)
+    is_in_split = np.bitwise_count(known_to)[labels]
+    split[is_in_split == 1] = _place(known_to)[labels][is_in_split == 1]
+    torn = is_in_split > 1
+    stays = torn & ~new & (np.bitwise_count(hashes) == 1)
     split[torn] = NOWHERE
-    split[stays] = _place(own)[stays]
-    split[_apart(beside)] = NOWHERE
+    split[stays] = _place(hashes)[stays]
+    split[_apart(joined_parts)] = NOWHERE
     split[~keyed] = NOWHERE
     return split
 
@@ -105,23 +107,25 @@ def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Seque
         shares: those wanted, relative to each other.
         strata: columns whose shares were to be the same in each split.
     """
-    found = []
+    problems = []
     parts = [("", counts)]
     for column in strata:
         parts += [
-            (f"{column} {name}: ", own)
-            for (name,), own in sorted(counts.partition_by(column, as_dict=True).items())
+            (f"{column} {name}: ", counts_of_kind)
+            for (name,), counts_of_kind in sorted(counts.partition_by(column, as_dict=True).items())
         ]
     for title, part in parts:
-        held, rows = (
+        counts_by_split, rows = (
             dict(part.group_by("split").agg(pl.col("rows").sum()).iter_rows()),
             int(part["rows"].sum()),
         )
         for name, share in shares.items():
-            wanted, own = share / sum(shares.values()), held.get(name, 0)
-            if rows and (abs(own / rows - wanted) > TOLERANCE or not own):
-                found.append(f"{title}{name} has {own} of {rows} rows, wanted was a share of {wanted:.2f}")
-    return found
+            expected, actual = share / sum(shares.values()), counts_by_split.get(name, 0)
+            if rows and (abs(actual / rows - expected) > TOLERANCE or not actual):
+                problems.append(
+                    f"{title}{name} has {actual} of {rows} rows, wanted was a share of {expected:.2f}"
+                )
+    return problems
 
 
 TOLERANCE = 0.05
@@ -138,8 +142,8 @@ def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:
     if not apart.any():
         return labels
     edges = (np.ones(int(apart.sum()), dtype=np.int8), (ends[0][apart], ends[1][apart]))
-    _, found = connected_components(coo_array(edges, shape=(len(labels), len(labels))), directed=False)
-    merged: Labels = found.astype(np.int32)[labels]
+    _, labels_found = connected_components(coo_array(edges, shape=(len(labels), len(labels))), directed=False)
+    merged: Labels = labels_found.astype(np.int32)[labels]
     return merged
 
 
@@ -181,34 +185,34 @@ def _balance(
 
     kinds = int(strata.max(initial=0)) + 1
     ones = np.ones(int(keyed.sum()))
-    held = coo_array((ones, (labels[keyed], strata[keyed])), shape=(len(anchor), kinds)).tocsr()
-    total = held.sum(axis=0)
-    wanted = np.outer(np.asarray(shares) / np.sum(shares), total)
+    counts_by_group = coo_array((ones, (labels[keyed], strata[keyed])), shape=(len(anchor), kinds)).tocsr()
+    total = counts_by_group.sum(axis=0)
+    targets = np.outer(np.asarray(shares) / np.sum(shares), total)
     placed = np.bitwise_count(known_to) == 1
     for split in range(len(shares)):
-        wanted[split] -= held[np.flatnonzero(placed & (_place(known_to) == split))].sum(axis=0)
+        targets[split] -= counts_by_group[np.flatnonzero(placed & (_place(known_to) == split))].sum(axis=0)
     usable = np.asarray(shares) > 0
-    size = held.sum(axis=1)
+    size = counts_by_group.sum(axis=1)
     for component in np.lexsort((anchor, -size)):
         if known_to[component]:
             continue
-        first, last = held.indptr[component : component + 2]
-        kind, count = held.indices[first:last], held.data[first:last]
-        need = (wanted[:, kind] * count / np.maximum(total[kind], 1)).sum(axis=1)
+        first, last = counts_by_group.indptr[component : component + 2]
+        kind, count = counts_by_group.indices[first:last], counts_by_group.data[first:last]
+        need = (targets[:, kind] * count / np.maximum(total[kind], 1)).sum(axis=1)
         need[~usable] = -np.inf
         if need[drawn[component]] < need.max():  # of equal needs the draw decides
             drawn[component] = need.argmax()
-        wanted[drawn[component], kind] -= count
+        targets[drawn[component], kind] -= count
 
 
-def _apart(beside: pl.DataFrame) -> Ints:
+def _apart(pairs: pl.DataFrame) -> Ints:
     """Rows whose key stands in another split than a key it is joined to now.
 
     It happens where the limit of near duplicates was changed between two releases. Those of the split that
     comes first go, which is the one to train on.
     """
     last = pl.col("known").max().over("group")
-    rows = beside.filter(pl.col("known") != UNKNOWN, pl.col("known") < last)["row"]
+    rows = pairs.filter(pl.col("known") != UNKNOWN, pl.col("known") < last)["row"]
     return rows.to_numpy().astype(np.int64)
 
 

@@ -75,7 +75,7 @@ from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.deciding import ALIGNMENT
 
 NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
-_HELD = 4
+_MOST_BLOCKS = 4
 """Row groups of documents that are kept in memory."""
 _BLOCK = 2**24
 """Bytes of a file of lines that are read at a time."""
@@ -151,20 +151,20 @@ def _signature(folder: Path, public_key: str | None) -> Check:
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Files that are missing, changed, not named, or no files but links and pipes."""
-    held = set()
+    present = set()
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
             yield f"{name} is a link or no regular file, and is not read"
         elif path.is_file():
-            held.add(name)
-    for name, told in manifest.files.items():
-        if name not in held:
+            present.add(name)
+    for name, file in manifest.files.items():
+        if name not in present:
             yield f"{name} is missing"
-        elif (folder / name).stat().st_size != told.size or hash_file(folder / name) != told.sha256:
+        elif (folder / name).stat().st_size != file.size or hash_file(folder / name) != file.sha256:
             yield f"{name} is not the file that was released"
-    named = {*manifest.files, MANIFEST, SIGNATURE}
-    yield from (f"{name} is not part of the release" for name in sorted(held - named))
+    listed = {*manifest.files, MANIFEST, SIGNATURE}
+    yield from (f"{name} is not part of the release" for name in sorted(present - listed))
     needed = {*_tables(manifest), FACTS, CARD}
     yield from (f"{name} is not named in {MANIFEST}" for name in sorted(needed - {*manifest.files}))
     if manifest.certificate is None and AUDIT in manifest.files:
@@ -180,16 +180,16 @@ def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     """Tables that cannot be read, or have other columns than they should."""
-    for name, wanted in _tables(manifest).items():
+    for name, schema in _tables(manifest).items():
         try:
-            held = pl.read_parquet_schema(folder / name)
+            actual = pl.read_parquet_schema(folder / name)
         except (OSError, pl.exceptions.PolarsError, pa.ArrowException):
             yield f"{name} cannot be read as a table"
             continue
-        if wanted == RELEASED.schema:
-            yield from (f"{name}: {one}" for one in RELEASED.problems(pl.DataFrame(schema=held)))
-        elif held != wanted:
-            yield f"{name}: its columns are {', '.join(held)}"
+        if schema == RELEASED.schema:
+            yield from (f"{name}: {problem}" for problem in RELEASED.problems(pl.DataFrame(schema=actual)))
+        elif actual != schema:
+            yield f"{name}: its columns are {', '.join(actual)}"
 
 
 class _Table:
@@ -214,14 +214,17 @@ class _Table:
         self._opened = pq.ParquetFile(file)
         self._columns = list(columns)
         self._schema = {name: pl.read_parquet_schema(file)[name] for name in columns}
-        found = [
+        keys_of_groups = [
             keys(self._read(number, list(key_columns))).to_numpy()
             for number in range(self._opened.num_row_groups)
         ]
-        every = np.concatenate([np.zeros(0, np.uint64), *found])
+        every = np.concatenate([np.zeros(0, np.uint64), *keys_of_groups])
         order = np.argsort(every, kind="stable")
         self._keys = every[order]
-        self._groups = np.repeat(np.arange(len(found), dtype=np.int32), [len(one) for one in found])[order]
+        self._groups = np.repeat(
+            np.arange(len(keys_of_groups), dtype=np.int32),
+            [len(keys_of_group) for keys_of_group in keys_of_groups],
+        )[order]
         self._held: dict[int, pl.DataFrame] = {}
 
     def _read(self, number: int, columns: list[str]) -> pl.DataFrame:
@@ -232,7 +235,7 @@ class _Table:
         places = np.flatnonzero(np.isin(self._keys, keys.to_numpy()))
         numbers = set(self._groups[places].tolist())
         for number in sorted(numbers - {*self._held}):
-            while len(self._held) >= max(_HELD, len(numbers)):
+            while len(self._held) >= max(_MOST_BLOCKS, len(numbers)):
                 self._held.pop(next(iter(self._held)))
             self._held[number] = self._read(number, self._columns)
         return pl.concat(
@@ -307,7 +310,10 @@ class _Rows:
                 self._note(split, part)
                 for name, check in of_rows.items():
                     problems[name] += check(split, part)
-        ids = {name: np.concatenate([np.zeros(0, np.uint64), *own]) for name, own in self._codes.items()}
+        ids = {
+            name: np.concatenate([np.zeros(0, np.uint64), *codes_of_name])
+            for name, codes_of_name in self._codes.items()
+        }
         together = np.sort(np.concatenate(list(ids.values())))
         repeated = int((together[1:] == together[:-1]).sum())
         problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
@@ -321,15 +327,15 @@ class _Rows:
             "card": card_problems(self._folder, self._manifest),
             "audit": self._audit_problems(),
         }
-        problems |= {name: list(found) for name, found in further.items()}
+        problems |= {name: list(found_problems) for name, found_problems in further.items()}
         unseen = {} if self._texts_held or not rows else dict.fromkeys(("evidence", "proof"), NO_SOURCES)
         why = {"proof": self._not_proved(), **unseen}
         if self._audited is None:
             why["audit"] = "nobody has audited it"
         nothing = {*unseen, *({"audit"} if self._audited is None else ())}
         return [
-            Check(name, None if name in nothing else rows, tuple(found), why.get(name, ""))
-            for name, found in problems.items()
+            Check(name, None if name in nothing else rows, tuple(problems_of_check), why.get(name, ""))
+            for name, problems_of_check in problems.items()
         ]
 
     def _not_proved(self) -> str:
@@ -362,22 +368,23 @@ class _Rows:
         if self._audited is not None:
             self._audited.add(split, {}, rows)
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
-        for name, (form, _, of, said) in self._written.items():
+        for name, (form, _, of, expected_rows) in self._written.items():
             if form.whole and of == split and name in self._manifest.files:
                 (lines,) = form.rows({}, placed, layout)
                 for block in json_lines(lines.drop("split")):
-                    said.update(block)
+                    expected_rows.update(block)
 
     def _null_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         yield from RELEASED.problems(rows)
         late = rows.filter(~pl.col("version").is_between(1, self._manifest.version))
-        yield from (f"row {one} is of a later release" for one in late["pair_id"])
+        yield from (f"row {pair_id} is of a later release" for pair_id in late["pair_id"])
         evaluated = bool(self._manifest.settings["evaluation"])
         flagged = rows.filter(
             pl.col("in_evaluation").is_null() if evaluated else pl.col("in_evaluation").is_not_null()
         )
         yield from (
-            f"row {one} says wrongly whether an evaluation was looked at" for one in flagged["pair_id"]
+            f"row {pair_id} says wrongly whether an evaluation was looked at"
+            for pair_id in flagged["pair_id"]
         )
 
     def _order_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
@@ -395,44 +402,52 @@ class _Rows:
         proofs = rows.select("pair_id", "documents", "evidence").explode("evidence", empty_as_null=True)
         quoted = proofs.drop_nulls("evidence").unnest("evidence")
         foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
-        yield from (f"row {one} does not name the document of a quote" for one in foreign["pair_id"].unique())
-        named = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
-        known = self._documents_of(rows)
-        gone = named.join(known, left_on="documents", right_on="content_sha256", how="anti")
-        yield from (f"row {one} rests on a document that {SOURCES} lacks" for one in gone["pair_id"].unique())
+        yield from (
+            f"row {pair} does not name the document of a quote" for pair in foreign["pair_id"].unique()
+        )
+        documents = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
+        sources = self._documents_of(rows)
+        missing = documents.join(sources, left_on="documents", right_on="content_sha256", how="anti")
+        yield from (
+            f"row {pair} rests on a document that {SOURCES} lacks" for pair in missing["pair_id"].unique()
+        )
         bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
-        yield from (f"row {one} has no evidence" for one in bare["pair_id"])
+        yield from (f"row {pair} has no evidence" for pair in bare["pair_id"])
         if not self._texts_held:
             return
-        beside = quoted.join(known, on="content_sha256", how="left")
+        quoted_sources = quoted.join(sources, on="content_sha256", how="left")
         start, length = pl.col("start"), pl.col("end") - pl.col("start")
         in_place = (start >= 0) & (length > 0) & (pl.col("text").str.slice(start, length) == pl.col("quote"))
-        wrong = beside.filter(~in_place.fill_null(value=False)).select("pair_id", "quote")
+        wrong = quoted_sources.filter(~in_place.fill_null(value=False)).select("pair_id", "quote")
         for pair_id, quote in wrong.iter_rows():
             yield f"row {pair_id}: the quote {quote[:60]!r} is not at its place"
 
     def _documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The documents that rows rest on, as far as there are."""
-        named = rows.select(pl.col("documents").explode(empty_as_null=True)).to_series().drop_nulls().unique()
-        found = self._sources.of(document_keys(named))
-        return found.filter(pl.col("content_sha256").is_in(named.implode()))
+        hashes = (
+            rows.select(pl.col("documents").explode(empty_as_null=True)).to_series().drop_nulls().unique()
+        )
+        sources = self._sources.of(document_keys(hashes))
+        return sources.filter(pl.col("content_sha256").is_in(hashes.implode()))
 
     def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
         """The passages of rows that have a text, by batch and chunk id."""
-        held = named_passages(rows)
-        found = self._passages.of(_passage_keys(held)).join(held, on=["batch", "chunk_id"], how="semi")
+        named_by_rows = named_passages(rows)
+        readable = self._passages.of(_passage_keys(named_by_rows)).join(
+            named_by_rows, on=["batch", "chunk_id"], how="semi"
+        )
         passages: dict[str, dict[str, Passage]] = {}
-        for row in self._with_texts(found).iter_rows(named=True):
-            one = Passage(
+        for row in self._with_texts(readable).iter_rows(named=True):
+            passage = Passage(
                 row["chunk_id"], row["title"], tuple(row["section_path"]), row["text"], row["language"]
             )
-            passages.setdefault(row["batch"], {})[row["chunk_id"]] = one
+            passages.setdefault(row["batch"], {})[row["chunk_id"]] = passage
         return passages
 
     def _with_texts(self, passages: pl.DataFrame) -> pl.DataFrame:
         """Passages with their texts, out of the documents where they have none of their own."""
         sources = self._sources.of(document_keys(passages["content_sha256"].drop_nulls().unique()))
-        whole = passages.join(
+        complete = passages.join(
             sources.select("content_sha256", document="text"),
             on="content_sha256",
             how="left",
@@ -441,7 +456,7 @@ class _Rows:
         start, length = pl.col("start"), pl.col("end") - pl.col("start")
         in_place = (start >= 0) & (length >= 0)
         cut = pl.when(in_place).then(pl.col("document").str.slice(start, pl.when(in_place).then(length)))
-        return whole.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
+        return complete.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
 
     def _proof_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Rows whose claims are not proved by their evidence, or not those of their answer."""
@@ -451,9 +466,9 @@ class _Rows:
         settings = self._manifest.settings
         least = float(settings["verification"].get("accept_grounding", 1.0))
         for row in rows.iter_rows(named=True):
-            own = row["provenance"]["thresholds_id"] == settings["thresholds"]
-            known = passages.get(row["batch"], {})
-            for problem in proof_problems(row, known, least if own else 0.0):
+            is_same = row["provenance"]["thresholds_id"] == settings["thresholds"]
+            passages_of_batch = passages.get(row["batch"], {})
+            for problem in proof_problems(row, passages_of_batch, least if is_same else 0.0):
                 yield f"row {row['pair_id']} {problem}"
 
     def _message_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
@@ -466,36 +481,42 @@ class _Rows:
         for row in answers.iter_rows(named=True):
             for layout in LAYOUTS:
                 ids = [] if layout == "closed_book" else row["passages"][layout]
-                messages, known = row[MESSAGE_COLUMNS[layout]], passages.get(row["batch"], {})
-                problem = _other_messages(row, messages, ids, known, prompts.get(row["language"], []))
+                messages, passages_of_batch = row[MESSAGE_COLUMNS[layout]], passages.get(row["batch"], {})
+                problem = _other_messages(
+                    row, messages, ids, passages_of_batch, prompts.get(row["language"], [])
+                )
                 if problem:
                     yield f"row {row['pair_id']} ({layout}) {problem}"
-            proving = list(dict.fromkeys(one["chunk_id"] for one in row["evidence"]))
-            shown = row["passages"]["with_context"]
-            if row["coverage"] != "none" and shown is not None and shown != proving:
+            proving = list(dict.fromkeys(evidence["chunk_id"] for evidence in row["evidence"]))
+            chunk_ids = row["passages"]["with_context"]
+            if row["coverage"] != "none" and chunk_ids is not None and chunk_ids != proving:
                 yield f"row {row['pair_id']} shows other passages than those of its evidence"
             further = row["passages"]["with_distractors"]
-            if further is not None and not {*(shown or ())} <= {*further}:
+            if further is not None and not {*(chunk_ids or ())} <= {*further}:
                 yield f"row {row['pair_id']} shows its distractors without its evidence"
 
     def _origin_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Rows whose licences, paths or ids of documents are not those of their documents."""
         other = rows.filter(pl.col("licences") != pl.col("provenance").struct.field("licences"))
-        yield from (f"row {one} names other licences than its provenance" for one in other["pair_id"])
-        known = {
+        yield from (f"row {pair_id} names other licences than its provenance" for pair_id in other["pair_id"])
+        origins = {
             (batch, sha256): (path, licence)
             for sha256, batch, path, licence in self._documents_of(rows).drop("text").iter_rows()
         }
         for row in rows.select("pair_id", "batch", "documents", "licences", "evidence").iter_rows(named=True):
-            own = {one: known[row["batch"], one] for one in row["documents"] if (row["batch"], one) in known}
-            licences = {licence for _, licence in own.values()} - {None}
+            provenance = {
+                document: origins[row["batch"], document]
+                for document in row["documents"]
+                if (row["batch"], document) in origins
+            }
+            licences = {licence for _, licence in provenance.values()} - {None}
             # a text that another batch has too is recorded with what that batch says of it
             if not licences <= {*row["licences"]} or (
-                len(own) == len(row["documents"]) and licences != {*row["licences"]}
+                len(provenance) == len(row["documents"]) and licences != {*row["licences"]}
             ):
                 yield f"row {row['pair_id']} names other licences than its documents have"
             for piece in row["evidence"]:
-                path = own.get(piece["content_sha256"], (piece["path"], None))[0]
+                path = provenance.get(piece["content_sha256"], (piece["path"], None))[0]
                 if piece["path"] != path or not _is_document_id(piece):
                     yield f"row {row['pair_id']} names its document otherwise than {SOURCES}"
 
@@ -509,9 +530,9 @@ class _Rows:
             for row in self._with_texts(part).iter_rows(named=True):
                 if chunk_hash(row["section_path"], row["text"], row["repeat"]) != row["chunk_id"]:
                     yield f"passage {row['chunk_id']} is not the one of its id"
-        held = content_hashes(self._folder, self._manifest.splits)
-        for name in sorted({*held, *self._manifest.contents}):
-            if held.get(name) != self._manifest.contents.get(name):
+        hashes = content_hashes(self._folder, self._manifest.splits)
+        for name in sorted({*hashes, *self._manifest.contents}):
+            if hashes.get(name) != self._manifest.contents.get(name):
                 yield f"what {name} says is not what was released"
 
     def _audit_problems(self) -> Iterator[str]:
@@ -546,20 +567,22 @@ class _Rows:
         with appended_parquet(bands, BANDS) as note_bands, appended_parquet(sets, SHINGLES) as note_sets:
             for part in row_groups(self._folder / SOURCES):
                 for some in part.drop_nulls("text").iter_slices(_AT_ONCE):
-                    own, shingled = sketches(some, limit)
-                    note_bands(own)
+                    sketched, shingled = sketches(some, limit)
+                    note_bands(sketched)
                     note_sets(shingled)
-                    count += own.height
+                    count += sketched.height
         joins = near_duplicates(bands, sets, count, limit)
-        for one, other in zip(*map(self._places.splits_of, (joins["key"], joins["other_key"])), strict=True):
-            if one != other:
-                yield f"two documents that are nearly the same are in {one} and {other}"
+        for first, second in zip(
+            *map(self._places.splits_of, (joins["key"], joins["other_key"])), strict=True
+        ):
+            if first != second:
+                yield f"two documents that are nearly the same are in {first} and {second}"
 
     def _count_problems(self) -> Iterator[str]:
         facts: Counter[tuple[str, str]] = Counter()
         try:
-            released = [one for one in read_facts(self._folder)["claims"] if one["released"]]
-            facts.update({(one["verdict"], one["decided_by"]): one["count"] for one in released})
+            released = [claim for claim in read_facts(self._folder)["claims"] if claim["released"]]
+            facts.update({(claims["verdict"], claims["decided_by"]): claims["count"] for claims in released})
         except (ReleaseError, LookupError, TypeError, ValueError):
             yield f"{FACTS} cannot be read"
         if facts != self._steps:
@@ -568,48 +591,48 @@ class _Rows:
             rows, told_rows = rows_of(self._folder / name), self._manifest.files[name].rows
             if rows != told_rows:
                 yield f"{name} has {rows} rows, {MANIFEST} says {told_rows}"
-        for what, told in (("split", self._manifest.splits), ("batch", self._manifest.batches)):
-            held = self._counts[what]
-            for name in sorted({*told, *held}):
-                if told.get(name, 0) != held[name]:
-                    yield f"{what} {name} has {held[name]} rows, {MANIFEST} says {told.get(name, 0)}"
+        for what, stated in (("split", self._manifest.splits), ("batch", self._manifest.batches)):
+            counted = self._counts[what]
+            for name in sorted({*stated, *counted}):
+                if stated.get(name, 0) != counted[name]:
+                    yield f"{what} {name} has {counted[name]} rows, {MANIFEST} says {stated.get(name, 0)}"
 
     def _left_out_problems(self, released: npt.NDArray[np.uint64]) -> Iterator[str]:
         left_out = pl.read_parquet(self._folder / LEFT_OUT)
         if dict(left_out.group_by("reason").len().iter_rows()) != self._manifest.rows_left_out:
             yield f"{LEFT_OUT} and {MANIFEST} count other rows"
-        own = codes(left_out["pair_id"]).to_numpy()
-        for pair_id in left_out.filter(pl.Series(np.isin(own, released)))["pair_id"]:
+        left_out_codes = codes(left_out["pair_id"]).to_numpy()
+        for pair_id in left_out.filter(pl.Series(np.isin(left_out_codes, released)))["pair_id"]:
             yield f"row {pair_id} is left out and released"
         repeats = left_out.drop_nulls("instead")
-        there = np.isin(codes(repeats["instead"]).to_numpy(), np.concatenate([released, own]))
-        for pair_id in repeats.filter(pl.Series(~there))["instead"]:
+        is_present = np.isin(codes(repeats["instead"]).to_numpy(), np.concatenate([released, left_out_codes]))
+        for pair_id in repeats.filter(pl.Series(~is_present))["instead"]:
             yield f"row {pair_id} stands for nothing that is released"
 
     def _format_problems(self, ids: Mapping[str, npt.NDArray[np.uint64]]) -> Iterator[str]:
         """Files of other formats that say something else than the rows, or hold rows of another split."""
         every = np.concatenate(list(ids.values()))
-        for name, told in sorted(self._manifest.files.items()):
+        for name, file_entry in sorted(self._manifest.files.items()):
             if Path(name).parts[0] not in FORMATS:
                 continue
             if name not in self._written:
                 yield f"{name} is no file of a format"
                 continue
-            form, file, split, said = self._written[name]
+            form, file, split, expected = self._written[name]
             if form.whole:
-                if said.hexdigest() != told.sha256:
+                if expected.hexdigest() != file_entry.sha256:
                     yield f"{name} says something else than {DATA}/{split}.parquet"
             elif not file.once:  # which is the corpus, whose passages are of no row
                 yield from self._foreign_rows(name, ids[split] if "{split}" in file.name else every)
 
-    def _foreign_rows(self, name: str, known: npt.NDArray[np.uint64]) -> Iterator[str]:
+    def _foreign_rows(self, name: str, released: npt.NDArray[np.uint64]) -> Iterator[str]:
         """Rows of a file about other pairs than these."""
         try:
-            found = [codes(part) for part in _pair_ids(self._folder / name)]
+            codes_found = [codes(part) for part in _pair_ids(self._folder / name)]
         except pl.exceptions.PolarsError:
             yield f"{name} cannot be read"
             return
-        if other := sum(int((~np.isin(part, known)).sum()) for part in found):
+        if other := sum(int((~np.isin(part, released)).sum()) for part in codes_found):
             yield f"{name} has {other} rows that are not released in this split"
 
 
@@ -623,13 +646,13 @@ def _pair_ids(file: Path) -> Iterator[pl.Series]:
     with file.open("rb") as lines:
         while block := lines.read(_BLOCK) + lines.readline():
             if file.suffix == ".tsv":
-                found = pl.read_csv(block, separator="\t", has_header=False, columns=[0]).to_series()
-                yield found.filter(found != "query-id")
+                ids = pl.read_csv(block, separator="\t", has_header=False, columns=[0]).to_series()
+                yield ids.filter(ids != "query-id")
             elif file.suffix == ".json":
                 block = block.removeprefix(SQUAD.head).removesuffix(SQUAD.tail).replace(b"},\n", b"}\n")
                 paragraphs = pl.read_ndjson(block, schema=_DOCUMENT)["paragraphs"].explode()
-                asked = paragraphs.struct.field("qas").explode()
-                yield asked.struct.field("pair_id").fill_null("")
+                questions = paragraphs.struct.field("qas").explode()
+                yield questions.struct.field("pair_id").fill_null("")
             else:
                 yield pl.read_ndjson(block, schema=_LINE)["pair_id"].fill_null("")
 
@@ -645,16 +668,16 @@ def _other_messages(
     if messages is None or chunk_ids is None:
         alone = (messages is None) != (chunk_ids is None)
         return "has messages without passages, or passages alone" if alone else None
-    if [one["role"] for one in messages] != ["system", "user", "assistant"]:
+    if [message["role"] for message in messages] != ["system", "user", "assistant"]:
         return f"has other messages than system, user and assistant: {len(messages)}"
-    system, user, assistant = (one["content"] for one in messages)
+    system, user, assistant = (message["content"] for message in messages)
     if system not in system_prompts:
         return f"has a system message that {MANIFEST} does not name"
     if assistant not in (row["marked"], row["bare"]):
         return "has another answer in its messages"
-    if all(one in passages for one in chunk_ids):
-        wanted = user_message([passages[one] for one in chunk_ids], row["question"])
-        return None if user == wanted else "asks something else than its question and passages"
+    if all(chunk_id in passages for chunk_id in chunk_ids):
+        expected = user_message([passages[chunk_id] for chunk_id in chunk_ids], row["question"])
+        return None if user == expected else "asks something else than its question and passages"
     # without the texts: the head of each passage cannot be known either
     return None if user.endswith(f"\n\n{row['question']}") else "asks something else than its question"
 

@@ -27,7 +27,7 @@ from qa_pipeline.publishing.manifest import (
 from qa_pipeline.storage import write_bytes
 
 LONGEST_REASON = 500
-_KEPT = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
+_FILES_THAT_STAY = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
 
 
 def check_reason(reason: str) -> str:
@@ -36,15 +36,17 @@ def check_reason(reason: str) -> str:
     Raises:
         InputError: it is empty, too long, or holds control characters.
     """
-    told = reason.strip()
-    if not told or len(told) > LONGEST_REASON or not told.isprintable():
+    stripped = reason.strip()
+    if not stripped or len(stripped) > LONGEST_REASON or not stripped.isprintable():
         raise InputError(f"a reason is one line of 1 to {LONGEST_REASON} letters without control characters")
-    return told
+    return stripped
 
 
 def newest_instead(folder: Path) -> Path | None:
     """The newest release that is not yanked, this one aside; None where there is none."""
-    others = [one for one in release_folders(folder.parent) if one != folder and tombstone_of(one) is None]
+    others = [
+        other for other in release_folders(folder.parent) if other != folder and tombstone_of(other) is None
+    ]
     return others[-1] if others else None
 
 
@@ -58,18 +60,18 @@ def yank_release(folder: Path, reason: str) -> Tombstone:
         ReleaseError: there is no such release, or somebody else changes the releases.
         StorageError: something cannot be written or deleted.
     """
-    told = check_reason(reason)
+    checked_reason = check_reason(reason)
     check_release(folder)
     with alone(folder.parent):
         stone = tombstone_of(folder) or Tombstone(
-            version=int(folder.name), reason=told, rows=sum(manifest_of(folder).splits.values())
+            version=int(folder.name), reason=checked_reason, rows=sum(manifest_of(folder).splits.values())
         )
         latest = latest_release(folder.parent)
         if latest is not None and latest.name == folder.name:
             _point_elsewhere(folder)
         write_bytes(folder / TOMBSTONE, stone.model_dump_json(indent=1).encode() + b"\n")
         for path in sorted(folder.iterdir()):
-            if path.name not in _KEPT:
+            if path.name not in _FILES_THAT_STAY:
                 _delete(path)
     return stone
 
@@ -107,12 +109,12 @@ def _delete(path: Path) -> None:
 def released_places(releases: Path) -> pl.DataFrame:
     """Which contents the releases that are not yanked hold, and where they were: as `known_places`."""
     ids = pl.col("content_sha256").str.slice(0, 32).alias("document_id")
-    found = (
-        pl.scan_parquet(one / SOURCES).select("content_sha256", ids, "batch", "path").collect()
-        for one in _open_releases(releases)
-        if (one / SOURCES).is_file()
+    places = (
+        pl.scan_parquet(folder / SOURCES).select("content_sha256", ids, "batch", "path").collect()
+        for folder in _open_releases(releases)
+        if (folder / SOURCES).is_file()
     )
-    return pl.concat([KNOWN_PLACES.to_frame(), *found]).unique()
+    return pl.concat([KNOWN_PLACES.to_frame(), *places]).unique()
 
 
 def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
@@ -130,9 +132,9 @@ def releases_with(releases: Path, contents: list[str], batches: Collection[str])
             if (folder / SOURCES).is_file()
             else KNOWN_PLACES.to_frame().lazy()
         )
-        held = sources.filter(pl.col("content_sha256").is_in(contents)).select(pl.len()).collect().item()
+        count = sources.filter(pl.col("content_sha256").is_in(contents)).select(pl.len()).collect().item()
         rows = sum(_rows_with(path, contents) for path in sorted((folder / DATA).glob("*.parquet")))
-        if held or rows or not manifest_of(folder).batches.keys().isdisjoint(batches):
+        if count or rows or not manifest_of(folder).batches.keys().isdisjoint(batches):
             counts[int(folder.name)] = rows
     return counts
 
@@ -142,9 +144,9 @@ def _rows_with(path: Path, contents: list[str]) -> int:
     fields = rows.collect_schema()
     proved = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
     rests_on = pl.col("documents") if "documents" in fields else proved
-    found = rests_on.list.eval(pl.element().is_in(contents)).list.any()
-    return int(rows.filter(found.fill_null(value=False)).select(pl.len()).collect().item())
+    is_in_evidence = rests_on.list.eval(pl.element().is_in(contents)).list.any()
+    return int(rows.filter(is_in_evidence.fill_null(value=False)).select(pl.len()).collect().item())
 
 
 def _open_releases(releases: Path) -> list[Path]:
-    return [one for one in release_folders(releases) if tombstone_of(one) is None]
+    return [folder for folder in release_folders(releases) if tombstone_of(folder) is None]

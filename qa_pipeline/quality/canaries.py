@@ -38,19 +38,18 @@ def _rate_gate(
     `limit` names the setting, a lower one with `at_least`. A gate that `may_block` does where the cascade
     decided, which is made to see swaps.
     """
-    found, threshold = canaries.filter(which), float(getattr(settings, limit))
-    if not found.height:
+    selected, threshold = canaries.filter(which), float(getattr(settings, limit))
+    if not selected.height:
         return Gate(name, True, may_block, None, threshold, 0, _NONE)
-    rates = _rates(found)
+    rates = _rates(selected)
     low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
-    by_kind = canary_rates(found, ("kind",)).select("kind", outcome, "canaries").iter_rows()
-    kinds = ", ".join(f"{kind} {count} of {held}" for kind, count, held in by_kind)
-    detail = (
-        f"{rates[outcome]:.0f} of {found.height} {outcome}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
-    )
+    by_kind = canary_rates(selected, ("kind",)).select("kind", outcome, "canaries").iter_rows()
+    kinds = ", ".join(f"{kind} {count} of {total}" for kind, count, total in by_kind)
+    figure = f"{rates[outcome]:.0f} of {selected.height} {outcome}"
+    detail = f"{figure}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
     passed = high >= threshold if at_least else low <= threshold or rates[outcome] <= 1
-    return Gate(name, passed, blocking, share, threshold, found.height, detail)
+    return Gate(name, passed, blocking, share, threshold, selected.height, detail)
 
 
 _SWAPPED = pl.col("kind").is_in(SWAPS)
@@ -69,24 +68,24 @@ def canary_drift_gate(
     *, canaries: pl.DataFrame, earlier: Sequence[tuple[int, int]], settings: QualitySettings
 ) -> Gate:
     """Share of swapped canaries that are rejected, compared with other batches."""
-    rejected, held = swap_counts(canaries)
+    rejected, total = swap_counts(canaries)
     before, all_before = (sum(counts) for counts in zip(*earlier, strict=True)) if earlier else (0, 0)
     limit = before / all_before - settings.max_canary_drop if all_before else None
-    counts = {"rejected": rejected, "canaries": held, "earlier_canaries": all_before}
-    if not held:
+    counts = {"rejected": rejected, "canaries": total, "earlier_canaries": all_before}
+    if not total:
         return Gate("canary_drift", True, False, None, limit, 0, _NONE, counts)
-    value = rejected / held
+    value = rejected / total
     if limit is None:
-        detail = f"{rejected} of {held} swaps rejected; there is no earlier batch to compare with"
-        return Gate("canary_drift", True, False, value, None, held, detail, counts)
-    detail = f"{rejected} of {held} swaps rejected, earlier batches {before} of {all_before}"
-    return Gate("canary_drift", value >= limit, False, value, limit, held, detail, counts)
+        detail = f"{rejected} of {total} swaps rejected; there is no earlier batch to compare with"
+        return Gate("canary_drift", True, False, value, None, total, detail, counts)
+    detail = f"{rejected} of {total} swaps rejected, earlier batches {before} of {all_before}"
+    return Gate("canary_drift", value >= limit, False, value, limit, total, detail, counts)
 
 
 def swap_counts(canaries: pl.DataFrame) -> tuple[int, int]:
     """Rejected and all swapped canaries of a batch."""
-    found = canaries.filter(_SWAPPED)
-    return (int(_rates(found)["rejected"]), found.height) if found.height else (0, 0)
+    swapped = canaries.filter(_SWAPPED)
+    return (int(_rates(swapped)["rejected"]), swapped.height) if swapped.height else (0, 0)
 
 
 _NONE = "the batch has no such canaries: too little text, or none are seeded"

@@ -34,8 +34,8 @@ class Gate:
 def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
     """A blocking gate that no breach may pass; the detail names the breaches where there are any."""
     broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
-    said = "; ".join(part for part in (broken, detail) if part) or "holds"
-    return Gate(name, not broken, True, None, None, n, said, breaches)
+    message = "; ".join(part for part in (broken, detail) if part) or "holds"
+    return Gate(name, not broken, True, None, None, n, message, breaches)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabrica
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
     """No accepted pair cites a source or a quote that does not exist."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
-    found = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
-    breaches = {"fabricated": int(found["fabricated"].sum())}
+    fabricated = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
+    breaches = {"fabricated": int(fabricated["fabricated"].sum())}
     return law(
         "fabricated_citations", accepted.height, breaches, f"{accepted.height} accepted pairs looked at"
     )
@@ -37,13 +37,13 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
 def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Share of an accepted pair's citations that support a claim of it, on average."""
     limit, name = settings.min_citation_accuracy, "citation_accuracy"
-    known = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
-    held = known.len()
-    if not held:
+    values = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
+    count = values.len()
+    if not count:
         return Gate(name, True, False, None, limit, 0, "no accepted pair cites anything")
-    mean, below = float(known.sum()) / held, known.filter(known < 1.0).len()
-    detail = f"mean {mean:.3f} over {held} accepted pairs, {below} with citations that support no claim"
-    return Gate(name, mean >= limit, False, mean, limit, held, detail, {"below_1": below})
+    mean, below = float(values.sum()) / count, values.filter(values < 1.0).len()
+    detail = f"mean {mean:.3f} over {count} accepted pairs, {below} with citations that support no claim"
+    return Gate(name, mean >= limit, False, mean, limit, count, detail, {"below_1": below})
 
 
 def documents_gate(*, documents: pl.DataFrame) -> Gate:
@@ -94,12 +94,12 @@ def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
 
 def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
     """Every pair is in the ledger exactly once: accepted + rejected + needs review + failed."""
-    known = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
+    is_verdict = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
     breaches = {
         "missing": pairs.join(verdicts, on="pair_id", how="anti").height,
         "unknown_pairs": verdicts.join(pairs, on="pair_id", how="anti").height,
         "repeated": verdicts.height - verdicts["pair_id"].n_unique(),
-        "unknown_verdicts": verdicts.filter(~known).height,
+        "unknown_verdicts": verdicts.filter(~is_verdict).height,
     }
     words = _verdict_counts(verdicts)
     message = " + ".join(f"{count} {word}" for word, count in words.items())
@@ -126,7 +126,7 @@ def proof_gate(
         claims.select("claim_id", "pair_id", **{name: pl.col(f"{piece}_{name}") for name in fields})
         for piece in ("evidence", "second_evidence")
     ]
-    held = pl.concat(evidence).filter(pl.any_horizontal(pl.col(fields).is_not_null()))
+    quotes = pl.concat(evidence).filter(pl.any_horizontal(pl.col(fields).is_not_null()))
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     supported = (
         decided_claims(claims, claim_verdicts)
@@ -135,11 +135,11 @@ def proof_gate(
     )
     answered = pairs.filter(pl.col("coverage") != "none").join(accepted, on="pair_id", how="semi")
     breaches = {
-        **_evidence_breaches(held, documents),
-        "supported_without_evidence": supported.join(held, on="claim_id", how="anti").height,
+        **_evidence_breaches(quotes, documents),
+        "supported_without_evidence": supported.join(quotes, on="claim_id", how="anti").height,
         "accepted_without_proof": answered.join(supported, on="pair_id", how="anti").height,
     }
-    return law("proof", held.height, breaches, f"{held.height} pieces of evidence compared")
+    return law("proof", quotes.height, breaches, f"{quotes.height} pieces of evidence compared")
 
 
 def training_gate(
@@ -151,7 +151,7 @@ def training_gate(
 ) -> Gate:
     """Only accepted pairs train, no known-answer pair does, and their quotes are where the table says."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
-    known = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
+    seeded = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
     evidence = (
         training_examples.select("evidence")
         .explode("evidence", empty_as_null=True)
@@ -160,7 +160,7 @@ def training_gate(
     )
     breaches = {
         "not_accepted": training_examples.join(accepted, on="pair_id", how="anti").height,
-        "known_answers": training_examples.join(known, on="pair_id", how="semi").height,
+        "known_answers": training_examples.join(seeded, on="pair_id", how="semi").height,
         **_evidence_breaches(evidence, documents),
     }
     height = training_examples.height
@@ -180,28 +180,29 @@ def pass_rate_gate(
     would fail then too.
     """
     counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate
-    accepted, held = counts["accepted"], sum(counts.values())
+    accepted, total = counts["accepted"], sum(counts.values())
     decided, unjudged = accepted + counts["rejected"], unjudged_pairs(verdicts)
-    if not held:
+    if not total:
         return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        detail = f"none of {held} pairs was accepted or rejected{_judge_advice(unjudged)}"
-        return Gate("pass_rate", False, not unjudged, None, limit, held, detail, counts)
-    low = _wilson(accepted, held)[0]
-    said = f"{accepted} of {held} accepted"
-    said += f" ({counts['rejected']} rejected, {held - decided} undecided)" if accepted < held else ""
-    if low < limit <= accepted / held and earlier:
-        together = [sum(numbers) for numbers in zip((accepted, held), *earlier, strict=True)]
+        cause = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
+        detail = f"none of {total} pairs was accepted or rejected{cause}"
+        return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
+    low = _wilson(accepted, total)[0]
+    message = f"{accepted} of {total} accepted"
+    message += f" ({counts['rejected']} rejected, {total - decided} undecided)" if accepted < total else ""
+    if low < limit <= accepted / total and earlier:
+        together = [sum(numbers) for numbers in zip((accepted, total), *earlier, strict=True)]
         low = max(low, _wilson(together[0], together[1])[0])
-        said += f", with earlier batches {together[0]} of {together[1]}"
+        message += f", with earlier batches {together[0]} of {together[1]}"
     passed, high = low >= limit, _wilson(accepted + unjudged, decided + unjudged)[1]
     blocking = passed or not (accepted or unjudged) or high <= limit
-    said += f"; with 95 % confidence the pass rate is at least {low:.3f}"
+    message += f"; with 95 % confidence the pass rate is at least {low:.3f}"
     if not passed:
-        said += f" and at most {high:.3f}, "
-        said += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
-        said += _judge_advice(unjudged)
-    return Gate("pass_rate", passed, blocking, low, limit, held, said, counts)
+        message += f" and at most {high:.3f}, "
+        message += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
+        message += _judge_advice(unjudged)
+    return Gate("pass_rate", passed, blocking, low, limit, total, message, counts)
 
 
 def unjudged_pairs(verdicts: pl.DataFrame) -> int:
@@ -230,21 +231,24 @@ def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
     """The model was there: not every request for questions failed."""
-    asked = questions.with_columns(chunk=pl.col("target_chunk_ids").list.first())
-    chunks, failed = asked["chunk"].n_unique(), asked.filter(pl.col("status") == "failed")["chunk"].n_unique()
-    gone = bool(failed) and failed == chunks
+    targeted = questions.with_columns(chunk=pl.col("target_chunk_ids").list.first())
+    chunks, failed = (
+        targeted["chunk"].n_unique(),
+        targeted.filter(pl.col("status") == "failed")["chunk"].n_unique(),
+    )
+    all_failed = bool(failed) and failed == chunks
     detail = f"the questions of {failed} of {chunks} chunks could not be had"
-    advice = f"; {_reasons(_failed(questions))}: run again once the model answers" if gone else ""
-    return Gate("generation", not gone, True, None, None, chunks, detail + advice)
+    advice = f"; {_reasons(_failed(questions))}: run again once the model answers" if all_failed else ""
+    return Gate("generation", not all_failed, True, None, None, chunks, detail + advice)
 
 
 def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
     """Share of questions that could not be had."""
-    failed, held = _failed(questions).height, questions.height
-    share = failed / held if held else None
-    detail = f"{failed} of {held} questions" + (f"; {_reasons(_failed(questions))}" if failed else "")
+    failed, total = _failed(questions).height, questions.height
+    share = failed / total if total else None
+    detail = f"{failed} of {total} questions" + (f"; {_reasons(_failed(questions))}" if failed else "")
     passed = share is None or share <= settings.max_failed
-    return Gate("failed_questions_share", passed, False, share, settings.max_failed, held, detail)
+    return Gate("failed_questions_share", passed, False, share, settings.max_failed, total, detail)
 
 
 def yield_gate(
@@ -278,12 +282,12 @@ def batch_yield(verdicts: pl.DataFrame, chunks: pl.DataFrame) -> float | None:
 def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
     """The share of pairs with a verdict stays under its limit."""
     counts, threshold = _verdict_counts(_unknown_answers(verdicts)), float(getattr(settings, limit))
-    held, name = sum(counts.values()), f"{word}_share"
-    if not held:
+    total, name = sum(counts.values()), f"{word}_share"
+    if not total:
         return Gate(name, True, False, None, threshold, 0, "the batch has no pairs", counts)
-    share = counts[word] / held
-    detail = f"{counts[word]} of {held} pairs"
-    return Gate(name, share <= threshold, False, share, threshold, held, detail, counts)
+    share = counts[word] / total
+    detail = f"{counts[word]} of {total} pairs"
+    return Gate(name, share <= threshold, False, share, threshold, total, detail, counts)
 
 
 needs_review_gate = partial(_share_gate, "needs_review", "max_needs_review")
@@ -320,12 +324,12 @@ def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[
         & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is a shorter one
         & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
     )
-    known = pl.col("found_text").is_not_null()
+    is_located = pl.col("found_text").is_not_null()
     same = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
     return joined.select(
-        unknown_document=(~known).sum(),
-        changed_document=(known & ~same).sum(),
-        misplaced_quote=(known & ~in_place.fill_null(value=False)).sum(),
+        unknown_document=(~is_located).sum(),
+        changed_document=(is_located & ~same).sum(),
+        misplaced_quote=(is_located & ~in_place.fill_null(value=False)).sum(),
     ).row(0, named=True)
 
 

@@ -20,16 +20,16 @@ def release_floor(
     `faithfulness` is the share of the claims of accepted pairs that are supported, `grounding` the mean of
     that share over the pairs, `citation_accuracy` the mean share of their citations that support a claim.
     """
-    own = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
-    made = decided_claims(claims, claim_verdicts).join(own, on="pair_id", how="semi")
-    cited = fabricated_citations(pairs, claims).join(own, on="pair_id", how="semi")
+    accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
+    made = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
+    cited = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     measured = {
         "faithfulness": ((made["verdict"] == SUPPORTED).cast(pl.Float64), settings.min_faithfulness),
-        "grounding": (own["grounding"], settings.min_grounding),
-        "citation_accuracy": (own["citation_accuracy"], settings.min_citation_accuracy),
+        "grounding": (accepted["grounding"], settings.min_grounding),
+        "citation_accuracy": (accepted["citation_accuracy"], settings.min_citation_accuracy),
     }
     return [
-        law("fabricated_citations", own.height, {"fabricated": int(cited["fabricated"].sum())}, ""),
+        law("fabricated_citations", accepted.height, {"fabricated": int(cited["fabricated"].sum())}, ""),
         *(_at_least(name, values.drop_nulls(), limit) for name, (values, limit) in measured.items()),
     ]
 
@@ -38,5 +38,5 @@ def _at_least(name: str, values: pl.Series, limit: float) -> Gate:
     if values.is_empty():
         return Gate(name, True, True, None, limit, 0, "nothing to measure")
     mean = float(values.sum()) / values.len()
-    said = f"{name} {mean:.3f} over {values.len()}, the release floor is {limit}"
-    return Gate(name, mean >= limit, True, mean, limit, values.len(), said)
+    message = f"{name} {mean:.3f} over {values.len()}, the release floor is {limit}"
+    return Gate(name, mean >= limit, True, mean, limit, values.len(), message)

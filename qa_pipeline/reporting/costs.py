@@ -8,11 +8,10 @@ from typing import Any, get_args
 
 import polars as pl
 
+from qa_pipeline.llm.base import is_fake
 from qa_pipeline.llm.calls import TOKENS
 from qa_pipeline.records import Role
 
-_FAKE = r"(?:^|/)fake-"
-"""How the model that replied is called where the server is the one of `serve-fake`."""
 STAGES: tuple[Role, ...] = get_args(Role)
 
 
@@ -48,8 +47,8 @@ class CostSummary:
                 "are for trying out, not for training."
             )
         if self.cost_per_accepted_pair is not None:
-            each = f"{self.cost_per_accepted_pair:.6f} {self.currency}"
-            lines.append(f"Each of {self.accepted} accepted pairs cost {each}, over all runs.")
+            per_pair = f"{self.cost_per_accepted_pair:.6f} {self.currency}"
+            lines.append(f"Each of {self.accepted} accepted pairs cost {per_pair}, over all runs.")
         if self.repairs:
             lines.append(f"Replies that were repaired: {_counted(self.repairs)}.")
         if self.failures:
@@ -79,12 +78,12 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
     """
     currencies = calls["currency"].drop_nulls().unique()
     currency = currencies.item() if currencies.len() == 1 else None
-    known = calls["cost"].drop_nulls()
-    cost = float(known.sum()) if known.len() and currency is not None else None
+    costs = calls["cost"].drop_nulls()
+    cost = float(costs.sum()) if costs.len() and currency is not None else None
     accepted = None
     if verdicts is not None:
-        own = pl.col("expected_verdict").is_null()
-        accepted = verdicts.filter(own, pl.col("verdict") == "accepted").height
+        is_generated = pl.col("expected_verdict").is_null()
+        accepted = verdicts.filter(is_generated, pl.col("verdict") == "accepted").height
     unknown = pl.col("input_tokens").is_null() | pl.col("output_tokens").is_null()
     return CostSummary(
         stages=_stages(calls, currency),
@@ -98,7 +97,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
         calls_without_tokens=calls.filter(unknown).height,
         failures=_counts(calls["outcome"], "replied"),
         repairs=_counts(calls["repair"], "none"),
-        fake_calls=calls.filter(pl.col("replied_model").str.contains(_FAKE)).height,
+        fake_calls=sum(map(is_fake, calls["replied_model"])),
     )
 
 
@@ -114,12 +113,12 @@ def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
 
 def _figures(currency: str | None) -> list[pl.Expr]:
     cost = pl.col("cost")
-    known = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
+    total = pl.when(cost.is_not_null().any()).then(cost.sum()) if currency else pl.lit(None, pl.Float64)
     return [
         pl.len().cast(pl.Int64).alias("calls"),
         (pl.col("outcome") != "replied").sum().cast(pl.Int64).alias("failed"),
         *(pl.col(name).sum().alias(name) for name in TOKENS),
-        known.alias(f"cost {currency}" if currency else "cost"),
+        total.alias(f"cost {currency}" if currency else "cost"),
         cost.null_count().cast(pl.Int64).alias("calls_without_cost"),
     ]
 

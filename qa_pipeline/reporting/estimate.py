@@ -53,15 +53,15 @@ class Estimate:
     def total(self) -> Amount:
         """Calls, tokens and known cost together."""
         amounts = (
-            Amount(one.calls, one.input_tokens + one.output_tokens, one.cost or Decimal(0))
-            for one in self.stages
+            Amount(stage.calls, stage.input_tokens + stage.output_tokens, stage.cost or Decimal(0))
+            for stage in self.stages
         )
         return sum(amounts, Amount())
 
     @property
     def cost(self) -> Decimal | None:
         """Cost of everything; None where that of anything is not known."""
-        costs = [one.cost for one in self.stages if one.calls]
+        costs = [stage.cost for stage in self.stages if stage.calls]
         return None if None in costs else sum((cost for cost in costs if cost), Decimal(0))
 
 
@@ -112,19 +112,19 @@ def _role_models(
     llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool, guard: bool, validated: bool
 ) -> dict[Role, ModelSettings]:
     """The hosted model of each role that has one."""
-    found: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
+    models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
     if validated:
-        found["validate"] = llm.reviewer("verifier")
+        models["validate"] = llm.reviewer("verifier")
     if guard:
-        found["guard"] = llm.reviewer("verifier")
+        models["guard"] = llm.reviewer("verifier")
     if split:
-        found["split"] = llm.reviewer("verifier")
-    found["verify"] = llm.reviewer("verifier")
+        models["split"] = llm.reviewer("verifier")
+    models["verify"] = llm.reviewer("verifier")
     if round_trip:
-        found |= dict.fromkeys(("solve", "recall", "compare"), llm.reviewer("verifier"))
+        models |= dict.fromkeys(("solve", "recall", "compare"), llm.reviewer("verifier"))
     if judged:
-        found["judge"] = llm.reviewer("judge")
-    return {role: model for role, model in found.items() if model.provider in HOSTED}
+        models["judge"] = llm.reviewer("judge")
+    return {role: model for role, model in models.items() if model.provider in HOSTED}
 
 
 def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[Role, float]:
@@ -152,18 +152,18 @@ def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[R
 
 def _prompt_tokens(role: Role, calls: float, work: OpenWork, requests: Requests) -> float:
     """Tokens of the requests that are known, and of likely ones for the other calls."""
-    known = {"questions": work.questions, "answer": work.answers}.get(role, [])
-    rest = calls - len(known)
+    measured = {"questions": work.questions, "answer": work.answers}.get(role, [])
+    rest = calls - len(measured)
     likely = rest * requests.likely_tokens(role) if rest > 0 else 0.0
-    return sum(request_tokens(request) for request in known) + likely
+    return sum(request_tokens(request) for request in measured) + likely
 
 
 def _cost(calls: float, usage: Usage, model: ModelSettings, prices: PriceTable, now: float) -> Decimal | None:
     """By the mean call: a sum over calls would look like one very long prompt."""
     price = price_of(model, prices)
     tokens = (usage.input_tokens or 0, usage.output_tokens or 0)
-    each = Usage(*(round(count / calls) for count in tokens)) if calls else Usage(0, 0)
-    cost = price.cost(each, utc_day(now)) if price else None
+    per_call = Usage(*(round(count / calls) for count in tokens)) if calls else Usage(0, 0)
+    cost = price.cost(per_call, utc_day(now)) if price else None
     return None if cost is None else cost * Decimal(repr(calls))
 
 

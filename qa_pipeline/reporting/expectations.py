@@ -18,7 +18,7 @@ from qa_pipeline.tables import CHUNKS, LLM_CALLS, PAIRS, QUESTIONS, VERDICTS
 FEWEST_CALLS = 10
 """Calls of a stage below which it teaches nothing."""
 
-KEPT = 0.75
+SHARE_KEPT = 0.75
 """Questions that are kept, of those a chunk may be asked for: some chunks give fewer, some are not found."""
 SPLIT = {"auto": 0.3, "model": 1.0, "rules": 0.0}
 """Calls for each answer to have it cut into claims, by verification.split_claims."""
@@ -89,8 +89,8 @@ def default_expectations(
     """
     replies = {**REPLY_TOKENS, "questions": REPLY_TOKENS["questions"] * questions_per_chunk}
     tokens: dict[Role, float] = {role: replies[role] + thought_tokens(models[role]) for role in models}
-    kept, split = KEPT * questions_per_chunk, SPLIT[split_claims]
-    return Expectations(kept, split, hops=JUDGED * hops, reply_tokens=tokens)
+    accepted_questions, split = SHARE_KEPT * questions_per_chunk, SPLIT[split_claims]
+    return Expectations(accepted_questions, split, hops=JUDGED * hops, reply_tokens=tokens)
 
 
 def thought_tokens(model: ModelSettings) -> float:
@@ -107,7 +107,7 @@ def learn(
     calls: pl.DataFrame,
     pairs: int,
     likely_tokens: Mapping[Role, float],
-    kept: tuple[int, int] = (0, 0),
+    questions_kept: tuple[int, int] = (0, 0),
 ) -> Expectations:
     """Put what earlier calls took in the place of the defaults, for each stage that has enough of them.
 
@@ -116,38 +116,38 @@ def learn(
         calls: llm_calls of finished batches, of the models in use.
         pairs: pairs of those batches.
         likely_tokens: estimated tokens of the prompts of a stage, mean over those batches.
-        kept: questions that were kept, and chunks that were asked for them.
+        questions_kept: questions that were kept, and chunks that were asked for them.
     """
     by_role = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
-    asked = {role: frame["request_key"].n_unique() for role, frame in by_role.items()}
-    known = frozenset(role for role in by_role if asked[role] >= FEWEST_CALLS)
+    requests = {role: frame["request_key"].n_unique() for role, frame in by_role.items()}
+    measured = frozenset(role for role in by_role if requests[role] >= FEWEST_CALLS)
     followed: dict[str, float] = {}
-    if pairs and "questions" in known:
+    if pairs and "questions" in measured:
         shares: dict[str, Role] = {"split": "split", "verified": "verify", "judged": "judge"}
-        followed = {name: asked.get(role, 0) / pairs for name, role in shares.items()}
+        followed = {name: requests.get(role, 0) / pairs for name, role in shares.items()}
         # what is recalled is solved once, and two hops from each of their passages as well
-        followed["hops"] = max(0, asked.get("solve", 0) - asked.get("recall", 0)) / 2 / pairs
+        followed["hops"] = max(0, requests.get("solve", 0) - requests.get("recall", 0)) / 2 / pairs
     return replace(
         default,
-        kept=kept[0] / kept[1] if kept[1] >= FEWEST_CALLS else default.kept,
+        kept=questions_kept[0] / questions_kept[1] if questions_kept[1] >= FEWEST_CALLS else default.kept,
         reply_tokens={
             **default.reply_tokens,
-            **{role: _sum(by_role[role]["output_tokens"]) / asked[role] for role in known},
+            **{role: _sum(by_role[role]["output_tokens"]) / requests[role] for role in measured},
         },
         prompt_factors={
-            role: _sum(by_role[role]["input_tokens"]) / (asked[role] * likely_tokens[role])
-            for role in known
+            role: _sum(by_role[role]["input_tokens"]) / (requests[role] * likely_tokens[role])
+            for role in measured
             if likely_tokens[role]
         },
-        learned=known,
+        learned=measured,
         **followed,
     )
 
 
 def _sum(tokens: pl.Series) -> float:
     """Calls of which the provider reported nothing count as the others do."""
-    known = tokens.drop_nulls()
-    return float(known.sum()) * tokens.len() / known.len() if known.len() else 0.0
+    values = tokens.drop_nulls()
+    return float(values.sum()) * tokens.len() / values.len() if values.len() else 0.0
 
 
 LOOK_BACK = 5
@@ -169,8 +169,8 @@ def finished_batches(
 ) -> list[FinishedBatch]:
     """The batches that these models were asked for, those with the most calls first."""
     names = [path.stem for path in layout.tables(VERDICTS.name)] if models else []
-    found = [batch for name in names if (batch := _read(layout, settings, name, models))]
-    return sorted(found, key=lambda batch: batch.calls.height, reverse=True)
+    batches = [batch for name in names if (batch := _read(layout, settings, name, models))]
+    return sorted(batches, key=lambda batch: batch.calls.height, reverse=True)
 
 
 def expectations_from(
@@ -183,12 +183,18 @@ def expectations_from(
         return default
     likely: dict[Role, float] = {}
     for role in STAGES:  # each batch counts as often as it was asked
-        asked = [batch.calls.filter(pl.col("role") == role)["request_key"].n_unique() for batch in chosen]
+        requests = [batch.calls.filter(pl.col("role") == role)["request_key"].n_unique() for batch in chosen]
         tokens = [batch.requests.likely_tokens(role) for batch in chosen]
-        likely[role] = sum(map(operator.mul, asked, tokens)) / (sum(asked) or 1)
+        likely[role] = sum(map(operator.mul, requests, tokens)) / (sum(requests) or 1)
     calls = pl.concat([batch.calls for batch in chosen])
-    pairs, kept = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "kept"))
-    return learn(default, calls, pairs, likely, (kept, sum(len(one.requests.asked_ids) for one in chosen)))
+    pairs, kept_questions = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "kept"))
+    return learn(
+        default,
+        calls,
+        pairs,
+        likely,
+        (kept_questions, sum(len(batch.requests.asked_ids) for batch in chosen)),
+    )
 
 
 def _read(
@@ -201,12 +207,12 @@ def _read(
         )
     except (TableError, CorpusError):  # it fails in its own run and in `status`; here it only teaches nothing
         return None
-    asked = calls.filter(
+    batch_calls = calls.filter(
         pl.any_horizontal((pl.col("role") == role) & made_by("asked_model", models[role]) for role in models)
     )
-    if not asked.height:
+    if not batch_calls.height:
         return None
     requests = Requests(chunks, settings, batch)
     target = pl.col("target_chunk_ids").list.first()
-    kept = questions.filter(pl.col("status") == "kept", target.is_in(requests.asked_ids))
-    return FinishedBatch(asked, pairs.height, requests, kept.height)
+    kept_questions = questions.filter(pl.col("status") == "kept", target.is_in(requests.asked_ids))
+    return FinishedBatch(batch_calls, pairs.height, requests, kept_questions.height)

@@ -98,13 +98,13 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
     Rates and means leave out proved drafts beside a better one for the same question. The figures of
     citations are means over accepted pairs that cite anything.
     """
-    own = verdicts.filter(pl.col("expected_verdict").is_null())
-    counts = dict(own["verdict"].value_counts().iter_rows())
-    rated = own.filter(pl.col("reason").ne_missing(ALTERNATIVE))
+    generated = verdicts.filter(pl.col("expected_verdict").is_null())
+    counts = dict(generated["verdict"].value_counts().iter_rows())
+    rated = generated.filter(pl.col("reason").ne_missing(ALTERNATIVE))
     decided = rated.filter(pl.col("verdict").is_in(["accepted", "rejected"]))
-    accepted = own.filter(pl.col("verdict") == "accepted")
+    accepted = generated.filter(pl.col("verdict") == "accepted")
     return Summary(
-        pairs=own.height,
+        pairs=generated.height,
         accepted=accepted.height,
         accepted_not_judged=accepted.filter(pl.col("reason") == "unjudged").height,
         rejected=counts.get("rejected", 0),
@@ -121,31 +121,31 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
 
 def _mean(values: pl.Series) -> float | None:
     """Over what is known; None where nothing is."""
-    known = values.drop_nulls()
-    return float(known.sum()) / known.len() if known.len() else None
+    present = values.drop_nulls()
+    return float(present.sum()) / present.len() if present.len() else None
 
 
 def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str | None = None) -> pl.DataFrame:
     """The total of a stage, then its parts by a status column and `reason`, the largest first: `STEPS`."""
-    whole = _steps(stage, [(total, None, frame.height)])
+    total_steps = _steps(stage, [(total, None, frame.height)])
     if parted_by is None:
-        return whole
+        return total_steps
     parts = (
         frame.group_by(pl.col(parted_by).alias("what"), "reason")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .sort("count", "what", "reason", descending=[True, False, False], nulls_last=True)
         .select(pl.lit(stage).alias("stage"), "what", "reason", "count")
     )
-    return pl.concat([whole, parts])
+    return pl.concat([total_steps, parts])
 
 
 def _training(verdicts: pl.DataFrame, examples: pl.DataFrame | None) -> list[pl.DataFrame]:
     """Accepted pairs and why some are no example, and examples by layout; None where a gate failed."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted")
-    known = accepted.filter(pl.col("expected_verdict").is_not_null()).height
-    rest = accepted.height - known
+    canaries = accepted.filter(pl.col("expected_verdict").is_not_null()).height
+    rest = accepted.height - canaries
     first: list[tuple[str, str | None, int]] = [("accepted", None, accepted.height)]
-    left_out = ("left_out", "known_answer", known)
+    left_out = ("left_out", "known_answer", canaries)
     if examples is None:
         return [_steps("training_examples", [*first, left_out, ("left_out", "failed_gate", rest)])]
     too_many = ("left_out", "over_document_cap_or_too_long", rest - examples.height)

@@ -16,7 +16,7 @@ from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
 from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
 from qa_pipeline.judging import judge_request
-from qa_pipeline.llm.base import Request
+from qa_pipeline.llm.base import FAKE, Request
 from qa_pipeline.llm.budget.tokens import request_tokens
 from qa_pipeline.llm.store.schema import REPLIES
 from qa_pipeline.records import Passage, Role, index_text, passages_by_id
@@ -58,27 +58,27 @@ class Requests:
 
     def passages(self, chunk_ids: Sequence[str]) -> list[Passage] | None:
         """The passages of these chunks; None where one of them is gone."""
-        found = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
-        return None if None in found else [passage for passage in found if passage]
+        known_passages = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
+        return None if None in known_passages else [passage for passage in known_passages if passage]
 
     def questions(self, previous: pl.DataFrame) -> dict[tuple[str, ...], Request[Any]]:
         """What chunks, alone or by two, are still asked with, given the questions of the present model."""
         settings, seed = self._settings.generation, self._settings.llm.seed
-        kept = [
+        accepted = [
             row
             for name in previous["model"].unique(maintain_order=True)
-            for row in still_valid(previous, self._chunks, settings, self._guidance, name)
+            for row in still_valid(previous, self._chunks, settings, self._guidance, (name,))
         ]
         planned = plan_requests(
             self._chunks,
-            kept,
+            accepted,
             settings,
             seed,
             batch=self._batch,
             links=link_chunks(self._chunks),
             guidance=self._guidance,
         )
-        return {ids: one.request for ids, one in planned.items()}
+        return {ids: plan.request for ids, plan in planned.items()}
 
     def _question(self, chunk_id: str) -> Request[Any]:
         llm, generation = self._settings.llm, self._settings.generation
@@ -95,7 +95,7 @@ class Requests:
         sample = self.asked_ids
         if len(sample) > SAMPLED:
             sample = random.Random(0).sample(sample, SAMPLED)  # noqa: S311 - no secret
-        return fmean(request_tokens(self._likely(role, one)) for one in sample) if sample else 0.0
+        return fmean(request_tokens(self._likely(role, chunk_id)) for chunk_id in sample) if sample else 0.0
 
     def _likely(self, role: Role, chunk_id: str) -> Request[Any]:
         """What a stage may ask about something in the chunk."""
@@ -103,7 +103,7 @@ class Requests:
         row = self._row(passage)
         match role:
             case "answer" | "solve" | "guard":
-                return self.answer(row, [self._passages[found] for found in self._around(chunk_id)])
+                return self.answer(row, [self._passages[passage_id] for passage_id in self._around(chunk_id)])
             case "split":
                 sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has
                 return split_request(row, sentences, self._passages, settings.verification, seed)
@@ -179,10 +179,12 @@ def open_work(
     open_questions = requests.questions(questions)
     unknown = list(open_questions.values())
     opened = {ids[0] for ids in open_questions}
-    known = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in opened]
-    kept = questions.filter(pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(known))
-    wanted = pl.DataFrame({"draft": range(1, 1 + drafts)}, schema={"draft": pl.Int32()})
-    planned = kept.join(wanted, how="cross", maintain_order="left")
+    unopened = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in opened]
+    kept_questions = questions.filter(
+        pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(unopened)
+    )
+    drafts_wanted = pl.DataFrame({"draft": range(1, 1 + drafts)}, schema={"draft": pl.Int32()})
+    planned = kept_questions.join(drafts_wanted, how="cross", maintain_order="left")
     unanswered = planned.join(drafted, on=["question_id", "draft"], how="anti", maintain_order="left")
     answers = [
         requests.answer(row, passages)
@@ -195,13 +197,13 @@ def open_work(
     judged = assessments.filter(pl.col("status") == "judged", made_by("judge", models.get("judge")))
     waiting = assessments.join(judged, on="pair_id", how="anti")
     files = stages.batch_files(resources, batch)
-    beside = stages.read_pairs_beside(files, resources.settings.pairs_file)
+    file_pairs = stages.read_pairs_beside(files, resources.settings.pairs_file)
     return OpenWork(
         questions=[request for request in unknown if request.key not in stored],
         answers=[request for request in answers if request.key not in stored],
         unknown_chunks=len(unknown),
         open_slots=sum(request.limit for request in unknown),
-        pairs=planned.height + sum(frame.height for frame in beside),
+        pairs=planned.height + sum(frame.height for frame in file_pairs),
         verified=decided.height,
         judged=decided.join(waiting, on="pair_id", how="anti").height,
     )
@@ -212,7 +214,8 @@ def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
     if model is None:
         return pl.lit(value=True)
     name = f"{model.provider}/{model.model}"
-    return (pl.col(column) == name) | pl.col(column).str.starts_with(f"{name}@")
+    made = pl.col(column).str.strip_prefix(FAKE)
+    return (made == name) | made.str.starts_with(f"{name}@")
 
 
 def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
@@ -220,12 +223,12 @@ def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
     if not keys or (resources.settings.llm.store.url is None and not resources.layout.replies.is_file()):
         return set()
 
-    def found(connection: sa.Connection) -> set[str]:
+    def stored_keys(connection: sa.Connection) -> set[str]:
         stored: set[str] = set()
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = REPLIES.c.request_key.in_(keys[start : start + _KEYS_AT_ONCE])
-            wanted = sa.select(REPLIES.c.request_key).where(some)
-            stored.update(connection.execute(wanted).scalars())
+            statement = sa.select(REPLIES.c.request_key).where(some)
+            stored.update(connection.execute(statement).scalars())
         return stored
 
-    return resources.models.database.read(found)
+    return resources.models.database.read(stored_keys)

@@ -173,10 +173,10 @@ def _unproved(frames: Mapping[str, pl.DataFrame]) -> int:
 def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """The parts of a report that one batch has; see `Report`."""
     documents = frames["documents"]
-    asked = frames["questions"], frames["pairs"], frames["verdicts"]
+    stages_asked = frames["questions"], frames["pairs"], frames["verdicts"]
     return {
-        "types": count_types(*asked),
-        "shortfalls": count_shortfalls(*asked),
+        "types": count_types(*stages_asked),
+        "shortfalls": count_shortfalls(*stages_asked),
         "steps": yield_funnel(frames),
         "known": known_answers(frames["pairs"], frames["verdicts"]),
         "left_out": left_out_counts(documents),
@@ -191,10 +191,10 @@ def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
 
 def _unasked(documents: pl.DataFrame, chunks: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
     """Return the documents of languages that are not handled of which no chunk has a question: UNASKED."""
-    asked = questions.filter(pl.col("question").is_not_null()).select(
+    written = questions.filter(pl.col("question").is_not_null()).select(
         pl.col("target_chunk_ids").explode(empty_as_null=True).alias("chunk_id")
     )
-    asked_documents = chunks.join(asked, on="chunk_id", how="semi")
+    asked_documents = chunks.join(written, on="chunk_id", how="semi")
     unhandled = (
         chunks.group_by("document_id", maintain_order=True)
         .agg(pl.col("language").first(), pl.col("language").is_in(LANGUAGES).any().alias("is_handled"))

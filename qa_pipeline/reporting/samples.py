@@ -50,7 +50,7 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
         )
     except (TableError, CorpusError):  # the report names the batch and what is wrong with its tables
         return []
-    own = pl.col("expected_verdict").is_null() & ((pl.col("verdict") == "accepted") == accepted)
+    is_sampled = pl.col("expected_verdict").is_null() & ((pl.col("verdict") == "accepted") == accepted)
     proof = claims.sort("position").group_by("pair_id").agg(pl.col("evidence_chunk_id").drop_nulls().first())
     places = chunks.join(documents.select("document_id", "path"), on="document_id").select(
         "chunk_id", "path", "section_path", "page_first"
@@ -59,7 +59,7 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
     kind = "path" if accepted else "reason"
     rows = (
         pairs.select("pair_id", "question", "answer", "used_chunk_ids", "passage_ids")
-        .join(verdicts.filter(own).select("pair_id", "verdict", "reason", "detail"), on="pair_id")
+        .join(verdicts.filter(is_sampled).select("pair_id", "verdict", "reason", "detail"), on="pair_id")
         .join(proof, on="pair_id", how="left", maintain_order="left")
         .with_columns(chunk_id=pl.coalesce("evidence_chunk_id", used, passages))
         .join(places, on="chunk_id", how="left", maintain_order="left")
@@ -68,8 +68,8 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
     )
     paths = [*documents.select("document_id", "path").rows(), *places.select("chunk_id", "path").rows()]
 
-    def named(found: re.Match[str]) -> str:
-        return next((path for known, path in paths if known.startswith(found[0])), found[0])
+    def with_path(match: re.Match[str]) -> str:
+        return next((path for prefix, path in paths if prefix.startswith(match[0])), match[0])
 
     return [
         Sample(
@@ -77,7 +77,7 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
             row["answer"] or "(no answer)",
             _source(batch, row["path"], row["section_path"], row["page_first"]),
             row["verdict"],
-            "" if accepted else in_words(row["reason"], _ID.sub(named, row["detail"] or "")),
+            "" if accepted else in_words(row["reason"], _ID.sub(with_path, row["detail"] or "")),
         )
         for row in rows.iter_rows(named=True)
     ]

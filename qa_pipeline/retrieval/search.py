@@ -37,7 +37,7 @@ RRF_K = 1
 
 SNOWBALL = {
     "da": "danish", "es": "spanish", "fi": "finnish", "fr": "french", "it": "italian", "nl": "dutch",
-    "no": "norwegian", "pt": "portuguese", **{code: known.stemmer for code, known in LEXICONS.items()},
+    "no": "norwegian", "pt": "portuguese", **{code: words.stemmer for code, words in LEXICONS.items()},
 }  # fmt: skip
 """Stemmer of each language; words of other languages are compared as they are written."""
 
@@ -100,14 +100,14 @@ class Retriever:
     def _reranked(
         self, reranker: Reranker, questions: Sequence[str], fused: Sequence[list[tuple[int, float]]]
     ) -> list[list[tuple[int, float]]]:
-        kept = [[place for place, _ in ranked[: self._settings.rerank_depth]] for ranked in fused]
+        candidates = [[place for place, _ in ranked[: self._settings.rerank_depth]] for ranked in fused]
         pairs = [
             (question, self._texts[place])
-            for question, places in zip(questions, kept, strict=True)
+            for question, places in zip(questions, candidates, strict=True)
             for place in places
         ]
         scores = iter(reranker.score(pairs).tolist())
-        scored = [[(place, next(scores)) for place in places] for places in kept]
+        scored = [[(place, next(scores)) for place in places] for places in candidates]
         return [sorted(ranked, key=lambda entry: -entry[1]) for ranked in scored]  # stable: ties as fused
 
     def rankings(
@@ -142,14 +142,14 @@ def terms(text: str, language: str) -> list[str]:
     An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) counts whole and in its parts, so that a
     question may name either.
     """
-    found: list[str] = []
+    result: list[str] = []
     for term in _TERM.findall(text.lower()):
         words = _WORD.findall(term)
         if len(words) > 1 and _JOINT.search(term):
-            found.append(term)
-        found.extend(words)
+            result.append(term)
+        result.extend(words)
     ignored = _stopwords(language)
-    return _stemmed([word for word in found if word not in ignored], language)
+    return _stemmed([word for word in result if word not in ignored], language)
 
 
 class WordIndex:

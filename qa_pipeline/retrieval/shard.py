@@ -209,7 +209,7 @@ def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.Da
         schema={"chunk_id": pl.String(), "near": pl.List(pl.Int64())},
     )
     every = pl.DataFrame(
-        {"near": range(len(ids)), "other_chunk_id": ids, "other": [owners[one] for one in ids]},
+        {"near": range(len(ids)), "other_chunk_id": ids, "other": [owners[place] for place in ids]},
         schema={"near": pl.Int64(), "other_chunk_id": pl.String(), "other": pl.String()},
     )
     return (
@@ -307,12 +307,12 @@ def load_shard(
     origin = (header.model, header.revision, header.precision)
     if not header.chunk_ids:
         return Shard((), np.zeros((0, header.dimension), dtype=np.float32), *origin)
-    found, wanted = (*origin, header.dimension), (model, revision, precision, dimension)
+    actual, expected = (*origin, header.dimension), (model, revision, precision, dimension)
     if {header.precision, precision} <= _INTERCHANGEABLE:
-        found = (header.model, header.revision, precision, header.dimension)
-    if found != wanted:
+        actual = (header.model, header.revision, precision, header.dimension)
+    if actual != expected:
         raise IndexMismatchError(
-            f"{source} was built with {_origin(*found)}, but the settings ask for {_origin(*wanted)}; "
+            f"{source} was built with {_origin(*actual)}, but the settings ask for {_origin(*expected)}; "
             f"compute embeddings and index of the batch again, or set the embedding model back"
         )
     split = len(payload) - header.index_bytes

@@ -73,7 +73,7 @@ def _parsed(path: Path) -> Any:
         raise SettingsError(f"settings file {path} is not readable YAML in UTF-8") from error
 
 
-def check_environment(environ: Iterable[str], prefix: str, known: Collection[str]) -> None:
+def check_environment(environ: Iterable[str], prefix: str, names: Collection[str]) -> None:
     """Refuse a name that looks like a setting and is none: a typing slip must not leave a default in force.
 
     Raises:
@@ -83,16 +83,16 @@ def check_environment(environ: Iterable[str], prefix: str, known: Collection[str
         if not name.upper().startswith(prefix):
             continue
         first = name[len(prefix) :].lower().split("__")[0]
-        if first not in known:
-            raise SettingsError(f"environment variable {name} names no setting{did_you_mean(first, known)}")
+        if first not in names:
+            raise SettingsError(f"environment variable {name} names no setting{did_you_mean(first, names)}")
 
 
-def read_assignments(texts: Sequence[str], named: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Read `path=value` texts, as `--set` takes them, into a tree of settings.
 
     Args:
         texts: the texts; the value `none` is no value, and lists are written as JSON.
-        named: further values by path, which win.
+        named_values: further values by path, which win.
 
     Raises:
         SettingsError: a text is not of that form.
@@ -104,7 +104,7 @@ def read_assignments(texts: Sequence[str], named: Mapping[str, Any] | None = Non
             raise SettingsError(f"--set {text!r} must be PATH=VALUE, such as llm.workers=20")
         values[path.strip()] = _value(path.strip(), value.strip())
     tree: dict[str, Any] = {}
-    for path, value in {**values, **(named or {})}.items():
+    for path, value in {**values, **(named_values or {})}.items():
         *groups, name = path.split(".")
         group = tree
         for part in groups:
@@ -154,7 +154,7 @@ def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:
     return tuple(model.model_fields)
 
 
-def did_you_mean(name: str, known: Collection[str]) -> str:
+def did_you_mean(name: str, names: Collection[str]) -> str:
     """Return the end of an error about an unknown name: the nearest name there is, else all of them."""
-    close = difflib.get_close_matches(name.lower(), known, n=1)
-    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(known)}" if known else ""
+    close = difflib.get_close_matches(name.lower(), names, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(names)}" if names else ""

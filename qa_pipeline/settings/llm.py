@@ -171,8 +171,8 @@ class LLMSettings(ModelSettings):
 
     def reviewer(self, role: Reviewer) -> ModelSettings:
         """The model of a reviewing role: its own settings before those of `llm`."""
-        own: RoleSettings = getattr(self, role)
-        chosen = {name: value for name, value in own.model_dump().items() if value is not None}
+        role_settings: RoleSettings = getattr(self, role)
+        chosen = {name: value for name, value in role_settings.model_dump().items() if value is not None}
         return self.generator.model_copy(update=chosen)
 
     def seconds_for(self, model: ModelSettings) -> float:

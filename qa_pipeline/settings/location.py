@@ -64,19 +64,23 @@ def _check_scheme(scheme: str) -> None:
     from fsspec.registry import available_protocols, known_implementations, registry
 
     if scheme not in available_protocols():
-        raise ValueError(f"{scheme}:// is no known kind of place; known are a local folder and {_known()}")
-    known = known_implementations.get(scheme)
-    if scheme in registry or known is None:
+        raise ValueError(
+            f"{scheme}:// is no known kind of place; known are a local folder and {_known_schemes()}"
+        )
+    implementation = known_implementations.get(scheme)
+    if scheme in registry or implementation is None:
         return
-    if find_spec(known["class"].split(".")[0]) is None:
+    if find_spec(implementation["class"].split(".")[0]) is None:
         extra = _EXTRAS.get(scheme)
-        needed = f"the extra: pip install 'qa-pipeline[{extra}]'" if extra else _package(known)
+        needed = f"the extra: pip install 'qa-pipeline[{extra}]'" if extra else _package(implementation)
         raise ValueError(f"{scheme}:// needs {needed}")
 
 
-def _package(known: dict[str, str]) -> str:
-    return f"a package that is not installed: {known.get('err', known['class'].split('.')[0])}"
+def _package(implementation: dict[str, str]) -> str:
+    return (
+        f"a package that is not installed: {implementation.get('err', implementation['class'].split('.')[0])}"
+    )
 
 
-def _known() -> str:
+def _known_schemes() -> str:
     return "s3://, gs://, az://, hf://, sftp://, https:// and what else fsspec names"

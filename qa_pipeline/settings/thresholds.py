@@ -170,7 +170,7 @@ def has_thresholds(thresholds: Thresholds, step: str) -> bool:
 
 SHIPPED = Path(__file__).with_name("thresholds.json")
 _LARGEST = 2_000_000
-_SHOWN = 5
+_MOST_NAMED = 5
 
 
 def read_thresholds(path: Path | None) -> Thresholds:
@@ -196,9 +196,9 @@ def _read(path: Path, _changed: int, size: int) -> Thresholds:
         thresholds = Thresholds.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise SettingsError(f"thresholds file {path}: {_explained(error)}") from None
-    if thresholds.id != (found := content_id(thresholds)):
+    if thresholds.id != (actual_id := content_id(thresholds)):
         raise SettingsError(
-            f"thresholds file {path} has the id {thresholds.id}, but its content that of {found}: it was "
+            f"thresholds file {path} has the id {thresholds.id}, but its content that of {actual_id}: it was "
             "changed by hand; fit it again (qa-pipeline calibrate), or set thresholds of your own "
             "(verification.entailment_accept and the like)"
         )
@@ -207,11 +207,11 @@ def _read(path: Path, _changed: int, size: int) -> Thresholds:
 
 def _explained(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    named = [
-        (".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_SHOWN]
+    listed = [
+        (".".join(str(part) for part in problem["loc"]), problem["msg"]) for problem in problems[:_MOST_NAMED]
     ]
-    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-    return "; ".join(f"{place}: {message}" if place else message for place, message in named) + more
+    more = f"; and {len(problems) - _MOST_NAMED} more" if len(problems) > _MOST_NAMED else ""
+    return "; ".join(f"{place}: {message}" if place else message for place, message in listed) + more
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:

@@ -110,8 +110,10 @@ class Settings(BaseSettings):
     @classmethod
     def _filled_from_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
         profile = values.get("profile", "embedded")  # anything at all until it is validated
-        named = next((groups for name, groups in PROFILES.items() if name == profile), {})
-        filled = {group: _filled(values.get(group, {}), defaults) for group, defaults in named.items()}
+        groups_of_profile = next((groups for name, groups in PROFILES.items() if name == profile), {})
+        filled = {
+            group: _filled(values.get(group, {}), defaults) for group, defaults in groups_of_profile.items()
+        }
         return {**values, **filled}
 
     @model_validator(mode="after")
@@ -216,9 +218,9 @@ def load_settings(**overrides: Any) -> Settings:
     Raises:
         SettingsError: naming each setting that is unknown, of a wrong type or contradictory.
     """
-    named = os.environ.get(FILE_NAME)
-    if named and not Path(named).is_file():
-        raise SettingsError(f"{FILE_NAME} names {named}, which is not a file")
+    file_name = os.environ.get(FILE_NAME)
+    if file_name and not Path(file_name).is_file():
+        raise SettingsError(f"{FILE_NAME} names {file_name}, which is not a file")
     check_environment(os.environ, PREFIX, [*Settings.model_fields, FILE_NAME.removeprefix(PREFIX).lower()])
     try:
         settings = Settings(**overrides)
@@ -237,7 +239,9 @@ def check_model(settings: Settings, model: str | None) -> None:
     Raises:
         SettingsError: the provider is none that is asked over the network.
     """
-    if model is not None and all(one.provider not in HOSTED for one in settings.llm.models):
+    if model is not None and all(
+        model_settings.provider not in HOSTED for model_settings in settings.llm.models
+    ):
         raise SettingsError(
             f"--model {model} would not be asked: the provider is {settings.llm.provider}; "
             f"add --provider {' or --provider '.join(HOSTED)}"

@@ -78,19 +78,19 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bo
     if text.find("\n", start, end) in (-1, end - 1):
         yield start, end, _is_whole(text, start, end)
         return
-    lines = [(start + left, start + right) for left, right in line_spans(text[start:end])]
+    lines = [(start + first, start + second) for first, second in line_spans(text[start:end])]
     filled = [span for span in lines if text[slice(*span)].strip()]
     rows = len(filled) > 1 and all(_KEY_VALUE.match(text, *span) for span in filled)
     begin = start
-    for left, right in filled:
-        whole = _is_whole(text, left, right)
-        if whole or rows or _ITEM.match(text, left, right) or _QUOTE.match(text, left, right):
-            if begin < left:
-                yield begin, left, False
-            begin = left
-        if whole:
-            yield left, right, True
-            begin = right
+    for first, second in filled:
+        is_whole = _is_whole(text, first, second)
+        if is_whole or rows or _ITEM.match(text, first, second) or _QUOTE.match(text, first, second):
+            if begin < first:
+                yield begin, first, False
+            begin = first
+        if is_whole:
+            yield first, second, True
+            begin = second
     if begin < end:
         yield begin, end, False
 

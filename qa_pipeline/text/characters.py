@@ -84,7 +84,7 @@ def _forms() -> dict[int, str]:
     }
     wide = {code: chr(code - 0xFEE0) for code in _FULL_WIDTH}
     others = {_DASHES: "-", _SPACES: " ", _DOTS: ".", "\ufe6b": "@"}
-    return digits | wide | {ord(one): form for written, form in others.items() for one in written}
+    return digits | wide | {ord(character): form for written, form in others.items() for character in written}
 
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -50,9 +50,9 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
         read says nothing; text between two lines across the page is no front matter.
     """
     for pattern, read in ((_YAML, _yaml_fields), (_TOML, _toml_fields)):
-        found = pattern.match(text)
-        if found and (not found["fields"].strip() or _FIELD.match(found["fields"])):
-            return found["fields"], known_fields(read(found["fields"])), text[found.end() :]
+        match = pattern.match(text)
+        if match and (not match["fields"].strip() or _FIELD.match(match["fields"])):
+            return match["fields"], known_fields(read(match["fields"])), text[match.end() :]
     return "", FrontMatter(), text
 
 

@@ -68,9 +68,9 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
     sentences = split_sentences(text, language)
     worded = [(s, e) for s, e in sentences if _matches(text[s:e], WORDED) or _HIDDEN.search(text, s, e)]
     forged = [(s, e) for s, e in sentences if _matches(text[s:e], STRUCTURAL)]
-    found = _merged([*worded, *_bridged(forged)])
+    spans = _merged([*worded, *_bridged(forged)])
     # what only shows across sentences: the text as a whole is the injection
-    return found or [(0, len(text))]
+    return spans or [(0, len(text))]
 
 
 def redact_injections(passage: Passage) -> Passage:
@@ -85,7 +85,11 @@ def redact_injections(passage: Passage) -> Passage:
 
 def hold_injections(passages: Iterable[Passage]) -> bool:
     """Whether any of the passages holds an injection."""
-    return any(_suspicious(text) for one in passages for text in (one.title, *one.section_path, one.text))
+    return any(
+        _suspicious(text)
+        for passage in passages
+        for text in (passage.title, *passage.section_path, passage.text)
+    )
 
 
 def is_injection(text: str) -> bool:

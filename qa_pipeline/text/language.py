@@ -19,12 +19,12 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS
 UNDETERMINED = "und"
 """ISO 639-2 for a text whose language cannot be identified, such as a table of numbers."""
 
-_KNOWN = tuple(dict.fromkeys((
+_LANGUAGES = tuple(dict.fromkeys((
     *LANGUAGES, "da", "no", "fi", "fr", "es", "it", "nl", "pl", "pt", "cs", "hu", "ro", "tr", "ru", "uk",
     "el", "ar", "he", "zh", "ja", "ko",
 )))  # fmt: skip
 """Languages a document may turn out to be in: the more there are, the oftener a short text is mistaken."""
-_NAMES = {name: code for code, known in LEXICONS.items() for name in known.names}
+_NAMES = {name: code for code, vocabulary in LEXICONS.items() for name in vocabulary.names}
 _SEGMENT = 1200
 READ_OF_A_STRETCH = 600
 """Characters at its beginning by which the language of a stretch of text is identified."""
@@ -57,7 +57,7 @@ def declared_language(value: str | None) -> str | None:
         return None
     tag = value.strip().lower().replace("_", "-")
     code = _NAMES.get(tag, tag.split("-")[0])
-    return code if code in _KNOWN else None
+    return code if code in _LANGUAGES else None
 
 
 def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
@@ -97,12 +97,12 @@ def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], decl
     lengths: Counter[str] = Counter()
     for segment, (language, certainty) in zip(segments, identified, strict=True):
         lengths[language] += len(segment) if certainty >= _LIKELY else 0
-    found = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
+    main = max(lengths, key=lambda name: (lengths[name], name), default=UNDETERMINED)
     if declared is None:
-        return found if lengths[found] else UNDETERMINED
+        return main if lengths[main] else UNDETERMINED
     sure_of_others = sum(certainty >= _SURE and language != declared for language, certainty in identified)
     overruled = not lengths[declared] and sure_of_others >= _ENOUGH_TO_OVERRULE
-    return found if overruled else declared
+    return main if overruled else declared
 
 
 def stretches(text: str) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _identify(text: str) -> tuple[str, float]:
     """The likeliest language and how certain it is; where no one is likely, the likeliest handled one."""
     if not any(character.isalpha() for character in text):
         return UNDETERMINED, 0.0
-    language, certainty = _identifier(_KNOWN).classify(text)
+    language, certainty = _identifier(_LANGUAGES).classify(text)
     if certainty < _LIKELY and _plausible(text):
         nearby, likely = _identifier(LANGUAGES).classify(text)
         if likely >= _NEARBY:
@@ -147,15 +147,15 @@ def in_other_language(text: str, language: str) -> str | None:
     Names and terms in quotation marks may be in any language and do not count. Besides the identifier the
     stop words must say so: a question full of product names is in no language by its letters.
     """
-    own = QUOTED.sub(" ", text)
-    if language not in LEXICONS or _letters(own) < _SHORTEST_QUESTION:
+    unquoted = QUOTED.sub(" ", text)
+    if language not in LEXICONS or _letters(unquoted) < _SHORTEST_QUESTION:
         return None
-    used = set(re.findall(r"[^\W\d_]+", own.casefold()))
-    counts = {code: len(used & known.stop_words) for code, known in LEXICONS.items()}
+    used = set(re.findall(r"[^\W\d_]+", unquoted.casefold()))
+    counts = {code: len(used & vocabulary.stop_words) for code, vocabulary in LEXICONS.items()}
     if counts[language] and counts[language] == max(counts.values()):
         return None
-    found, certainty = _identify(own[:READ_OF_A_STRETCH])
-    return found if found != language and certainty >= _SURE else None
+    identified, certainty = _identify(unquoted[:READ_OF_A_STRETCH])
+    return identified if identified != language and certainty >= _SURE else None
 
 
 def load_models() -> None:

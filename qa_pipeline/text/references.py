@@ -88,8 +88,8 @@ def _numbers(mark: str) -> Iterator[int]:
 
 def split_reference(reference: str) -> tuple[str, str | None]:
     """Split a reference into its path and section, without brackets and prefix, percent-decoded."""
-    found = _PREFIX.match(reference)
-    path, hash_sign, section = (found[1] if found else reference).partition("#")
+    match = _PREFIX.match(reference)
+    path, hash_sign, section = (match[1] if match else reference).partition("#")
     return unquote(path).strip(), (unquote(section).strip() or None) if hash_sign else None
 
 
@@ -122,8 +122,8 @@ def _without_end(path: str) -> str:
 
 def heading_slug(heading: str) -> str:
     """Anchor of a heading as code hosts build it: lower case, hyphens for blanks, no punctuation."""
-    kept = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
-    return kept.replace(" ", "-")
+    letters = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
+    return letters.replace(" ", "-")
 
 
 class Sources:
@@ -177,12 +177,12 @@ class Sources:
             return self.chunk(path)
         if path in self._documents:
             return self._within(self._documents[path], section)
-        found = self._at(path) if _ADDRESS.match(path) else self._find(normalise_path(path))
-        if not found:
+        match = self._at(path) if _ADDRESS.match(path) else self._find(normalise_path(path))
+        if not match:
             return Resolution("unknown_document")
-        if len(found) > 1:
+        if len(match) > 1:
             return Resolution("ambiguous")
-        return self._within(self._documents[found[0]], section)
+        return self._within(self._documents[match[0]], section)
 
     def chunk(self, chunk_id: str) -> Resolution:
         """Resolve a chunk id."""
@@ -195,21 +195,21 @@ class Sources:
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
     def _at(self, address: str) -> list[str]:
-        found = dict.fromkeys(self._by_address.get(normalise_address(address), ()))
-        return [document_id for document_id in found if document_id in self._documents]
+        targets = dict.fromkeys(self._by_address.get(normalise_address(address), ()))
+        return [document_id for document_id in targets if document_id in self._documents]
 
     def _find(self, path: str) -> list[str]:
         if not path:
             return []
         for index in (self._by_path, self._by_stem):
-            known = [i for i in dict.fromkeys(index.get(path, ())) if i in self._documents]
-            whole = [i for i in known if self._written(i, index is self._by_stem) == path]
-            if whole or known:
-                return whole or known
+            document_ids = [i for i in dict.fromkeys(index.get(path, ())) if i in self._documents]
+            exact = [i for i in document_ids if self._written(i, index is self._by_stem) == path]
+            if exact or document_ids:
+                return exact or document_ids
         inner = _tails(path)[1:]
-        return next((whole for tail in inner if (whole := self._whole(tail))), [])
+        return next((matches for tail in inner if (matches := self._documents_at(tail))), [])
 
-    def _whole(self, path: str) -> list[str]:
+    def _documents_at(self, path: str) -> list[str]:
         """Documents whose whole path is `path`, with or without its suffix."""
         return [i for i in self._documents if path in (self._written(i), self._written(i, stem=True))]
 
@@ -221,9 +221,9 @@ class Sources:
         """Narrow a document to a section and everything below its heading, where it has that section."""
         if not document.chunks:
             return Resolution("no_text", document.document_id)
-        whole = tuple(i for i, _, _ in document.chunks)
+        chunk_ids = tuple(i for i, _, _ in document.chunks)
         if section is None:
-            return Resolution("document", document.document_id, whole)
+            return Resolution("document", document.document_id, chunk_ids)
         paths = _matching_sections((heading_path for heading_path, _, _ in document.sections), section)
         spans = [
             (start, end)
@@ -237,7 +237,7 @@ class Sources:
             if any(first < end and start < last for start, end in spans)
         )
         kind = "section" if inside else "section_not_found"
-        return Resolution(kind, document.document_id, inside or whole)
+        return Resolution(kind, document.document_id, inside or chunk_ids)
 
 
 def _tails(path: str) -> list[str]:
@@ -256,17 +256,17 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
     The anchor as a code host numbers it comes first (`usage-1` is the second "Usage"); then the last
     heading or the whole path compared by letters and digits only, where equal headings all count.
     """
-    known = [path for path in paths if path]
-    wanted = heading_slug(section)
+    headed = [path for path in paths if path]
+    wanted_slug = heading_slug(section)
     seen: dict[str, int] = defaultdict(int)
-    for path in known:
+    for path in headed:
         slug = heading_slug(path[-1])
         numbered = f"{slug}-{seen[slug]}" if seen[slug] else slug
         seen[slug] += 1
-        if numbered == wanted and numbered != slug:
+        if numbered == wanted_slug and numbered != slug:
             return [path]
     loose = _letters(section) - {""}
-    return [path for path in known if loose & (_letters(path[-1]) | _letters("".join(path)))]
+    return [path for path in headed if loose & (_letters(path[-1]) | _letters("".join(path)))]
 
 
 def _letters(text: str) -> set[str]:

@@ -20,7 +20,7 @@ def is_refusal(answer: str, language: str) -> bool:
     are tried, because that of a short text is often mistaken. An empty text refuses nothing.
     """
     text = _plain(_MARKS.sub(" ", answer))
-    if any(text == _plain(refusal(known)) for known in LANGUAGES):
+    if any(text == _plain(refusal(code)) for code in LANGUAGES):
         return True
     if len(text) > _LONGEST or _QUOTED.search(text):
         return False

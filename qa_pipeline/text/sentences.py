@@ -37,10 +37,10 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     by English conventions. Time is linear in the length of the text.
     """
     spans: list[tuple[int, int]] = []
-    for start, end, whole in units(text):
-        cuts = [] if whole else sentence_cuts(text, start, end, language)
-        for left, right in zip([start, *cuts], [*cuts, end], strict=True):
-            spans.extend(_trimmed(text, left, right))
+    for start, end, is_whole in units(text):
+        cuts = [] if is_whole else sentence_cuts(text, start, end, language)
+        for first, second in zip([start, *cuts], [*cuts, end], strict=True):
+            spans.extend(_trimmed(text, first, second))
     return spans
 
 
@@ -52,9 +52,9 @@ def sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
     piece = text[start:end]
-    left = start + len(piece) - len(piece.lstrip())
-    right = end - len(piece) + len(piece.rstrip())
-    return [(left, right)] if left < right else []
+    first = start + len(piece) - len(piece.lstrip())
+    second = end - len(piece) + len(piece.rstrip())
+    return [(first, second)] if first < second else []
 
 
 def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
@@ -84,8 +84,8 @@ def _after_trailers(text: str, position: int, end: int) -> int:
         trailer = _TRAILER.match(text, position, end)
         if not trailer:
             break
-        found = trailer[0].lstrip(" \t")
-        if found[0] == "[" and not _CITATION.match(found):
+        rest = trailer[0].lstrip(" \t")
+        if rest[0] == "[" and not _CITATION.match(rest):
             break
         position = trailer.end()
     return position

@@ -28,10 +28,10 @@ class Token(NamedTuple):
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
     """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
-    known = _known_words(language)
+    vocabulary = _known_words(language)
     tokens = []
     for match in _WORD.finditer(text):
-        folded, stem, content, negative = known(match[0])
+        folded, stem, content, negative = vocabulary(match[0])
         if negative and _is_value(match, text):
             content, negative = True, False
         tokens.append(Token(folded, stem, *match.span(), content, negative))
@@ -40,17 +40,17 @@ def tokenize(text: str, language: str) -> tuple[Token, ...]:
 
 def folded_words(text: str, language: str) -> tuple[str, ...]:
     """The `folded` of each token, without making the tokens."""
-    known = _known_words(language)
-    return tuple([known(word)[0] for word in _WORD.findall(text)])
+    vocabulary = _known_words(language)
+    return tuple([vocabulary(word)[0] for word in _WORD.findall(text)])
 
 
 def content_places(text: str, language: str) -> list[tuple[int, str]]:
     """Start and stem of each content word, without making the tokens."""
-    known = _known_words(language)
+    vocabulary = _known_words(language)
     return [
         (match.start(), word[1])
         for match in _WORD.finditer(text)
-        if (word := known(match[0]))[2] or (word[3] and _is_value(match, text))
+        if (word := vocabulary(match[0]))[2] or (word[3] and _is_value(match, text))
     ]
 
 
@@ -67,15 +67,15 @@ def _opens_sentence(text: str, at: int) -> bool:
 @functools.cache
 def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
     """Folded form, stem, content and negative of a word, remembered by word."""
-    known, stem = lexicon(language), stemmer(language)
-    negations = known.negations | known.soft_negations
+    vocabulary, stem = lexicon(language), stemmer(language)
+    negations = vocabulary.negations | vocabulary.soft_negations
 
     @functools.lru_cache(maxsize=200_000)
     def word(written: str) -> tuple[str, str, bool, bool]:
         folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
         negative = folded in negations or folded.endswith("n't")
         bare = folded.removesuffix("'s")
-        content = not negative and bare not in known.stop_words
+        content = not negative and bare not in vocabulary.stop_words
         return folded, stem(bare), content, negative
 
     return word
@@ -99,10 +99,10 @@ def content_stems(text: str, language: str) -> list[str]:
     return [stem for _, stem in content_places(text, language)]
 
 
-def recall(wanted: Collection[str], held: Collection[str]) -> float | None:
+def recall(required: Collection[str], available: Collection[str]) -> float | None:
     """Share of distinct `wanted` entries in `held`; None when nothing is wanted."""
-    distinct = set(wanted)
-    return len(distinct.intersection(held)) / len(distinct) if distinct else None
+    distinct = set(required)
+    return len(distinct.intersection(available)) / len(distinct) if distinct else None
 
 
 class Occupied:

@@ -63,25 +63,25 @@ def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = 
     same for a quote that lacks every diacritic, which counts as edited; an alignment in which at least
     `repair` of its words agree and the edits are small ones (`_small`).
     """
-    wanted = quote.strip()
-    at = _find(wanted, text, 0) if wanted else -1
+    stripped = quote.strip()
+    at = _find(stripped, text, 0) if stripped else -1
     if at >= 0:
-        return Located(at, at + len(wanted), "exact")
+        return Located(at, at + len(stripped), "exact")
     folded, places = _fold(text)
-    parts = [part for part in (_fold(piece)[0].strip() for piece in _ELLIPSIS.split(wanted)) if part]
+    parts = [part for part in (_fold(piece)[0].strip() for piece in _ELLIPSIS.split(stripped)) if part]
     span = _in_order(parts, folded, places) or _without_marks(parts, folded, places)
-    return span or _aligned(wanted, text, repair, language)
+    return span or _aligned(stripped, text, repair, language)
 
 
-def _find(wanted: str, text: str, position: int) -> int:
+def _find(quote: str, text: str, position: int) -> int:
     """Place of the first occurrence that begins and ends no number in the middle; -1 without one."""
-    at = text.find(wanted, position)
+    at = text.find(quote, position)
     while at >= 0:
-        before = wanted[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
-        after = wanted[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(wanted))
+        before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
+        after = quote[-1].isdigit() and _NUMBER_AFTER.match(text, at + len(quote))
         if not before and not after:
             break
-        at = text.find(wanted, at + 1)
+        at = text.find(quote, at + 1)
     return at
 
 
@@ -132,14 +132,14 @@ def _without_marks(parts: list[str], folded: str, places: list[int]) -> Located 
     """The same in a text without its diacritics, for a quote that was stripped of all of them."""
     if folded.isascii() or _unmarked("".join(parts)) != "".join(parts):
         return None
-    found = _in_order(parts, _unmarked(folded), places)
-    if found is None:
+    span = _in_order(parts, _unmarked(folded), places)
+    if span is None:
         return None
-    words = _WORD.findall(folded[places.index(found.start) : bisect_left(places, found.end)])
+    words = _WORD.findall(folded[places.index(span.start) : bisect_left(places, span.end)])
     marked = sum(_unmarked(word) != word for word in words)
     if len(words) < _SHORTEST_REPAIR or marked < _FEWEST_MARKED:
         return None
-    return Located(found.start, found.end, "edited")
+    return Located(span.start, span.end, "edited")
 
 
 def _unmarked(folded: str) -> str:
@@ -149,27 +149,27 @@ def _unmarked(folded: str) -> str:
 
 def _aligned(quote: str, text: str, repair: float, language: str) -> Located | None:
     """Best stretch of the text, as many words long as the quote, judged by Ratcliff/Obershelp matching."""
-    wanted = [word.translate(_SAME).casefold() for word in _WORD.findall(quote)]
+    quote_words = [word.translate(_SAME).casefold() for word in _WORD.findall(quote)]
     tokens = list(_WORD.finditer(text))
     words = [token[0].translate(_SAME).casefold() for token in tokens]
-    if len(wanted) < _SHORTEST_REPAIR or not words:
+    if len(quote_words) < _SHORTEST_REPAIR or not words:
         return None
-    densest = _densest(wanted, words)
+    densest = _densest(quote_words, words)
     at = max(0, densest - 2)  # the first words of the quote may stand before a word it leaves out
-    stretch = words[at : densest + len(wanted) + 2]
-    matcher = difflib.SequenceMatcher(None, wanted, stretch, autojunk=False)
+    stretch = words[at : densest + len(quote_words) + 2]
+    matcher = difflib.SequenceMatcher(None, quote_words, stretch, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
     agreed = sum(block.size for block in blocks)
-    if agreed < repair * len(wanted):
+    if agreed < repair * len(quote_words):
         return None
     ends = blocks[-1].b + blocks[-1].size
     edits = [
-        (wanted[left:right], stretch[start:end])
-        for code, left, right, start, end in matcher.get_opcodes()
-        if code != "equal" and (left < right or blocks[0].b < end <= ends)
+        (quote_words[start_in_quote:end_in_quote], stretch[start:end])
+        for code, start_in_quote, end_in_quote, start, end in matcher.get_opcodes()
+        if code != "equal" and (start_in_quote < end_in_quote or blocks[0].b < end <= ends)
     ]
-    gone, come = (frozenset(chain.from_iterable(edit[side] for edit in edits)) for side in (0, 1))
-    moved = (gone & come) - lexicon(language).stop_words
+    removed, added = (frozenset(chain.from_iterable(edit[side] for edit in edits)) for side in (0, 1))
+    moved = (removed & added) - lexicon(language).stop_words
     if moved or not all(_small(quoted, written, language) for quoted, written in edits):
         return None
     first, last = at + blocks[0].b, at + ends - 1
@@ -182,36 +182,44 @@ def _small(quoted: Sequence[str], written: Sequence[str], language: str) -> bool
     No digit, number word, negation, quantifier or obligation may differ on either side, and where content
     words replace other ones, each must look like one of those.
     """
-    known = lexicon(language)
-    closed = (known.negations, known.soft_negations, known.universal, known.partial, known.exclusive)
-    telling = frozenset[str]().union(*closed, known.strong, known.weak, known.numbers, known.months)
+    vocabulary = lexicon(language)
+    closed = (
+        vocabulary.negations,
+        vocabulary.soft_negations,
+        vocabulary.universal,
+        vocabulary.partial,
+        vocabulary.exclusive,
+    )
+    telling = frozenset[str]().union(
+        *closed, vocabulary.strong, vocabulary.weak, vocabulary.numbers, vocabulary.months
+    )
     if any(word in telling or any(map(str.isdigit, word)) for word in (*quoted, *written)):
         return False
-    content = [word for word in quoted if word not in known.stop_words]
-    others = [word for word in written if word not in known.stop_words]
+    content = [word for word in quoted if word not in vocabulary.stop_words]
+    others = [word for word in written if word not in vocabulary.stop_words]
     if not content or not others:
         return len(content) + len(others) <= 1
     likeness = [
         [difflib.SequenceMatcher(None, word, other, autojunk=False).ratio() for other in others]
         for word in content
     ]
-    return all(max(own) >= _SAME_WORD for own in likeness)
+    return all(max(similarities) >= _SAME_WORD for similarities in likeness)
 
 
-def _densest(wanted: list[str], words: list[str]) -> int:
+def _densest(quote_words: list[str], words: list[str]) -> int:
     """Start of the stretch that shares most words with the quote, repeats counted; the first of equals."""
-    need = Counter(wanted)
+    need = Counter(quote_words)
     have: Counter[str] = Counter()
     best, best_at, shared = -1, 0, 0
     for at, word in enumerate(words):
         have[word] += 1
         shared += have[word] <= need[word]
-        if at >= len(wanted):
-            old = words[at - len(wanted)]
+        if at >= len(quote_words):
+            old = words[at - len(quote_words)]
             shared -= have[old] <= need[old]
             have[old] -= 1
         if shared > best:
-            best, best_at = shared, max(0, at - len(wanted) + 1)
+            best, best_at = shared, max(0, at - len(quote_words) + 1)
     return best_at
 
 
@@ -258,7 +266,9 @@ class ClaimCitations:
     @property
     def quotes(self) -> tuple[tuple[str, int, int], ...]:
         """Chunk id, start and end in the chunk of each quote that was found."""
-        return tuple((one.chunk_id, one.start, one.end) for one in self.checks if one.chunk_id is not None)
+        return tuple(
+            (check.chunk_id, check.start, check.end) for check in self.checks if check.chunk_id is not None
+        )
 
 
 def cite_claims(
@@ -274,28 +284,34 @@ def cite_claims(
     an unresolved citation without a quote counts against every claim that has no marks of its own.
     """
     language = pair["language"]
-    quotes = [one["quote"] for one in pair["citations"]]
-    found = [_resolution(one, pair, sources) for one in pair["citations"]]
-    numbered = zip(pair["citations"], found, strict=True)
-    by_number = {one["number"]: target for one, target in numbered if one["number"] is not None}
-    shared = [i for one in found for i in one.chunk_ids]
+    quotes = [citation["quote"] for citation in pair["citations"]]
+    resolutions = [_resolution(citation, pair, sources) for citation in pair["citations"]]
+    numbered = zip(pair["citations"], resolutions, strict=True)
+    by_number = {
+        citation["number"]: target for citation, target in numbered if citation["number"] is not None
+    }
+    shared = [i for resolution in resolutions for i in resolution.chunk_ids]
     everything = tuple(dict.fromkeys(i for i in (*shared, *pair["used_chunk_ids"]) if i in texts))
     owners = [_owner(quote, claims, language) for quote in quotes]
     cited = []
     for place, claim in enumerate(claims):
-        own = [one for mark in claim.references for one in _marked(mark, pair, sources, by_number)]
-        ids = tuple(dict.fromkeys(i for one in own for i in one.chunk_ids)) if own else everything
+        marked = [target for mark in claim.references for target in _marked(mark, pair, sources, by_number)]
+        ids = (
+            tuple(dict.fromkeys(i for resolution in marked for i in resolution.chunk_ids))
+            if marked
+            else everything
+        )
         mine = [
-            one
-            for one, owner, quote in zip(found, owners, quotes, strict=True)
-            if owner == place or (owner is None and not own and quote is None)
+            resolution
+            for resolution, owner, quote in zip(resolutions, owners, quotes, strict=True)
+            if owner == place or (owner is None and not marked and quote is None)
         ]
         checks = tuple(
-            _check(quote, one.chunk_ids or ids, ids, sources, texts, language)
-            for quote, one, owner in zip(quotes, found, owners, strict=True)
+            _check(quote, resolution.chunk_ids or ids, ids, sources, texts, language)
+            for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True)
             if owner == place
         )
-        cited.append(_status([*own, *mine], ids, checks))
+        cited.append(_status([*marked, *mine], ids, checks))
     return cited
 
 
@@ -324,23 +340,23 @@ def _cites_itself(reference: str, pair: Mapping[str, Any]) -> bool:
     """Whether a reference names the pair, the file it came from or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name
-    own = (pair["pair_id"], pair.get("question_id"))
+    own_ids = (pair["pair_id"], pair.get("question_id"))
     from_file = pair["origin"] == "imported" and name == PurePosixPath(normalise_path(pair["generator"])).name
-    return bool(name) and (path in own or name in _PAIR_FILES or from_file)
+    return bool(name) and (path in own_ids or name in _PAIR_FILES or from_file)
 
 
 def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:
     """Place of the claim that shares most words with a quote; the first of equals."""
     if quote is None or not claims:
         return None
-    held = read(quote, language).stems
-    shares = [recall(read(claim.text, language).stems, held) or 0.0 for claim in claims]
+    quote_stems = read(quote, language).stems
+    shares = [recall(read(claim.text, language).stems, quote_stems) or 0.0 for claim in claims]
     return shares.index(max(shares))
 
 
 def _check(
     quote: str,
-    own: Sequence[str],
+    own_ids: Sequence[str],
     cited: Sequence[str],
     sources: Sources,
     texts: Mapping[str, str],
@@ -350,18 +366,18 @@ def _check(
 
     In each of the two an unchanged quote comes before an edited one.
     """
-    within = [i for i in own if i in texts]
+    within = [i for i in own_ids if i in texts]
     documents = dict.fromkeys(sources.chunk(i).document_id or "" for i in (*within, *cited))
     rest = dict.fromkeys((*cited, *(i for document in documents for i in sources.chunks_of(document))))
     for ids in (within, [i for i in rest if i not in within]):
         edited = None
         for chunk_id in ids:
-            one = locate_quote(quote, texts[chunk_id], language=language)
-            if one is None:
+            span = locate_quote(quote, texts[chunk_id], language=language)
+            if span is None:
                 continue
-            kind = one.kind if ids is within else "misplaced"
-            check = QuoteCheck(quote, kind, chunk_id, one.start, one.end)
-            if one.kind != "edited":
+            kind = span.kind if ids is within else "misplaced"
+            check = QuoteCheck(quote, kind, chunk_id, span.start, span.end)
+            if span.kind != "edited":
                 return check
             edited = edited or check
         if edited:
@@ -370,16 +386,16 @@ def _check(
 
 
 def _status(
-    found: Sequence[Resolution], ids: tuple[str, ...], checks: tuple[QuoteCheck, ...]
+    resolutions: Sequence[Resolution], ids: tuple[str, ...], checks: tuple[QuoteCheck, ...]
 ) -> ClaimCitations:
-    broken = [one for one in found if not one.resolved]
+    broken = [resolution for resolution in resolutions if not resolution.resolved]
     if broken:
         return ClaimCitations("unresolved", _REASONS[broken[0].kind], ids, checks)
     if not ids:
         return ClaimCitations("uncited", None, ids, checks)
-    kinds = {one.kind for one in checks}
+    kinds = {check.kind for check in checks}
     if "missing" in kinds:
         return ClaimCitations("quote_not_found", None, ids, checks)
-    elsewhere = any(one.kind == _SECTION_NOT_FOUND for one in found)
+    elsewhere = any(resolution.kind == _SECTION_NOT_FOUND for resolution in resolutions)
     status = "quote_repaired" if kinds & {"edited", "misplaced"} else "resolved"
     return ClaimCitations(status, _SECTION_NOT_FOUND if elsewhere else None, ids, checks)

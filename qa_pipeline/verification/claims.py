@@ -110,7 +110,11 @@ def find_claims(
         ]
         vectors.load(i for task in tasks for i in task.cited_documents)
         texts = TextVectors(
-            (text for task in tasks for text in (task.compared_text, *(one.text for one in task.pool))),
+            (
+                text
+                for task in tasks
+                for text in (task.compared_text, *(candidate.text for candidate in task.pool))
+            ),
             embedder,
         )
         rows.extend(_row(task, batch, texts, vectors) for task in tasks)
@@ -127,12 +131,12 @@ def _tasks(
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question, answer = read(pair["question"] or "", language), read(pair["answer"], language)
-    for position, (claim, given) in enumerate(zip(claims, cited, strict=True)):
+    for position, (claim, claim_citations) in enumerate(zip(claims, cited, strict=True)):
         reading = read(claim.text, language)
         stated = reading if claim.self_contained is None else read(claim.self_contained, language)
         fragment = is_fragment(claim.text, len(stated.term_set))
-        wanted = (*stated.terms, *question.stems) if fragment else stated.terms
-        citations = batch.searched(pair, given, wanted)
+        search_terms = (*stated.terms, *question.stems) if fragment else stated.terms
+        citations = batch.searched(pair, claim_citations, search_terms)
         with_question = fragment and claim.self_contained is None
         task = _Task(
             pair=pair,
@@ -153,7 +157,7 @@ def _tasks(
         if proof is not None and not proof.unproved:
             task.proof = proof
         else:
-            task.pool = batch.pool(reading, citations, wanted, fragment=fragment)
+            task.pool = batch.pool(reading, citations, search_terms, fragment=fragment)
         yield task
 
 
@@ -165,14 +169,14 @@ def _claims_of(answer: str, language: str) -> tuple[Claim, ...]:
 
 def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
     claim, pair_id, citations = task.claim, task.pair["pair_id"], task.citations
-    own = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
-    content = f"{pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{own}"
-    cosines = texts.cosines(task.compared_text, [one.text for one in task.pool])
+    text_alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
+    content = f"{pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{text_alone}"
+    cosines = texts.cosines(task.compared_text, [candidate.text for candidate in task.pool])
     vector = texts.of(task.compared_text)
     in_chunks = in_documents = vectors.best(vector, citations.chunk_ids)
     if task.cited_documents != citations.chunk_ids:
         in_documents = vectors.best(vector, task.cited_documents)
-    candidate_chunks = dict.fromkeys([*(one.chunk_id for one in task.pool), *citations.chunk_ids])
+    candidate_chunks = dict.fromkeys([*(candidate.chunk_id for candidate in task.pool), *citations.chunk_ids])
     return {
         "claim_id": hashlib.sha256(content.encode()).hexdigest()[:32],
         "pair_id": pair_id,
@@ -215,20 +219,20 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
-    ranked = [ranked[0], *(one for one in ranked[1:] if _may_prove(task, one, batch))]
+    ranked = [ranked[0], *(other_place for other_place in ranked[1:] if _may_prove(task, other_place, batch))]
     proofs = [task.proof or _proof(task, ranked[0], batch)]
     while proofs[-1].unproved and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
-    proved = (at for at, one in enumerate(proofs) if not one.unproved)
-    place = next(proved, next((at for at, one in enumerate(proofs) if one.denied), 0))
+    proved = (at for at, piece_proof in enumerate(proofs) if not piece_proof.unproved)
+    place = next(proved, next((at for at, piece_proof in enumerate(proofs) if piece_proof.denied), 0))
     evidence, proof = ranked[place], proofs[place]
     elsewhere = None if not proof.unproved or proof.denied else _proved_elsewhere(task, batch)
-    held = evidence.terms | batch.headings(evidence.chunk_id, task.reading.language).term_set
-    second = _second_piece(task.stated.terms, held, evidence, task.pool, cosines)
+    evidence_terms = evidence.terms | batch.headings(evidence.chunk_id, task.reading.language).term_set
+    second = _second_piece(task.stated.terms, evidence_terms, evidence, task.pool, cosines)
     return {
-        "token_recall": recall(task.stated.terms, held),
+        "token_recall": recall(task.stated.terms, evidence_terms),
         "unproved": list(proof.unproved),
-        "denied": [f"{one.reason}: {one.words}" for one in proof.denied],
+        "denied": [f"{denial.reason}: {denial.words}" for denial in proof.denied],
         "scope_differs": proof.scope_differs,
         "proved_by_chunk_id": elsewhere,
         "fragment": task.fragment and not task.reading.repeats(evidence.reading),
@@ -264,8 +268,10 @@ def _may_prove(task: _Task, evidence: Candidate, batch: Batch) -> bool:
 def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
     """A passage that is not cited and proves the claim: the citation is wrong, whatever it holds."""
     others = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
-    found = (one for one in others if _may_prove(task, one, batch))
-    return next((one.chunk_id for one in found if not _proof(task, one, batch).unproved), None)
+    candidates = (candidate for candidate in others if _may_prove(task, candidate, batch))
+    return next(
+        (candidate.chunk_id for candidate in candidates if not _proof(task, candidate, batch).unproved), None
+    )
 
 
 def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candidate]:
@@ -274,16 +280,20 @@ def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candida
     The claim's own words, where they are in one piece, come first; for a fragment, which may be in many
     places, the question's words decide as well.
     """
-    wanted = task.stated.term_set
-    asked = task.question.stems if task.fragment else ()
+    claim_terms = task.stated.term_set
+    question_stems = task.question.stems if task.fragment else ()
 
     def score(place: int) -> tuple[float, int]:
-        one = task.pool[place]
-        held = one.terms | batch.headings(one.chunk_id, task.reading.language).term_set
-        exact = one.reading.holds(task.reading)
-        asked_share = recall(asked, held) or 0.0
+        candidate = task.pool[place]
+        candidate_terms = candidate.terms | batch.headings(candidate.chunk_id, task.reading.language).term_set
+        exact = candidate.reading.holds(task.reading)
+        asked_share = recall(question_stems, candidate_terms) or 0.0
         total = (
-            (recall(wanted, held) or 0.0) + cosines[place] + exact + asked_share - 0.1 * (one.sentences - 1)
+            (recall(claim_terms, candidate_terms) or 0.0)
+            + cosines[place]
+            + exact
+            + asked_share
+            - 0.1 * (candidate.sentences - 1)
         )
         return (round(total, 6), -place)
 
@@ -292,7 +302,7 @@ def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candida
 
 def _second_piece(
     terms: Sequence[str],
-    held: Set[str],
+    covered: Set[str],
     evidence: Candidate,
     pool: Sequence[Candidate],
     cosines: Sequence[float],
@@ -302,18 +312,18 @@ def _second_piece(
     None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
     accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
     """
-    alone = recall(terms, held)
+    alone = recall(terms, covered)
     if alone is None or alone >= ENOUGH_ALONE:
         return None
-    wanted = frozenset(terms)
-    have = wanted & held
+    missing = frozenset(terms)
+    have = missing & covered
     ranked = [
-        (len(have | (wanted & one.terms)), cosine, -one.sentences, -place)
-        for place, (one, cosine) in enumerate(zip(pool, cosines, strict=True))
-        if one.chunk_id != evidence.chunk_id
+        (len(have | (missing & candidate.terms)), cosine, -candidate.sentences, -place)
+        for place, (candidate, cosine) in enumerate(zip(pool, cosines, strict=True))
+        if candidate.chunk_id != evidence.chunk_id
     ]
     best = max(ranked, default=None)
-    if best is None or best[0] / len(wanted) - alone < GAIN:
+    if best is None or best[0] / len(missing) - alone < GAIN:
         return None
     return pool[-best[3]]
 

@@ -70,17 +70,17 @@ class Sentence:
 
 def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
     """Sentences of prose long enough to compare, each once, in the order of the chunks."""
-    found: dict[tuple[str, int, int], Sentence] = {}
+    sentences_by_place: dict[tuple[str, int, int], Sentence] = {}
     for chunk in chunks:
         document_id, shift = chunk["document_id"], chunk["char_start"]
-        for one in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
-            place = document_id, shift + one.start, shift + one.start + len(one.text)
-            if place in found or one.is_row or not _is_prose(one.text):
+        for candidate in candidates(chunk["chunk_id"], read(chunk["text"], chunk["language"]), 1):
+            place = document_id, shift + candidate.start, shift + candidate.start + len(candidate.text)
+            if place in sentences_by_place or candidate.is_row or not _is_prose(candidate.text):
                 continue
-            sentence = Sentence(chunk["chunk_id"], *place, one.reading)
+            sentence = Sentence(chunk["chunk_id"], *place, candidate.reading)
             if len(sentence.stems) >= _FEWEST_STEMS:
-                found[place] = sentence
-    return list(found.values())
+                sentences_by_place[place] = sentence
+    return list(sentences_by_place.values())
 
 
 def _is_prose(text: str) -> bool:
@@ -88,7 +88,7 @@ def _is_prose(text: str) -> bool:
     if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
         return False
     others = _PLAIN.sub("", text)  # few are left to be looked at one by one
-    letters = len(text) - sum(not (one.isalpha() or one.isspace()) for one in others)
+    letters = len(text) - sum(not (letter.isalpha() or letter.isspace()) for letter in others)
     return letters >= _LETTERS * len(text)
 
 
@@ -114,10 +114,10 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
     words = pl.DataFrame(
         {
             "place": range(len(sentences)),
-            "document": [one.document_id for one in sentences],
-            "language": [one.language for one in sentences],
-            "chunk_id": [one.chunk_id for one in sentences],
-            "stem": [sorted(one.stems) for one in sentences],
+            "document": [sentence.document_id for sentence in sentences],
+            "language": [sentence.language for sentence in sentences],
+            "chunk_id": [sentence.chunk_id for sentence in sentences],
+            "stem": [sorted(sentence.stems) for sentence in sentences],
         },
         schema={
             "place": pl.Int64(),
@@ -125,16 +125,16 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
             "stem": pl.List(pl.String()),
         },
     )
-    found = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
-    found = found.unique().sort("a", "b")
-    stems = [one.stems for one in sentences]
-    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in found.iter_rows()]
-    kept = (
-        found.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
+    likely = pl.concat([_by_rare_words(words.explode("stem")), _by_chunks(words, neighbours)])
+    likely = likely.unique().sort("a", "b")
+    stems = [sentence.stems for sentence in sentences]
+    shares = [len(stems[a] & stems[b]) / len(stems[a] | stems[b]) for a, b in likely.iter_rows()]
+    frequent_enough = (
+        likely.with_columns(share=pl.Series(shares, dtype=pl.Float64()))
         .filter(pl.col("share") >= OVERLAP)
         .sort("share", "a", "b", descending=[True, False, False])
     )
-    return kept.select("a", "b"), found.height
+    return frequent_enough.select("a", "b"), likely.height
 
 
 def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
@@ -179,40 +179,44 @@ class _Surroundings:
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame, sentences: Sequence[Sentence]) -> None:
         self.documents = {row["document_id"]: row for row in documents.iter_rows(named=True)}
         self.chunks = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
-        pairs = {(one.document_id, stem) for one in sentences for stem in one.stems}
+        pairs = {(sentence.document_id, stem) for sentence in sentences for stem in sentence.stems}
         self._counts = Counter(stem for _, stem in pairs)
 
     def is_rare(self, stem: str) -> bool:
         """Whether a word is in so few documents that it names its subject."""
         return self._counts[stem] <= max(2, int(_RARE_SHARE * len(self.documents)))
 
-    def headings(self, one: Sentence) -> tuple[frozenset[str], frozenset[str]]:
+    def headings(self, sentence: Sentence) -> tuple[frozenset[str], frozenset[str]]:
         """What a sentence is about: stems of its document's title, and of the last heading above it."""
-        chunk = self.chunks[one.chunk_id]
+        chunk = self.chunks[sentence.chunk_id]
         language, last = chunk["language"], chunk["section_path"][-1] if chunk["section_path"] else ""
         return frozenset(content_stems(chunk["title"], language)), frozenset(content_stems(last, language))
 
-    def versions_differ(self, left: Sentence, right: Sentence) -> bool:
+    def versions_differ(self, first: Sentence, second: Sentence) -> bool:
         """Whether path or title of the two documents are the same but for their numbers."""
         for name in ("path", "title"):
-            one, other = (str(self.documents[side.document_id][name] or "") for side in (left, right))
-            if one != other and _VERSION.sub("#", one) == _VERSION.sub("#", other):
+            first_version, second_version = (
+                str(self.documents[side.document_id][name] or "") for side in (first, second)
+            )
+            if first_version != second_version and _VERSION.sub("#", first_version) == _VERSION.sub(
+                "#", second_version
+            ):
                 return True
         return False
 
 
-def _contradiction(left: Sentence, right: Sentence, around: _Surroundings) -> tuple[str, str] | None:
+def _contradiction(first: Sentence, second: Sentence, around: _Surroundings) -> tuple[str, str] | None:
     """Kind and detail where two sentences contradict each other in one place and agree in all others."""
-    if is_injection(left.text) or is_injection(right.text):
+    if is_injection(first.text) or is_injection(second.text):
         return None
-    found = denials(left.reading, right.reading)
-    if len(found) != 1 or not _same_subject(left, right, found[0].keys, around):
+    denied = denials(first.reading, second.reading)
+    if len(denied) != 1 or not _same_subject(first, second, denied[0].keys, around):
         return None
-    kind = found[0].reason.removesuffix("_mismatch")
+    kind = denied[0].reason.removesuffix("_mismatch")
     # the names of two functions or settings differ because there are two of them
-    if kind == "name" and any(name.identifier for name in _names_apart(left.reading, right.reading)):
+    if kind == "name" and any(name.identifier for name in _names_apart(first.reading, second.reading)):
         return None
-    return kind, found[0].words
+    return kind, denied[0].words
 
 
 def _names_apart(mine: Reading, theirs: Reading) -> list[Name]:
@@ -220,29 +224,29 @@ def _names_apart(mine: Reading, theirs: Reading) -> list[Name]:
     return [name for name in (*mine.names, *theirs.names) if name.folded in apart]
 
 
-def _same_subject(left: Sentence, right: Sentence, differing: Set[str], around: _Surroundings) -> bool:
+def _same_subject(first: Sentence, second: Sentence, differing: Set[str], around: _Surroundings) -> bool:
     """Whether both sentences are about the same thing."""
-    if around.versions_differ(left, right) or _numbered(left.reading) != _numbered(right.reading):
+    if around.versions_differ(first, second) or _numbered(first.reading) != _numbered(second.reading):
         return False
-    heads = [around.headings(one) for one in (left, right)]
+    heads = [around.headings(sentence) for sentence in (first, second)]
     if heads[0][0] and heads[0] == heads[1]:
         return True
-    if left.leans or right.leans:
+    if first.leans or second.leans:
         return False
-    shared = (left.stems & right.stems) - differing
-    named = [{name.folded for name in one.reading.names} for one in (left, right)]
-    return any(around.is_rare(stem) for stem in shared) or bool(named[0] & named[1])
+    shared = (first.stems & second.stems) - differing
+    names = [{name.folded for name in sentence.reading.names} for sentence in (first, second)]
+    return any(around.is_rare(stem) for stem in shared) or bool(names[0] & names[1])
 
 
 def _numbered(sentence: Reading) -> set[str]:
     """Names that end in a number, as products and articles of a law do: it tells which one is meant."""
     months = lexicon(sentence.language).months
-    found = set()
+    numbers = set()
     for number in sentence.numbers:
         name = _NAME_BEFORE.search(sentence.written, max(0, number.start - 40), number.start)
         if name and number.unit is None and name[1].casefold() not in months:
-            found.add(f"{name[1]} {number.text}")
-    return found
+            numbers.add(f"{name[1]} {number.text}")
+    return numbers
 
 
 class Found(NamedTuple):
@@ -268,26 +272,30 @@ def find_contradictions(
     pairs, looked_at = _likely_pairs(sentences, neighbours)
     around = _Surroundings(documents, chunks, sentences)
     compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]
-    found = [
-        (left, right, *difference)
-        for left, right in compared
-        if (difference := _contradiction(left, right, around)) is not None
+    contradictions = [
+        (first, second, *difference)
+        for first, second in compared
+        if (difference := _contradiction(first, second, around)) is not None
     ]
-    vectors = TextVectors([one.text for left, right, _, _ in found for one in (left, right)], embedder)
+    vectors = TextVectors(
+        [side.text for first, second, _, _ in contradictions for side in (first, second)], embedder
+    )
     rows = []
-    for left, right, kind, detail in found:
-        similarity = float(np.dot(vectors.of(left.text), vectors.of(right.text)))
+    for first, second, kind, detail in contradictions:
+        similarity = float(np.dot(vectors.of(first.text), vectors.of(second.text)))
         if similarity >= _LEAST_SIMILARITY:
-            places = [f"{one.document_id}\x1f{one.start}\x1f{one.end}\x1f{one.text}" for one in (left, right)]
+            places = [
+                f"{side.document_id}\x1f{side.start}\x1f{side.end}\x1f{side.text}" for side in (first, second)
+            ]
             rows.append(
                 {
                     "contradiction_id": hashlib.sha256("\x1e".join(places).encode()).hexdigest()[:32],
-                    "batch": around.chunks[left.chunk_id]["batch"],
+                    "batch": around.chunks[first.chunk_id]["batch"],
                     "kind": kind,
                     "detail": detail,
                     "similarity": similarity,
-                    **_side("first", left, around),
-                    **_side("second", right, around),
+                    **_side("first", first, around),
+                    **_side("second", second, around),
                 }
             )
     counts = {
@@ -299,12 +307,12 @@ def find_contradictions(
     return Found(CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts)
 
 
-def _side(name: str, one: Sentence, around: _Surroundings) -> Row:
+def _side(name: str, sentence: Sentence, around: _Surroundings) -> Row:
     return {
-        f"{name}_document_id": one.document_id,
-        f"{name}_content_sha256": around.documents[one.document_id]["content_sha256"],
-        f"{name}_chunk_id": one.chunk_id,
-        f"{name}_start": one.start,
-        f"{name}_end": one.end,
-        f"{name}_quote": one.text,
+        f"{name}_document_id": sentence.document_id,
+        f"{name}_content_sha256": around.documents[sentence.document_id]["content_sha256"],
+        f"{name}_chunk_id": sentence.chunk_id,
+        f"{name}_start": sentence.start,
+        f"{name}_end": sentence.end,
+        f"{name}_quote": sentence.text,
     }

@@ -29,7 +29,7 @@ SIMILARITY_ONLY = (
     "3,807 false claims and 22.7 % of 300 sentences copied from them."
 )
 """What users of the policy are told; the figures are of `quality.measure_canaries` under it."""
-_SHOWN = 3
+_MOST_EXAMPLES = 3
 
 Rule = tuple[pl.Expr, pl.Expr]
 """A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""
@@ -83,8 +83,8 @@ def _citation_rules() -> list[Rule]:
 
 def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
     """The outcome of the first rule that a row meets."""
-    for condition, found in reversed(rules):
-        otherwise = pl.when(condition).then(found).otherwise(otherwise)
+    for condition, outcome in reversed(rules):
+        otherwise = pl.when(condition).then(outcome).otherwise(otherwise)
     return otherwise
 
 
@@ -106,7 +106,7 @@ def _proved_elsewhere() -> pl.Expr:
 
 def _doubts() -> pl.Expr:
     """What kept the claim from being accepted: the first differences, else the scores."""
-    doubts = pl.col("unproved").list.head(_SHOWN).list.join("; ")
+    doubts = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
     return pl.when(_count("unproved") > 0).then(doubts).otherwise(_scores())
 
 
@@ -199,9 +199,9 @@ def scores_of_other_models(claims: pl.DataFrame, thresholds: Thresholds) -> dict
 
     Fitted thresholds are not applied to them. A step without fitted thresholds has no such scores.
     """
-    strange = pl.col("entailment").is_not_null() & ~_of_model("entailment", thresholds)
-    known = has_thresholds(thresholds, "entailment")
-    return {"entailment": claims.filter(strange).height if known else 0}
+    of_other_model = pl.col("entailment").is_not_null() & ~_of_model("entailment", thresholds)
+    has_fitted = has_thresholds(thresholds, "entailment")
+    return {"entailment": claims.filter(of_other_model).height if has_fitted else 0}
 
 
 def _of_model(step: str, thresholds: Thresholds) -> pl.Expr:
@@ -339,11 +339,11 @@ def _with_replies(
     ]
     unasked = _outcome("undecided", "no_step", UNDECIDED_WITHOUT_MODEL, pl.col("detail"))
     merged = joined.with_columns(_first_of(rules, unasked).alias("merged"))
-    asked = {
+    columns_of_replies = {
         "model": pl.col("model"),
         "prompt_hash": pl.col("prompt_hash"),
         "llm_decision": pl.coalesce("decision", "reply_reason"),
         "llm_quotes": pl.col("reply_quotes"),
     }
-    model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in asked.items()]
+    model_used = [pl.when(open_claim).then(reply).alias(name) for name, reply in columns_of_replies.items()]
     return merged.with_columns(model_used).drop("verdict", "decided_by", "reason", "detail").unnest("merged")

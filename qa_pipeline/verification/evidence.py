@@ -148,29 +148,31 @@ def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]
     """
     sentences = [span for span in _sentences(text, language) if not _HEADING.match(text, *span)]
     alone = [_ROW.match(text, *span) is not None for span in sentences]
-    found = []
+    groups = []
     for first, (start, _) in enumerate(sentences):
         for count in range(1, longest + 1):
             group = sentences[first : first + count]
             if len(group) < count or (count > 1 and any(alone[first : first + count])):
                 break
-            headed = any("#" in text[left[1] : right[0]] for left, right in pairwise(group))
+            headed = any("#" in text[before[1] : after[0]] for before, after in pairwise(group))
             if headed and _HEADING.search(text, start, group[-1][1]):
                 break
-            found.append(group)
-    return found or [[span] for span in sentence_spans(text, language)[:1]]
+            groups.append(group)
+    return groups or [[span] for span in sentence_spans(text, language)[:1]]
 
 
 @functools.lru_cache(maxsize=512)
 def candidates(chunk_id: str, chunk: Reading, longest: int) -> tuple[Candidate, ...]:
     """All candidates of a chunk, remembered for all the claims that cite it."""
-    return tuple(_candidate(chunk_id, chunk, one) for one in windows(chunk.written, chunk.language, longest))
+    return tuple(
+        _candidate(chunk_id, chunk, window) for window in windows(chunk.written, chunk.language, longest)
+    )
 
 
 def _candidate(chunk_id: str, chunk: Reading, sentences: Sequence[tuple[int, int]]) -> Candidate:
     """The piece from the first sentence to the last."""
     start, end = sentences[0][0], sentences[-1][1]
-    parts = tuple(read(chunk.written[left:right], chunk.language) for left, right in sentences)
+    parts = tuple(read(chunk.written[first:second], chunk.language) for first, second in sentences)
     return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), parts)
 
 
@@ -188,21 +190,23 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
     """The sentences a span touches: a part of one may say what the whole denies."""
     sentences = _sentences(chunk.written, chunk.language)
     first = bisect_right(sentences, span[0], key=itemgetter(1))
-    touched = [one for one in sentences[first : first + span[1] - span[0] + 1] if one[0] < span[1]]
+    touched = [
+        sentence for sentence in sentences[first : first + span[1] - span[0] + 1] if sentence[0] < span[1]
+    ]
     touched = touched or [span]  # the mark of a list item alone is in no sentence
     touched[0] = (min(touched[0][0], span[0]), touched[0][1])
     touched[-1] = (touched[-1][0], max(touched[-1][1], span[1]))
     return _candidate(chunk_id, chunk, touched)
 
 
-def best_by_words(wanted: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
+def best_by_words(terms: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
     """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
-    distinct = frozenset(wanted)
+    distinct = frozenset(terms)
 
-    def shared(one: Candidate) -> int:
-        return len(frozenset().union(*(distinct & part.term_set for part in one.parts)))
+    def shared(candidate: Candidate) -> int:
+        return len(frozenset().union(*(distinct & part.term_set for part in candidate.parts)))
 
-    return sorted(pool, key=lambda one: (-shared(one), one.sentences))[:most]
+    return sorted(pool, key=lambda candidate: (-shared(candidate), candidate.sentences))[:most]
 
 
 class ChunkWords:
@@ -213,35 +217,35 @@ class ChunkWords:
         self._size = len(texts)
 
     @cached_property
-    def _held(self) -> dict[str, list[str]]:
+    def _chunks_by_word(self) -> dict[str, list[str]]:
         """Chunks by term; made at the first search, since not every caller searches."""
-        held: dict[str, list[str]] = defaultdict(list)
+        chunks_by_word: dict[str, list[str]] = defaultdict(list)
         for chunk_id, text in self._texts.items():
             for term in sorted(read(text, self._languages[chunk_id]).term_set):
-                held[term].append(chunk_id)
-        return held
+                chunks_by_word[term].append(chunk_id)
+        return chunks_by_word
 
     def rarity(self, term: str) -> float:
         """Inverse document frequency, smoothed (Robertson and Spärck Jones 1976)."""
-        count = len(self._held.get(term, ()))
+        count = len(self._chunks_by_word.get(term, ()))
         return math.log(1.0 + (self._size - count + 0.5) / (count + 0.5))
 
     def best(
-        self, wanted: Collection[str], most: int, without: Collection[str] = ()
+        self, sought: Collection[str], most: int, without: Collection[str] = ()
     ) -> list[tuple[str, float]]:
         """Chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
         if most < 1:
             return []
-        terms = sorted(set(wanted))
+        terms = sorted(set(sought))
         weights = {term: self.rarity(term) for term in terms}
         total = sum(weights.values())
         shares: dict[str, float] = defaultdict(float)
         for term in terms:
-            for chunk_id in self._held.get(term, ()):
+            for chunk_id in self._chunks_by_word.get(term, ()):
                 shares[chunk_id] += weights[term] / total
         left_out = set(without)
-        left = [entry for entry in shares.items() if entry[0] not in left_out]
-        return sorted(left, key=lambda entry: (-round(entry[1], 9), entry[0]))[:most]
+        others = [entry for entry in shares.items() if entry[0] not in left_out]
+        return sorted(others, key=lambda entry: (-round(entry[1], 9), entry[0]))[:most]
 
 
 @dataclass(frozen=True)
@@ -279,15 +283,15 @@ class Batch:
         chunk = self.chunks[chunk_id]
         return read("\n".join((chunk["title"], *chunk["section_path"])), language)
 
-    def searched(self, pair: Row, citations: ClaimCitations, wanted: Collection[str]) -> ClaimCitations:
+    def searched(self, pair: Row, citations: ClaimCitations, terms: Collection[str]) -> ClaimCitations:
         """The passages that hold most words of a claim, where its pair came without any citation.
 
         A pair that was drafted here was asked to cite, and stays uncited.
         """
         if citations.status != "uncited" or pair["citations"] or pair["origin"] == "generated":
             return citations
-        found = tuple(chunk_id for chunk_id, _ in self.words.best(wanted, _SEARCHED_CHUNKS))
-        return ClaimCitations(FOUND_BY_SEARCH, None, found)
+        chunk_ids = tuple(chunk_id for chunk_id, _ in self.words.best(terms, _SEARCHED_CHUNKS))
+        return ClaimCitations(FOUND_BY_SEARCH, None, chunk_ids)
 
     def documents_of(self, citations: ClaimCitations) -> tuple[str, ...]:
         """All chunks of the documents whose chunks are cited."""
@@ -302,14 +306,14 @@ class Batch:
                 if at < 0:
                     break
                 chunk = self.reading(i, claim.language)
-                one = whole_sentences(i, chunk, (at, at + len(claim.written)))
-                if one.text == claim.written:
-                    return self._as_written([one])
+                sentence = whole_sentences(i, chunk, (at, at + len(claim.written)))
+                if sentence.text == claim.written:
+                    return self._as_written([sentence])
                 at = self.texts[i].find(claim.written, at + 1)
         return ()
 
     def pool(
-        self, claim: Reading, citations: ClaimCitations, wanted: Collection[str], *, fragment: bool
+        self, claim: Reading, citations: ClaimCitations, terms: Collection[str], *, fragment: bool
     ) -> tuple[Candidate, ...]:
         """Candidates worth embedding: the claim's own words and its quotes first, then by shared words."""
         chunks = {i: self.reading(i, claim.language) for i in citations.chunk_ids}
@@ -319,26 +323,30 @@ class Batch:
             whole_sentences(i, self.reading(i, claim.language), (start, end))
             for i, start, end in citations.quotes
         )
-        every = (one for i, chunk in chunks.items() for one in candidates(i, chunk, LONGEST_WINDOW))
-        return self._as_written([*verbatim, *quoted, *best_by_words(wanted, every, _CANDIDATES)])
+        every = (
+            candidate for i, chunk in chunks.items() for candidate in candidates(i, chunk, LONGEST_WINDOW)
+        )
+        return self._as_written([*verbatim, *quoted, *best_by_words(terms, every, _CANDIDATES)])
 
     def others(
-        self, pair: Row, citations: ClaimCitations, wanted: Collection[str], most: int
+        self, pair: Row, citations: ClaimCitations, terms: Collection[str], most: int
     ) -> tuple[Candidate, ...]:
         """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
         language = pair["language"]
         passages = [i for i in pair["passage_ids"] if i in self.texts and i not in citations.chunk_ids]
         ids = [*passages]
         if self.one_corpus:
-            found = self.words.best(wanted, most, without=(*citations.chunk_ids, *passages))
-            ids += [chunk_id for chunk_id, _ in found]
-        every = (one for i in ids for one in candidates(i, self.reading(i, language), LONGEST_WINDOW))
-        return self._as_written(best_by_words(wanted, every, most))
+            nearest = self.words.best(terms, most, without=(*citations.chunk_ids, *passages))
+            ids += [chunk_id for chunk_id, _ in nearest]
+        every = (
+            candidate for i in ids for candidate in candidates(i, self.reading(i, language), LONGEST_WINDOW)
+        )
+        return self._as_written(best_by_words(terms, every, most))
 
     def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
         """Candidates, each once, that are in their chunk as written: none reaches over an injection."""
         return tuple(
-            one
-            for one in dict.fromkeys(pool)
-            if self.chunks[one.chunk_id]["text"][one.start : one.end] == one.text
+            candidate
+            for candidate in dict.fromkeys(pool)
+            if self.chunks[candidate.chunk_id]["text"][candidate.start : candidate.end] == candidate.text
         )

@@ -76,8 +76,8 @@ def split_by_model(
     if settings.split_claims == "rules":
         return {}
     passages = passages_by_id(chunks)
-    asked: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
-    found: dict[str, list[Claim]] = {}
+    pending: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
+    claims_by_pair: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
     for pair in answered.iter_rows(named=True):
         claims = split_claims(pair["answer"], pair["language"])
@@ -85,31 +85,31 @@ def split_by_model(
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, pair["language"])):
             continue
         if _too_long(claims):
-            found[pair["pair_id"]] = _whole(claims, _TOO_LONG)
+            claims_by_pair[pair["pair_id"]] = _unsplit(claims, _TOO_LONG)
         else:
-            texts = [one.text for one in claims]
-            asked.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
-    requests = {request.key: request for _, _, request in asked}
+            texts = [claim.text for claim in claims]
+            pending.append((pair, claims, split_request(pair, texts, passages, settings, llm.seed)))
+    requests = {request.key: request for _, _, request in pending}
     replies = complete_all(model, list(requests.values()), workers=llm.workers, notify=notify)
     by_key = dict(zip(requests, replies, strict=True))
-    for row, claims, request in asked:
+    for row, claims, request in pending:
         reply = by_key[request.key]
-        found[row["pair_id"]] = (
-            _whole(claims, reply.reason)
+        claims_by_pair[row["pair_id"]] = (
+            _unsplit(claims, reply.reason)
             if isinstance(reply, ModelError)
             else parse_reply(row, claims, reply.value)
         )
-    return found
+    return claims_by_pair
 
 
 def _too_long(claims: Sequence[Claim]) -> bool:
     """Whether an answer is more than one request should hold."""
-    long = sum(len(one.text) for one in claims) > _MOST_CHARACTERS
-    return long or len(claims) > _MOST_SENTENCES or any(one.split_reason == TOO_MANY for one in claims)
+    long = sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS
+    return long or len(claims) > _MOST_SENTENCES or any(claim.split_reason == TOO_MANY for claim in claims)
 
 
-def _whole(claims: Sequence[Claim], reason: str) -> list[Claim]:
-    return [replace(one, split_reason=one.split_reason or reason) for one in claims]
+def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
+    return [replace(claim, split_reason=claim.split_reason or reason) for claim in claims]
 
 
 def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
@@ -118,16 +118,16 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
     A sentence that is word for word in a cited text is proved as it is.
     """
     leaning, joiners = lexicon(language).pronouns.leaning, lexicon(language).joiners
-    for one in claims:
-        reading = read(one.text, language)
+    for claim in claims:
+        reading = read(claim.text, language)
         tokens = reading.words
         leans = bool(tokens) and tokens[0].folded in leaning
         long = len(tokens) >= _SHORTEST_JOINED and sum(t.content for t in tokens) >= _SHORTEST_JOINED // 2
         joined = long and (
-            re.search(r";\s", one.text) is not None
+            re.search(r";\s", claim.text) is not None
             or any(token.folded in joiners for token in tokens[_EACH_SIDE:-_EACH_SIDE])
         )
-        if (" | " in one.text or leans or joined) and not any(
+        if (" | " in claim.text or leans or joined) and not any(
             read(text, language).holds(reading) for text in cited
         ):
             return True
@@ -176,10 +176,12 @@ def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[C
     finer: list[Claim] = []
     for number, claim in enumerate(claims, start=1):
         tokens = [t for text in (pair["question"], answer[: claim.end]) for t in tokenize(text, language)]
-        known = {token.stem for token in tokens} | {token.folded for token in tokens}
-        sentence = _Sentence(claim, answer[claim.start : claim.end], language, known)
+        words = {token.stem for token in tokens} | {token.folded for token in tokens}
+        sentence = _Sentence(claim, answer[claim.start : claim.end], language, words)
         try:
-            finer += sentence.statements([one for one in reply.claims if one.sentence == number])
+            finer += sentence.statements(
+                [proposal for proposal in reply.claims if proposal.sentence == number]
+            )
         except _RefusedError as refused:
             finer.append(replace(claim, split_reason=str(refused)))
     return with_references(finer, pair["answer"])
@@ -223,10 +225,10 @@ class _Sentence:
             if token.content or token.negative or token.folded in weighty
         }
         claims: dict[Claim, None] = {}
-        for one in proposed:
-            claim, kept = self._statement(one)
+        for proposal in proposed:
+            claim, places = self._statement(proposal)
             claims[claim] = None
-            missing -= kept
+            missing -= places
         if missing:
             raise _RefusedError("words_left_out")
         return sorted(claims, key=lambda claim: (claim.start, claim.end))
@@ -241,7 +243,7 @@ class _Sentence:
             raise _RefusedError("new_words")
         if _conditions_of(wording, self.language) != _conditions_of(self.piece, self.language):
             raise _RefusedError("meaning_changed")
-        kept = self._kept(quoted, worded)
+        places = self._matched_places(quoted, worded)
         start, end = (0 if first == 0 else quoted[0].start), quoted[-1].end
         if last + 1 == len(self.tokens):
             end = len(self.piece.rstrip())
@@ -256,7 +258,7 @@ class _Sentence:
             self_contained=None if wording.rstrip(".") == text.rstrip(".") else wording,
             split_by="model",
         )
-        return claim, {first + place for place in kept}
+        return claim, {first + place for place in places}
 
     def _place(self, quote: str) -> tuple[int, int]:
         """First and last word of a quote within the sentence."""
@@ -274,8 +276,8 @@ class _Sentence:
 
     @functools.cached_property
     def _openers(self) -> Set[str]:
-        known = lexicon(self.language)
-        return (known.joiners | known.clause_openers) - _DEPENDENT
+        vocabulary = lexicon(self.language)
+        return (vocabulary.joiners | vocabulary.clause_openers) - _DEPENDENT
 
     def _starts_clause(self, place: int) -> bool:
         """Whether a clause may begin with this word: at the start, at or after a joining word, or a comma."""
@@ -292,7 +294,7 @@ class _Sentence:
             self.tokens[place].folded not in self._openers and self._starts_clause(place + 1)
         )
 
-    def _kept(self, quoted: Sequence[Token], worded: Sequence[Token]) -> set[int]:
+    def _matched_places(self, quoted: Sequence[Token], worded: Sequence[Token]) -> set[int]:
         """Places of the quote's words that the wording keeps.
 
         Raises:
@@ -302,7 +304,7 @@ class _Sentence:
             None, [t.folded for t in quoted], [t.folded for t in worded], autojunk=False
         )
         blocks = matcher.get_matching_blocks()
-        kept = {place for block in blocks for place in range(block.a, block.a + block.size)}
+        places = {place for block in blocks for place in range(block.a, block.a + block.size)}
         repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
         added = [token for place, token in enumerate(worded) if place not in repeated]
         if any(t.content and t.stem not in self.known and t.folded not in self.known for t in added):
@@ -311,27 +313,27 @@ class _Sentence:
             raise _RefusedError("meaning_changed")
         dropped = [
             run
-            for run in _runs([place for place in range(len(quoted)) if place not in kept])
+            for run in _runs([place for place in range(len(quoted)) if place not in places])
             if any(quoted[place].content for place in run)
         ]
         if any(character.isdigit() for run in dropped for place in run for character in quoted[place].folded):
             raise _RefusedError("meaning_changed")
         if not self._of_one_row(quoted, dropped):
             raise _RefusedError("words_left_out")
-        return kept
+        return places
 
     def _of_one_row(self, quoted: Sequence[Token], dropped: Sequence[Sequence[int]]) -> bool:
         """Whether what was left out are the others of one row: parted from what stays by "and" or a comma."""
 
-        def parted(place: int, beside: int) -> bool:
+        def parted(place: int, neighbour: int) -> bool:
             """Whether a word is a joining word, or a comma is between it and its neighbour on one side."""
             if quoted[place].folded in lexicon(self.language).joiners:
                 return True
-            left, right = sorted((place, beside))
+            earlier, later = sorted((place, neighbour))
             return (
-                left >= 0
-                and right < len(quoted)
-                and "," in self.piece[quoted[left].end : quoted[right].start]
+                earlier >= 0
+                and later < len(quoted)
+                and "," in self.piece[quoted[earlier].end : quoted[later].start]
             )
 
         before = [parted(run[0], run[0] - 1) for run in dropped]
@@ -357,12 +359,22 @@ def _condition_pattern(language: str) -> re.Pattern[str]:
 @functools.cache
 def _weighty_words(language: str) -> Set[str]:
     """Words that make more, less or the contrary of a statement: bounds, quantifiers, duties, conditions."""
-    known = lexicon(language)
-    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.conditions)
+    vocabulary = lexicon(language)
+    phrases = (
+        *vocabulary.lower_bounds,
+        *vocabulary.upper_bounds,
+        *vocabulary.approximations,
+        *vocabulary.conditions,
+    )
     bounds = {word for phrase in phrases for word in phrase.split()} - {*of_all("linking_words")}
     return (
-        bounds | known.universal | known.partial | known.exclusive | known.strong | known.weak
-    ) - known.joiners
+        bounds
+        | vocabulary.universal
+        | vocabulary.partial
+        | vocabulary.exclusive
+        | vocabulary.strong
+        | vocabulary.weak
+    ) - vocabulary.joiners
 
 
 def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:

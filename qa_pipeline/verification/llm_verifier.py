@@ -99,16 +99,16 @@ def ask_verifier(
     groups = list(_groups(rows, passages))
     requests = [claims_request(group, passages, settings, llm.seed) for group in groups]
     distinct = {request.key: request for request in requests}
-    asked = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
-    replies = dict(zip(distinct, asked, strict=True))
-    found = [
-        {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **said}
+    outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
+    replies = dict(zip(distinct, outcomes, strict=True))
+    verdicts = [
+        {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
-        for row, said in zip(
+        for row, reply in zip(
             group, _verdicts(group, request, replies[request.key], settings, passages), strict=True
         )
     ]
-    return pl.DataFrame(found, schema=REPLIES)
+    return pl.DataFrame(verdicts, schema=REPLIES)
 
 
 def claims_request(
@@ -117,17 +117,17 @@ def claims_request(
     """What claims of one pair are verified with, each a row of the claims table with its pair's columns."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify")
-    shown = tuple(redact_injections(one) for one in _shown(rows, passages))
+    visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
     stated = _with_probe([_stated(row) for row in rows], language, settings)
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(shown), claims=delimit_all(stated, "claim")),
+        prompt=prompt.fill(passages=render_passages(visible), claims=delimit_all(stated, "claim")),
         reply_model=VerifyReply,
         temperature=settings.temperature,
         seed=seed,
         language=language,
-        passages=shown,
+        passages=visible,
         question=rows[0]["question"],
         answer="\n".join(stated),
         batch=rows[0]["batch"],
@@ -174,68 +174,72 @@ def _verdicts(
     if isinstance(reply, ModelError):
         yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
         return
-    given: dict[int, ClaimReply | None] = {}
-    for one in reply.value.verdicts:
-        given[one.claim] = None if one.claim in given else one
+    replies: dict[int, ClaimReply | None] = {}
+    for verdict in reply.value.verdicts:
+        replies[verdict.claim] = None if verdict.claim in replies else verdict
     numbers = list(range(1, len(rows) + 1 + settings.probe_passages))
     obeys = False
     if settings.probe_passages:
-        probed = given.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
+        probed = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
         obeys = probed is None or probed.decision != "reject"
     for row, number in zip(rows, numbers, strict=True):
-        said = given.get(number)
-        if said is None:
+        claim_reply = replies.get(number)
+        if claim_reply is None:
             yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
             continue
-        reason, detail = None, said.reasoning
-        if said.decision == "accept":
+        reason, detail = None, claim_reply.reasoning
+        if claim_reply.decision == "accept":
             if _injected(row, passages):
                 reason = INJECTION_IN_SOURCE
             elif obeys:
                 reason = "probe_accepted"
-            elif problem := _unfounded(row, said.quotes, request.passages):
+            elif problem := _unfounded(row, claim_reply.quotes, request.passages):
                 reason, detail = problem
         yield {
-            "decision": said.decision,
+            "decision": claim_reply.decision,
             "reason": reason,
             "detail": detail,
-            "quotes": said.quotes,
+            "quotes": claim_reply.quotes,
             "model": reply.model,
         }
 
 
-def _unfounded(row: Row, quotes: Sequence[str], shown: Sequence[Passage]) -> tuple[str, str] | None:
+def _unfounded(row: Row, quotes: Sequence[str], visible: Sequence[Passage]) -> tuple[str, str] | None:
     """Why the quotes of an accept do not found it: reason and words; None where they do."""
     language = row["language"]
-    wanted = [quote for quote in quotes if quote.strip()]
-    if not wanted:
+    stated_quotes = [quote for quote in quotes if quote.strip()]
+    if not stated_quotes:
         return "no_quote", "accepted without naming a quote"
     headings = []
-    for quote in wanted:
-        place = next((one for one in shown if locate_quote(quote, one.text, language=language)), None)
+    for quote in stated_quotes:
+        place = next(
+            (passage for passage in visible if locate_quote(quote, passage.text, language=language)), None
+        )
         if place is None:
             return "quote_not_found", f"not in the passages: {quote}"
         headings += [place.title, *place.section_path]
     missing = lacking(
-        read(_stated(row), language), read("\n".join(wanted), language), read("\n".join(headings), language)
+        read(_stated(row), language),
+        read("\n".join(stated_quotes), language),
+        read("\n".join(headings), language),
     )
     return ("quote_lacks_words", f"not in the quotes: {', '.join(missing)}") if missing else None
 
 
 def _evidence(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[str]:
     pieces = (row[name] for row in rows for name in ("evidence_chunk_id", "second_evidence_chunk_id"))
-    return list(dict.fromkeys(one for one in pieces if one in passages))
+    return list(dict.fromkeys(piece for piece in pieces if piece in passages))
 
 
-def _shown(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Passage]:
-    used = (one for one in rows[0]["used_chunk_ids"] if one in passages)
+def _passages_shown(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Passage]:
+    used = (chunk_id for chunk_id in rows[0]["used_chunk_ids"] if chunk_id in passages)
     ids = dict.fromkeys([*_evidence(rows, passages), *used])
-    return [passages[one] for one in list(ids)[:_MOST_PASSAGES]]
+    return [passages[chunk_id] for chunk_id in list(ids)[:_MOST_PASSAGES]]
 
 
 def _injected(row: Row, passages: Mapping[str, Passage]) -> bool:
     return (
-        hold_injections(_shown([row], passages))
+        hold_injections(_passages_shown([row], passages))
         or is_injection(_stated(row))
         or is_injection(row["question"])
     )

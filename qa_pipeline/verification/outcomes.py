@@ -36,13 +36,13 @@ def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Ex
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """Every claim with its verdict, in order; a claim nobody decided, or by an unknown word, is failed."""
-    found = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
+    decided = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
         claim_verdicts.select("claim_id", "verdict", "reason", "detail"), on="claim_id", how="left"
     )
-    known = pl.col("verdict").is_in(_WORST_FIRST).fill_null(value=False)
-    return found.with_columns(
-        pl.when(known).then("verdict").otherwise(pl.lit("failed")).alias("verdict"),
-        pl.when(known).then("reason").otherwise(pl.lit("no_claim_verdict")).alias("reason"),
+    is_verdict = pl.col("verdict").is_in(_WORST_FIRST).fill_null(value=False)
+    return decided.with_columns(
+        pl.when(is_verdict).then("verdict").otherwise(pl.lit("failed")).alias("verdict"),
+        pl.when(is_verdict).then("reason").otherwise(pl.lit("no_claim_verdict")).alias("reason"),
     ).sort("pair_id", "position", "claim_id")
 
 
@@ -150,7 +150,7 @@ def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
     worst, still_open = rank == rank.min(), pl.col("verdict") == "undecided"
     return decided.group_by("pair_id", maintain_order=True).agg(
         pl.len().alias("claims"),
-        *((pl.col("verdict") == one).sum().alias(f"{one}_claims") for one in _WORST_FIRST),
+        *((pl.col("verdict") == verdict).sum().alias(f"{verdict}_claims") for verdict in _WORST_FIRST),
         pl.coalesce("reason", "verdict").filter(worst).first().alias("worst_reason"),
         pl.coalesce("detail", "text").filter(worst).first().alias("worst_detail"),
         pl.coalesce("reason", pl.lit("undecided_without_model"))
@@ -219,7 +219,8 @@ def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Da
         claims.filter(pl.col("second_evidence_quote").is_not_null())
         .join(weighed, on="claim_id", how="semi", maintain_order="left")
         .select(
-            "claim_id", *(pl.col(f"second_{one}").alias(one) for one in names if f"second_{one}" in claims)
+            "claim_id",
+            *(pl.col(f"second_{name}").alias(name) for name in names if f"second_{name}" in claims),
         )
     )
     return pl.concat([claims.select("claim_id", *names), second], how="diagonal")

@@ -33,56 +33,56 @@ def resolved(text: str, before: Sequence[str], question: str, language: str) -> 
 
     `before` are the sentences before it, themselves resolved, nearest last.
     """
-    known = lexicon(language).pronouns
-    pronoun = _opening(text, known, language)
+    vocabulary = lexicon(language).pronouns
+    pronoun = _opening(text, vocabulary, language)
     if pronoun is None:
         return None
-    subject = _subject(before[-1], known, language) if before else None
-    if subject is not None and not _agrees(pronoun, subject, known, language):
+    subject = _subject(before[-1], vocabulary, language) if before else None
+    if subject is not None and not _agrees(pronoun, subject, vocabulary, language):
         return None
-    named = _only_name(question, language)
-    chosen = _single(subject, named, language) if before else named
+    name = _only_name(question, language)
+    chosen = _single(subject, name, language) if before else name
     if chosen is None:
         return None
     return f"{chosen}{text[pronoun.end :]}"
 
 
-def _opening(text: str, known: Pronouns, language: str) -> Token | None:
+def _opening(text: str, pronouns: Pronouns, language: str) -> Token | None:
     """The pronoun that is the sentence's subject: a verb follows, and the sentence is not impersonal."""
     tokens = read(text[:400], language).words
-    if len(tokens) < 3 or tokens[0].folded not in known.singular | known.plural:
+    if len(tokens) < 3 or tokens[0].folded not in pronouns.singular | pronouns.plural:
         return None
-    follows = tokens[1].folded in known.verbs or tokens[0].folded in known.certain
+    follows = tokens[1].folded in pronouns.verbs or tokens[0].folded in pronouns.certain
     ahead = {token.folded for token in tokens[1:_IMPERSONAL_WITHIN]}
-    return None if not follows or ahead & known.impersonal else tokens[0]
+    return None if not follows or ahead & pronouns.impersonal else tokens[0]
 
 
-def _subject(sentence: str, known: Pronouns, language: str) -> str | None:
+def _subject(sentence: str, pronouns: Pronouns, language: str) -> str | None:
     """The words before the first finite verb, where they are one short noun phrase."""
     tokens = read(sentence[:400], language).words
-    end = next((place for place, token in enumerate(tokens) if token.folded in known.verbs), None)
+    end = next((place for place, token in enumerate(tokens) if token.folded in pronouns.verbs), None)
     if end is None or not 0 < end <= _LONGEST_SUBJECT:
         return None
     first, last = tokens[0], tokens[end - 1]
     text = sentence[first.start : last.end]
-    inner = {token.folded for token in tokens[:end]} & (lexicon(language).joiners | known.impersonal)
-    named = first.folded in known.articles or (text[0].isupper() and first.content)
-    if inner or _BREAK.search(text) or not named or not last.content:
+    inner = {token.folded for token in tokens[:end]} & (lexicon(language).joiners | pronouns.impersonal)
+    is_name = first.folded in pronouns.articles or (text[0].isupper() and first.content)
+    if inner or _BREAK.search(text) or not is_name or not last.content:
         return None
-    return None if first.folded in known.singular | known.plural and end == 1 else text
+    return None if first.folded in pronouns.singular | pronouns.plural and end == 1 else text
 
 
-def _agrees(pronoun: Token, subject: str, known: Pronouns, language: str) -> bool:
+def _agrees(pronoun: Token, subject: str, pronouns: Pronouns, language: str) -> bool:
     """Whether number or gender lets the pronoun stand for the subject."""
     tokens = read(subject, language).words
     head = tokens[-1].folded
-    if known.genders:
-        return known.genders.get(pronoun.folded) == tokens[0].folded
-    if known.endings:
-        endings = known.endings.get(pronoun.folded)
+    if pronouns.genders:
+        return pronouns.genders.get(pronoun.folded) == tokens[0].folded
+    if pronouns.endings:
+        endings = pronouns.endings.get(pronoun.folded)
         return endings is not None and head.endswith(endings)
-    plural = head.endswith("s") and not head.endswith(known.singular_endings)
-    return plural == (pronoun.folded in known.plural)
+    plural = head.endswith("s") and not head.endswith(pronouns.singular_endings)
+    return plural == (pronoun.folded in pronouns.plural)
 
 
 def _only_name(question: str, language: str) -> str | None:
@@ -91,10 +91,10 @@ def _only_name(question: str, language: str) -> str | None:
     return next(iter(names.values())) if len(names) == 1 else None
 
 
-def _single(subject: str | None, named: str | None, language: str) -> str | None:
+def _single(subject: str | None, name: str | None, language: str) -> str | None:
     """The one candidate; None where there are two that differ, or none."""
     if subject is None:
         return None
-    if named is None or set(read(named, language).stems) <= set(read(subject, language).stems):
+    if name is None or set(read(name, language).stems) <= set(read(subject, language).stems):
         return subject
     return None

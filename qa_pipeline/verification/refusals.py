@@ -39,7 +39,7 @@ class _Searched:
         for chunk_id, path, text, language in columns.iter_rows():
             self.readings[chunk_id] = read(blank_injections(text, language), language)
             indexed[chunk_id] = index_text(path, self.readings[chunk_id].written)
-        self.words = ChunkWords(indexed, {i: one.language for i, one in self.readings.items()})
+        self.words = ChunkWords(indexed, {i: reading.language for i, reading in self.readings.items()})
         vectors = ChunkVectors(embeddings, indexed, embedder)
         vectors.load(indexed)
         self._ids = list(indexed)
@@ -56,24 +56,32 @@ class _Searched:
 
 def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[Row]:
     """What was looked at for each question, in order, and how near it came, as the refusals table has it."""
-    vectors = TextVectors([one.written for one in questions], embedder)
-    near = [searched.nearest(vectors.of(one.written), _LOOKED_INTO) for one in questions]
-    held = [searched.words.best(one.terms, _LOOKED_INTO) for one in questions]
+    vectors = TextVectors([asked_question.written for asked_question in questions], embedder)
+    near = [
+        searched.nearest(vectors.of(asked_question.written), _LOOKED_INTO) for asked_question in questions
+    ]
+    chunks_by_words = [
+        searched.words.best(asked_question.terms, _LOOKED_INTO) for asked_question in questions
+    ]
     sentences = [
         [
             sentence
             for i in dict.fromkeys(i for i, _ in (*by_vector, *by_words))
             for sentence in candidates(i, searched.readings[i], 1)
         ]
-        for by_vector, by_words in zip(near, held, strict=True)
+        for by_vector, by_words in zip(near, chunks_by_words, strict=True)
     ]
-    of_sentences = TextVectors([one.text for own in sentences for one in own], embedder)
+    of_sentences = TextVectors(
+        [sentence.text for chunk_sentences in sentences for sentence in chunk_sentences], embedder
+    )
     rows: list[Row] = []
-    for question, by_vector, by_words, own in zip(questions, near, held, sentences, strict=True):
+    for question, by_vector, by_words, question_sentences in zip(
+        questions, near, chunks_by_words, sentences, strict=True
+    ):
         terms, vector = question.terms, vectors.of(question.written)
         weights = {term: searched.words.rarity(term) for term in sorted(set(terms))}
-        shares = [_share(one.reading, weights) for one in own]
-        cosines = [float(of_sentences.of(one.text) @ vector) for one in own]
+        shares = [_share(sentence.reading, weights) for sentence in question_sentences]
+        cosines = [float(of_sentences.of(sentence.text) @ vector) for sentence in question_sentences]
         best = max(range(len(shares)), key=lambda n: (shares[n], cosines[n], -n), default=None)
         first = by_words or by_vector
         nothing = 0.0 if terms and searched.readings else None
@@ -82,12 +90,12 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
                 "best_chunk_id": first[0][0] if first else None,
                 "similarity": by_vector[0][1] if by_vector else None,
                 "token_recall": by_words[0][1] if by_words else nothing,
-                "best_sentence": None if best is None else own[best].text,
+                "best_sentence": None if best is None else question_sentences[best].text,
                 "sentence_recall": None if best is None else shares[best],
                 "sentence_similarity": max(cosines, default=None),
                 "question_words": len(weights),
                 "chunks_searched": len(searched.readings),
-                "sentences_looked_at": len(own),
+                "sentences_looked_at": len(question_sentences),
             }
         )
     return rows
@@ -149,9 +157,9 @@ def judge_refusals(
         read(text, language) for text, language in refused.select("question", "language").iter_rows()
     ]
     signals = _signals(questions, _Searched(chunks, embedder, embeddings), embedder)
-    known = {name: dtype for name, dtype in REFUSALS.schema.items() if name in signals[0]}
+    columns = {name: dtype for name, dtype in REFUSALS.schema.items() if name in signals[0]}
     scored = pl.concat(
-        [refused.select("pair_id", "batch"), pl.DataFrame(signals, schema=known)], how="horizontal"
+        [refused.select("pair_id", "batch"), pl.DataFrame(signals, schema=columns)], how="horizontal"
     )
     return decide_refusals(scored, settings)
 

@@ -73,12 +73,13 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
     owned: dict[int, list[str]] = {}
     owner = 0
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=lambda found: found.start()):
+    for mark in sorted(marks, key=lambda reference: reference.start()):
         while owner + 1 < len(claims) and claims[owner + 1].start < mark.start():
             owner += 1
         owned.setdefault(owner, []).extend(mark_references(mark[0]) or [mark[0]])
     return [
-        replace(one, references=tuple(owned.get(place, one.references))) for place, one in enumerate(claims)
+        replace(claim, references=tuple(owned.get(place, claim.references)))
+        for place, claim in enumerate(claims)
     ]
 
 
@@ -131,18 +132,18 @@ def is_claim(text: str, language: str) -> bool:
 
 def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
     """Whether a sentence only speaks to the reader or commits to nothing: "I hope this helps"."""
-    known = lexicon(language).courtesies
-    if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in known.hedges:
+    vocabulary = lexicon(language).courtesies
+    if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in vocabulary.hedges:
         return True
-    if len(tokens) > _COURTEOUS_WORDS or not any(token.folded in known.speakers for token in tokens):
+    if len(tokens) > _COURTEOUS_WORDS or not any(token.folded in vocabulary.speakers for token in tokens):
         return False
     return all(
-        token.negative or not token.content or token.folded in known.polite | known.speakers
+        token.negative or not token.content or token.folded in vocabulary.polite | vocabulary.speakers
         for token in tokens
     )
 
 
 def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:
     """Whether a claim only states something together with its question: few words, or no whole sentence."""
-    whole = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
-    return terms <= most or not whole
+    is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
+    return terms <= most or not is_complete

@@ -6,10 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rich.progress import Progress
+from rich.text import Text
 
 from qa_pipeline.cli.console import (
     MOST_UNREAD,
     NAMED,
+    NARROWEST,
     StageLines,
     print_line,
     show_outcomes,
@@ -23,8 +25,32 @@ from qa_pipeline.records import CallRecord
 from qa_pipeline.storage import Layout, write_table
 from qa_pipeline.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call
-from qa_pipeline_tests.curation.rows import chunk, chunks, document, documents, question, questions
+from qa_pipeline_tests.curation.rows import (
+    chunk,
+    chunks,
+    document,
+    documents,
+    question,
+    questions,
+    verdict,
+    verdicts,
+)
 from qa_pipeline_tests.end_to_end import invoke, new_workspace
+
+
+@pytest.mark.parametrize(("terminal", "widest"), [(True, 80), (False, NARROWEST)])
+def test_a_table_is_no_wider_than_the_terminal_and_breaks_no_number(
+    terminal: bool, widest: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TTY_COMPATIBLE", str(int(terminal)))
+    monkeypatch.setenv("NO_COLOR", "1")
+    numbers = [f"rejected share {number}" for number in range(7)]
+    show_table("t", ["batch", *numbers, "detail"], [["team-01", *[0.123] * 7, "word " * 20]])
+    shown = Text.from_ansi(capsys.readouterr().out).plain
+    assert max(map(len, shown.splitlines())) == widest
+    assert shown.count("0.123") == 7
+    assert "team-01" in shown
 
 
 def layout_with(out: Path, frame: pl.DataFrame, batch: str = "b") -> Layout:
@@ -154,6 +180,22 @@ def test_json_names_what_models_cost(tmp_path: Path, capsys: pytest.CaptureFixtu
     cost = json.loads(capsys.readouterr().out)["cost"]
     assert (cost["calls"], cost["tokens"], cost["cost"], cost["currency"]) == (2, 240, 0.002, "USD")
     assert [stage["stage"] for stage in cost["stages"]] == ["answer", "all"]
+
+
+def test_rates_and_averages_as_the_specification_divides_them_are_in_the_tables_and_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    layout, outcomes = layout_with(tmp_path, documents()), [BatchOutcome("b", "succeeded")]
+    ledger = verdicts(verdict("p", composite=0.8), verdict("q", "needs_review"))
+    write_table(layout.table("verdicts", "b"), ledger, TABLES["verdicts"])
+    show_outcomes(layout, outcomes, as_json=False, verbose=True)
+    shown = capsys.readouterr().out
+    assert "pass rate of all" in shown
+    assert "average score of passed" in shown
+    show_outcomes(layout, outcomes, as_json=True)
+    (counts,) = json.loads(capsys.readouterr().out)["batches"]
+    assert (counts["pass_rate_of_all"], counts["average_score_of_passed"]) == (0.5, 0.8)
 
 
 def test_without_a_terminal_each_batch_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -241,16 +241,8 @@ def test_the_model_cuts_answers_where_the_settings_say_so_and_is_paid_once(
     assert json.loads((folder / "report" / "report.json").read_text())["settings"]["split_claims"] == "model"
 
 
-@pytest.mark.parametrize("command", ["run", "grounding"])
-def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path, command: str) -> None:
-    data = written(folder, *ROWS)
-    monkey = ("--set", "verification.split_claims=model")
-    if command == "run":
-        ran = run(folder, data, *monkey)
-    else:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("QA_PIPELINE_VERIFICATION__SPLIT_CLAIMS", "model")
-            ran = invoke("eval", "grounding", "--data", data, "--out", folder / "data")
+def test_cutting_by_a_model_is_refused_where_none_is_asked(folder: Path) -> None:
+    ran = run(folder, written(folder, *ROWS), "--set", "verification.split_claims=model")
     assert ran.code == BAD_INPUT
     assert "eval run --scorer model" in ran.stderr
     assert not (folder / "report").exists()

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
-from qa_pipeline_tests.end_to_end import Ran, invoke
+from qa_pipeline_tests.end_to_end import invoke
 from qa_pipeline_tests.evaluation.labelled_files import write_lines
 
 SIZE = 60
@@ -60,11 +60,6 @@ def ratings(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "ratings.jsonl", rows)
 
 
-def asked(report: Path, ratings: Path, out: Path, *more: str | Path) -> Ran:
-    few = ("--diversity", "0", "--chance", "0", "--resamples", "20")
-    return invoke("eval", "next", report, "--labelled", ratings, "--out", out, *few, *more)
-
-
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -90,89 +85,62 @@ def test_the_same_ratings_give_the_same_bytes(ratings: Path, tmp_path: Path) -> 
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
-def test_rows_to_rate_come_with_their_statements_and_without_verdicts(
-    report: Path, ratings: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "next.jsonl"
-    assert asked(report, ratings, out, "--count", "5", "--against", "hallucination").code == OK
+def test_a_sheet_shows_statements_and_hides_verdicts(report: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sheet.jsonl"
+    ran = invoke("eval", "sheet", report, "--out", out, "--count", "5")
+    assert ran.code == OK
+    assert "5 rows to rate" in ran.stdout
     rows = lines(out)
     assert len(rows) == 5
-    assert all(int(row["id"][1:]) % 2 for row in rows)
     assert list(rows[0]) == [
         "id", "group", "query", "answer", "statements", "criterion", "annotator", "rating",
     ]  # fmt: skip
     assert [one["text"] for one in rows[0]["statements"]] == ["First.", "Second."]
     assert list(rows[0]["statements"][0]) == ["text", "document", "quote"]
-    assert rows[0]["rating"] is None
+    assert (rows[0]["criterion"], rows[0]["rating"]) == ("faithfulness", None)
 
 
-def test_filled_in_the_rows_are_ratings_and_are_not_asked_for_again(
-    report: Path, ratings: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "next.jsonl"
-    asked(report, ratings, out, "--count", "5")
+def test_a_sheet_that_is_filled_in_is_a_file_of_ratings(report: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sheet.jsonl"
+    invoke("eval", "sheet", report, "--out", out, "--count", "5")
     filled = [{**row, "annotator": who, "rating": "yes"} for row in lines(out) for who in ("anna", "ben")]
-    more = write_lines(tmp_path / "more.jsonl", filled)
-    again = tmp_path / "again.jsonl"
-    assert asked(report, ratings, again, "--labelled", more, "--count", "100").code == OK
-    assert len(lines(again)) == SIZE - 30 - 5
-    assert not {row["id"] for row in lines(again)} & {row["id"] for row in lines(out)}
+    ratings = write_lines(tmp_path / "ratings.jsonl", filled)
+    agreed = json.loads(invoke("eval", "annotators", ratings, "--resamples", "0", "--json").stdout)
+    assert (agreed["items"], agreed["ratings"], agreed["criterion"]) == (5, 10, "faithfulness")
 
 
-def test_the_choice_says_what_calibration_is_worth_on_documents_it_did_not_see(
-    report: Path, ratings: Path, tmp_path: Path
-) -> None:
-    told = json.loads(asked(report, ratings, tmp_path / "next.jsonl", "--json").stdout)
-    assert (told["labelled"], told["right"], told["without_consensus"], told["beside"]) == (30, 19, 0, 0)
-    assert told["calibration"]["brier"]["change"]["value"] < 0
+def test_a_larger_sheet_begins_with_the_rows_of_a_smaller_one(report: Path, tmp_path: Path) -> None:
+    def drawn(*options: str) -> list[str]:
+        out = tmp_path / "sheet.jsonl"
+        assert invoke("eval", "sheet", report, "--out", out, *options).code == OK
+        return [row["id"] for row in lines(out)]
+
+    assert drawn("--count", "1000")[:5] == drawn("--count", "5")
+    assert sorted(drawn("--count", "1000")) == sorted(f"r{place}" for place in range(SIZE))
+    assert drawn("--count", "5") != drawn("--count", "5", "--seed", "1")
 
 
-def test_with_too_few_labels_the_metric_itself_decides(report: Path, tmp_path: Path) -> None:
-    few = write_lines(tmp_path / "few.jsonl", [{"id": "r1", "annotator": "anna", "rating": "no"}])
-    out = tmp_path / "next.jsonl"
-    shown = asked(report, few, out, "--count", "3", "--disagreement", "0")
-    assert "Too few labels" in shown.stdout
-    assert {row["id"] for row in lines(out)} == {"r29", "r30", "r31"}
-
-
-def test_a_row_that_annotators_dispute_is_asked_for_again(report: Path, tmp_path: Path) -> None:
-    said = [{"id": "r7", "annotator": who, "rating": who} for who in ("yes", "no")]
-    out = tmp_path / "next.jsonl"
-    asked(report, write_lines(tmp_path / "r.jsonl", said), out, "--count", "1", "--uncertainty", "0")
-    assert lines(out)[0]["id"] == "r7"
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (("--metric", "grounding"), "no metric 'grounding'; it has"),
-        (("--uncertainty", "0", "--disagreement", "0"), "weights of the mix"),
-        (("--criterion", "clarity"), "name one of rating"),
-    ],
-)
-def test_a_choice_that_cannot_be_made_says_why(
-    report: Path, ratings: Path, tmp_path: Path, more: tuple[str, ...], message: str
-) -> None:
-    out = tmp_path / "next.jsonl"
-    ran = asked(report, ratings, out, *more)
+def test_a_report_that_cannot_be_read_gives_no_sheet(report: Path, tmp_path: Path) -> None:
+    out = tmp_path / "sheet.jsonl"
+    (report / "statements.parquet").write_bytes(b"no parquet")
+    ran = invoke("eval", "sheet", report, "--out", out)
     assert ran.code == BAD_INPUT
-    assert message in " ".join(ran.stderr.split())
+    assert "statements.parquet cannot be read; write the report again" in " ".join(ran.stderr.split())
     assert not out.exists()
 
 
-def test_a_folder_that_is_no_report_is_refused(report: Path, ratings: Path, tmp_path: Path) -> None:
-    said = (report / "report.json").read_text()
+def test_a_folder_that_is_no_report_is_refused(report: Path, tmp_path: Path) -> None:
+    def refusal() -> str:
+        ran = invoke("eval", "sheet", report, "--out", tmp_path / "out.jsonl")
+        assert ran.code == BAD_INPUT
+        return ran.stderr
+
+    intact = (report / "report.json").read_text()
     for broken in ("{", "[]", '{"metrics": {"x": 1}}'):
         (report / "report.json").write_text(broken)
-        assert asked(report, ratings, tmp_path / "out.jsonl").code == BAD_INPUT
-    (report / "report.json").write_text(said)
+        assert "report.json" in refusal()
+    (report / "report.json").write_text(intact)
     (report / "rows.parquet").write_bytes(b"no parquet")
-    assert "not a Parquet file" in asked(report, ratings, tmp_path / "out.jsonl").stderr
+    assert "not a Parquet file" in refusal()
     pl.DataFrame({"id": ["a"]}).write_parquet(report / "rows.parquet")
-    assert "the column group should hold" in asked(report, ratings, tmp_path / "out.jsonl").stderr
-
-
-def test_rows_that_are_all_labelled_leave_nothing_to_rate(report: Path, tmp_path: Path) -> None:
-    said = [{"id": f"r{place}", "annotator": "gold", "rating": 1} for place in range(SIZE)]
-    ran = asked(report, write_lines(tmp_path / "all.jsonl", said), tmp_path / "out.jsonl")
-    assert "all 60 rows are labelled" in ran.stderr
+    assert "the column group should hold" in refusal()

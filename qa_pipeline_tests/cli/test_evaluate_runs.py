@@ -133,19 +133,6 @@ def test_a_number_of_rows_is_printed_alone_or_refused() -> None:
     assert invoke("eval", "sample-size", "0", "1").code == BAD_INPUT
 
 
-def test_a_trial_is_begun_recorded_and_goes_on(tmp_path: Path) -> None:
-    state = tmp_path / "trial.json"
-    begun = invoke("eval", "choose", state, "--arm", "small", "--arm", "large", "--json")
-    assert json.loads(begun.stdout)["chosen"] in ("small", "large")
-    assert (
-        invoke("eval", "record", state, "large", "--right", "40", "--wrong", "1").stdout
-        == "large: 40 right, 1 wrong\n"
-    )
-    invoke("eval", "record", state, "small", "--wrong", "30")
-    assert "Next: large" in invoke("eval", "choose", state).stdout
-    assert invoke("eval", "record", state, "huge", "--right", "1").code == BAD_INPUT
-
-
 def test_the_workflow_gates_with_options_that_there_are() -> None:
     workflow = yaml.safe_load((EXAMPLES / "evaluation.yml").read_text(encoding="utf-8"))
     scripts = [step.get("run", "") for step in workflow["jobs"]["evaluate"]["steps"]]

@@ -113,9 +113,11 @@ def test_a_citation_of_nothing_exists_not_and_is_not_accurate() -> None:
     assert row["cited_documents"] == 1
 
 
-@pytest.mark.parametrize(("supported", "quality"), [(5, 1.0), (4, 0.91), (3, 0.91), (2, 0.7), (0, 0.4)])
+@pytest.mark.parametrize(
+    ("supported", "quality"), [(20, 1.0), (17, 1.0), (16, 0.91), (11, 0.91), (10, 0.7), (0, 0.4)]
+)
 def test_grounding_counts_in_bands_that_begin_above_their_limit(supported: int, quality: float) -> None:
-    verdicts = ["supported"] * supported + ["unsupported"] * (5 - supported)
+    verdicts = ["supported"] * supported + ["unsupported"] * (20 - supported)
     row = measured([cites("c")], *(({}, verdict) for verdict in verdicts))
     assert row["citation_quality"] == quality
 

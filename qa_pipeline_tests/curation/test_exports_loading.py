@@ -22,6 +22,7 @@ from qa_pipeline.curation.exports import (
 )
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.stages import write_exports
 from qa_pipeline.storage import Layout, write_bytes, write_table
 from qa_pipeline.tables import ROUND_TRIPS, TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
@@ -79,9 +80,9 @@ def write(layout: Layout, batch: str, page: int | None, score: float | None) -> 
     chat = {
         name: b"".join(json_lines(chat_rows(examples, name.removeprefix("chat_")))) for name in CHAT_FILES
     }
+    write_exports(layout, batch, {})
     for name, content in (files | chat).items():
         write_bytes(layout.export(name, batch), content)
-    write_bytes(layout.exports_card, exports_card())
     write_table(layout.table("training_examples", batch), examples, TRAINING_EXAMPLES)
 
 
@@ -137,19 +138,37 @@ def test_a_json_file_alone_cannot_say_the_type_of_a_field_that_is_null_throughou
         load(tmp_path, "json", data_files=str(layout.out / "exports" / "passed" / "*.jsonl"))
 
 
+FIELDS = {
+    one["config_name"]: [field["name"] for field in one["features"]]
+    for one in yaml.safe_load(exports_card().decode().split("---")[1])["dataset_info"]
+}
+
+
+@pytest.mark.parametrize("has_files", [True, False], ids=["empty files", "no files"])
 @pytest.mark.parametrize("name", [*LEDGER_FILES, *CHAT_FILES])
 def test_exports_without_a_row_load_as_a_stream_of_no_rows_with_all_columns(
-    tmp_path: Path, name: str
+    tmp_path: Path, name: str, has_files: bool
 ) -> None:
     layout = Layout(tmp_path / "out")
-    for every in (*LEDGER_FILES, *CHAT_FILES):
-        write_bytes(layout.export(every, "b"), b"")
-    write_bytes(layout.exports_card, exports_card())
+    made = {every: pl.DataFrame() for every in FIELDS if has_files}
+    write_exports(layout, "b", made)
+    (layout.out / "exports" / "passed").mkdir(exist_ok=True)
     streamed = load(tmp_path, str(layout.out / "exports"), name, streaming=True)
     assert list(streamed) == []
-    card = yaml.safe_load(exports_card().decode().split("---")[1])
-    fields = next(one["features"] for one in card["dataset_info"] if one["config_name"] == name)
-    assert streamed.column_names == [field["name"] for field in fields]
+    assert streamed.column_names == FIELDS[name]
+
+
+@pytest.mark.parametrize("full", ["rejected", "chat_with_context"])
+def test_exports_load_whatever_others_lack(tmp_path: Path, full: str) -> None:
+    source, layout = Layout(tmp_path / "source"), Layout(tmp_path / "out")
+    write(source, "b", 3, 0.5)
+    write_exports(layout, "b", {})
+    write_bytes(layout.export(full, "b"), source.export(full, "b").read_bytes())
+    folder = str(layout.out / "exports")
+    for name, fields in FIELDS.items():
+        streamed = load(tmp_path, folder, name, streaming=True)
+        assert (len(list(streamed)), streamed.column_names) == (int(name == full), fields)
+    assert load_dataset(folder, full, cache_dir=str(tmp_path / "cache"))["train"].num_rows == 1
 
 
 def test_the_library_makes_no_split_without_rows_of_any_file(tmp_path: Path) -> None:

@@ -200,6 +200,13 @@ def test_the_composite_is_the_weighted_mean() -> None:
     low = one(["supported"], judged=assessment("p", **SCORED), threshold=0.95)
     assert ending(low) == ("rejected", "quality_assessment", "low_composite")
     assert low["detail"] == "composite 0.93 is below 0.95"
+    assert one(["supported"], judged=assessment("p", None, status="not_judged"))["composite"] is None
+
+
+def test_threshold_and_floors_of_the_composite_are_those_of_the_specification() -> None:
+    made = JudgingSettings()
+    assert (made.threshold, made.floor_source, made.floor_relevance) == (0.7, 0.5, 0.5)
+    assert (made.floor_correctness, made.floor_completeness) == (0.7, 0.4)
 
 
 def test_a_composite_that_adds_up_to_the_threshold_passes() -> None:
@@ -266,20 +273,20 @@ def test_an_answer_with_unproved_statements_is_never_accepted_unjudged() -> None
 @pytest.mark.parametrize(
     ("supported", "expected"),
     [
-        (1, ("rejected", "source_verification", "unsupported")),
-        (2, ("rejected", "quality_assessment", "low_grounding")),
-        (3, ("rejected", "quality_assessment", "low_composite")),
-        (4, ("accepted", "accepted", "partially_supported")),
-        (5, ("accepted", "accepted", "passed")),
+        (1, ("rejected", "source_verification", "unsupported", None)),
+        (2, ("rejected", "quality_assessment", "low_grounding", 0.6)),
+        (3, ("rejected", "quality_assessment", "low_composite", 0.66)),
+        (4, ("accepted", "accepted", "partially_supported", 0.72)),
+        (5, ("accepted", "accepted", "passed", 0.78)),
     ],
 )
 def test_partially_supported_answers_meet_the_floor_of_grounding_and_then_the_composite(
-    supported: int, expected: tuple[str, str, str]
+    supported: int, expected: tuple[str, str, str, float | None]
 ) -> None:
     words = ["supported"] * supported + ["unsupported"] * (5 - supported)
     scores = assessment("p", relevance=0.6, correctness=0.8, completeness=0.6)
     row = one(words, judged=scores, accept=0.4)
-    assert ending(row) == expected
+    assert (*ending(row), row["composite"]) == expected
     assert len(row["unsupported_spans"]) == 5 - supported
     strict = one(words, judged=scores)
     assert (strict["verdict"] == "accepted") == (supported == 5)
@@ -357,8 +364,9 @@ def test_the_share_of_supported_claims_has_an_interval_and_a_level() -> None:
     row = one(["supported", "supported", "supported", "unsupported"])
     assert (row["grounding"], row["support_level"]) == (0.75, "well_supported")
     assert (row["grounding_low"], row["grounding_high"]) == pytest.approx((0.3006, 0.9544), abs=1e-4)
-    assert one(["supported", "unsupported"])["support_level"] == "partial"
-    assert one(["unsupported"])["support_level"] == "weak"
+    words = ["supported"] * 2 + ["unsupported"] * 3
+    assert one(words)["support_level"] == "partial"
+    assert one([*words, "unsupported"])["support_level"] == "weak"
 
 
 def test_unsupported_spans_point_into_the_answer_with_their_reason() -> None:

@@ -1,13 +1,17 @@
 """A batch through the real stages: what lies in the files, what the UI is told, and what a gate stops."""
 
 import json
+from functools import wraps
 
 import dagster as dg
 import polars as pl
 import pytest
 
 from qa_pipeline.defs.assets import build_assets
+from qa_pipeline.defs.checks import BLOCKED_TAG, WHEN_BLOCKED
 from qa_pipeline.llm.store.database import Database
+from qa_pipeline.quality.gate import Gate, law
+from qa_pipeline.quality.gates import GATES
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.stages import STAGES
 from qa_pipeline.tables import STORED
@@ -82,6 +86,25 @@ def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Pr
     assert not list((strict.settings.out / "exports").glob("chat_*"))
     failed = [found for found in result.get_asset_check_evaluations() if not found.passed]
     assert [(found.check_name, found.blocking) for found in failed] == [("pass_rate", True)]
+    assert "accepted" in str(failed[0].description)
+    assert failed[0].metadata["threshold"].value == "1.0"
+    assert failed[0].metadata["what now"].value == WHEN_BLOCKED
+    assert strict.instance.get_runs()[0].tags[BLOCKED_TAG] == "verdicts: pass_rate"
+
+
+def test_a_run_names_every_gate_that_stopped_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = next(gate for gate in GATES if gate.name == "proof")
+
+    @wraps(proof.function)
+    def breached(**frames: pl.DataFrame) -> Gate:
+        return law("proof", 1, {"quotes that differ": 1}, "")
+
+    monkeypatch.setitem(proof.__dict__, "function", breached)
+    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict.report("b1")
+    assert not strict.build("b1").success
+    named = strict.instance.get_runs()[0].tags[BLOCKED_TAG].split(", ")
+    assert sorted(named) == ["verdicts: pass_rate", "verdicts: proof"]
 
 
 def test_a_run_that_walks_around_a_failed_gate_publishes_nothing_until_it_passes(project: Project) -> None:

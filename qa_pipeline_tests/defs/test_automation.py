@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import dagster as dg
 import pytest
@@ -27,6 +28,19 @@ class Automation:
 
     def tick(self) -> list[str]:
         """The batches of which a run starts."""
+        found = self.evaluate()
+        self.cursor = found.cursor
+        new = {str(one.run_key): str(one.partition_key) for one in found.run_requests or []}
+        assert len(new) == len(found.run_requests or [])
+        starts = [batch for key, batch in new.items() if key not in self.started]
+        self.started |= set(new)
+        return starts
+
+    def message(self) -> str | None:
+        """Why a tick would start nothing."""
+        return cast("str | None", self.evaluate().skip_message)
+
+    def evaluate(self) -> Any:
         # the reference is what requests for partitions are checked against, as in a daemon
         with dg.build_sensor_context(
             instance=self.project.instance,
@@ -35,13 +49,7 @@ class Automation:
             resources={"resources": self.project.resources},
             repository_def=self.repository,
         ) as context:
-            found = self.sensor.evaluate_tick(context)
-        self.cursor = found.cursor
-        new = {str(one.run_key): str(one.partition_key) for one in found.run_requests or []}
-        assert len(new) == len(found.run_requests or [])
-        starts = [batch for key, batch in new.items() if key not in self.started]
-        self.started |= set(new)
-        return starts
+            return self.sensor.evaluate_tick(context)
 
     def rests(self) -> bool:
         return [self.tick() for _ in range(3)] == [[], [], []]

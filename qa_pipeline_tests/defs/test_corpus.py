@@ -7,6 +7,7 @@ from pathlib import Path
 import dagster as dg
 import fsspec
 import pytest
+from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.corpus.places import BatchFiles
@@ -62,6 +63,17 @@ def reported(result: dg.SensorResult) -> list[str]:
     )
     assert observed == materialized
     return materialized
+
+
+def backfill_of(batch: str, state: str) -> PartitionBackfill:
+    return PartitionBackfill(
+        backfill_id="backfill",
+        status=BulkActionStatus(state),
+        from_failure=False,
+        tags={},
+        backfill_timestamp=0.0,
+        partition_names=[batch],
+    )
 
 
 @pytest.fixture
@@ -164,6 +176,20 @@ def test_the_partition_of_a_removed_folder_stays_while_its_run_goes_on(corpus: P
     ticker.tick()
     assert ticker.partitions == ["b1", "b2"]
     ticker.instance.report_run_canceled(run)
+    ticker.tick()
+    assert ticker.partitions == ["b2"]
+
+
+@pytest.mark.parametrize("state", ["REQUESTED", "CANCELING", "FAILING"])
+def test_the_partition_of_a_removed_folder_stays_while_a_backfill_works(corpus: Path, state: str) -> None:
+    ticker = Ticker(corpus)
+    ticker.tick(), ticker.tick()
+    shutil.rmtree(corpus / "b1")
+    going = backfill_of("b1", state)
+    ticker.instance.add_backfill(going)
+    ticker.tick()
+    assert ticker.partitions == ["b1", "b2"]
+    ticker.instance.update_backfill(going.with_status(BulkActionStatus.COMPLETED_FAILED))  # type: ignore[no-untyped-call]
     ticker.tick()
     assert ticker.partitions == ["b2"]
 

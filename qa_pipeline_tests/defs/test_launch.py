@@ -156,7 +156,7 @@ def test_a_batch_whose_model_gave_no_question_stops_there_and_is_work_left(proje
     project.model.broken = TransientModelError("the server is down")
     outcome = project.launch("b1")["b1"]
     assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
-    assert reason(project, "b1") == "pairs is missing"
+    assert reason(project, "b1") == "pairs has not been made yet"
 
 
 def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project) -> None:

@@ -55,7 +55,7 @@ def test_the_schedule_asks_for_a_run_a_batch_or_tells_why_it_asks_for_none(tmp_p
         project.write("b1")
         (request,) = tick(project).run_requests or []
         assert request.partition_key == "b1"
-        assert request.tags["qa_pipeline/reason"] == "documents is missing"
+        assert request.tags["qa_pipeline/reason"] == "documents has not been made yet"
 
 
 TONIGHT = datetime(2026, 11, 22, 2, tzinfo=UTC)

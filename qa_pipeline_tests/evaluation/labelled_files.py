@@ -1,10 +1,14 @@
-"""Labelled files written for tests: short items about one heat pump."""
+"""Labelled files: read for benchmarks, and written for tests as short items about one heat pump."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+
+from qa_pipeline.evaluation.datasets import LIMITS, Item, Labelled, labelled_files, read_file
+from qa_pipeline.settings.generation import PairsFileSettings
 
 Row = dict[str, Any]
 CONTEXT = [
@@ -55,3 +59,17 @@ def write_parquet(path: Path, rows: list[Row], **columns: pl.Expr) -> Path:
     """A Parquet file, columns changed at will."""
     pl.DataFrame(rows, schema_overrides={"question": pl.String()}).with_columns(**columns).write_parquet(path)
     return path
+
+
+def read_labelled(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
+    """Read labelled files, or the Parquet and JSONL files of folders.
+
+    Args:
+        places: files and folders.
+        limits: bytes and rows of a file, bytes of a line.
+
+    Raises:
+        InputError: a file cannot be read as a whole, lacks a column or holds no item that can be used.
+    """
+    read = [read_file(path, lambda _: Item, limits) for path in labelled_files(places)]
+    return Labelled(pl.concat([file.items for file in read]), pl.concat([file.left_out for file in read]))

@@ -20,7 +20,7 @@ from qa_pipeline.evaluation.abilities import (
     build_suite,
 )
 from qa_pipeline.evaluation.ability_figures import ability_figures, judge_answers, read_suite
-from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings

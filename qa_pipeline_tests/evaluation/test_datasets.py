@@ -15,10 +15,9 @@ from qa_pipeline.evaluation.datasets import (
     check,
     decoded,
     draw,
-    read_labelled,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines, write_parquet
+from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
 
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

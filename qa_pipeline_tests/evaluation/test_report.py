@@ -96,7 +96,7 @@ def test_a_metric_that_length_beats_says_so_in_the_languages_of_the_data(
     figures = {"auroc": {"value": 0.61}, "length": {"value": 0.6}, "beats_length": False}
     better = {**figures, "beats_length": True}
     for one, notes in (({"en": figures}, 1), ({"de": figures}, 0), ({"en": better}, 0), ({}, 0)):
-        monkeypatch.setattr(report, "known_agreement", lambda one=one: {"faithfulness": one, "gone": {}})
+        monkeypatch.setattr(report, "metric_agreement", lambda one=one: {"faithfulness": one, "gone": {}})
         found = what_to_know(stored(tmp_path, MANY))
         assert len(found) == notes
         assert all("faithfulness (AUROC 0.61 against 0.60)" in note for note in found)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 from hypothesis import given
@@ -5,12 +7,13 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guard import Relevance
+from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.questions import Retrieve, write_questions
-from qa_pipeline.llm.base import Request
-from qa_pipeline.records import AnswerReply, DraftCitation, ReplyModel
-from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.llm.base import Reply, ReplyT, Request
+from qa_pipeline.records import AnswerReply, DraftCitation, GuardReply, ReplyModel
+from qa_pipeline.settings.generation import GenerationSettings, GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 
@@ -42,6 +45,35 @@ def test_an_unchanged_batch_drafts_nothing_and_gives_the_same_pairs(texts: list[
     again = ScriptedModel(ask_about_text)
     assert draft(chunks(*texts), again, previous=first).equals(first)
     assert again.asked == []
+
+
+class FakeModel(ScriptedModel):
+    """A model in whose place the server of `serve-fake` replies."""
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        """Give the next reply."""
+        return replace(await super().complete(request), model="gemini/fake-m")
+
+
+def test_a_pair_that_a_fake_server_wrote_says_so_and_stays() -> None:
+    first = draft(chunks("a"), FakeModel(ask_about_text))
+    assert first["generator"].to_list() == ["fake-scripted"]
+    for earlier in (first, first.with_columns(generator=pl.lit("scripted"))):  # as rows were before
+        assert draft(chunks("a"), ScriptedModel([]), previous=earlier).equals(earlier)
+
+
+def test_a_refusal_that_a_fake_server_decided_says_so() -> None:
+    reply = GuardReply(reasoning="", can_answer=False, confidence=1.0)
+    options = (GuardSettings(mode="llm"), HashEmbedder(), FakeModel([reply]), LLMSettings())
+    pairs = draft_answers(
+        questions_of(chunks("a")),
+        chunks("a"),
+        ScriptedModel([]),
+        GenerationSettings(),
+        LLMSettings(),
+        guard=lambda rows, shown: guard_questions(rows, shown, *options),
+    )
+    assert pairs["generator"].to_list() == ["fake-scripted"]
 
 
 def retrieve_all(frame: pl.DataFrame) -> Retrieve:

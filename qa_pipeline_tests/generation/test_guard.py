@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import SettingsError, UnreadableReplyError
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.generation.guard import CHARACTERS, Relevance, context_similarity, guard_questions
+from qa_pipeline.generation.guard import Relevance, context_similarity, guard_questions
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import GuardReply, Passage
@@ -59,7 +59,7 @@ def test_only_the_beginning_of_a_passage_is_read_and_none_is_unknown() -> None:
     encoder = Directions()
     long = [Passage("c", "T", (), "50" + "x" * 5000, "en")]
     assert context_similarity(["A?", "B?"], [[], long], encoder)[0] is None
-    assert max(map(len, encoder.read)) == CHARACTERS
+    assert max(map(len, encoder.read)) == 500
 
 
 @pytest.mark.parametrize(

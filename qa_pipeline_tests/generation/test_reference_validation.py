@@ -77,6 +77,10 @@ def test_validation_that_is_enabled_without_a_strategy_validates_by_embedding() 
     assert [one.decision for one in decisions(settings())] == ["accept", "unsure", "reject"]
 
 
+def test_two_accepted_passages_are_kept_unless_set() -> None:
+    assert accepted_places([ReferenceDecision("accept")] * 3, settings()) == [0, 1]
+
+
 def test_validation_that_is_enabled_and_validates_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="validation_strategy is noop, which validates nothing"):
         settings(validation_strategy="noop")

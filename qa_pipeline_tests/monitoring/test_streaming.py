@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.monitoring import streaming
 from qa_pipeline.monitoring.streaming import (
     Verdict,

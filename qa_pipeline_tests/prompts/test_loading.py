@@ -28,7 +28,6 @@ from qa_pipeline.records import (
     ContextReply,
     GuardReply,
     JudgeReply,
-    PairwiseReply,
     Passage,
     QuestionsReply,
     QuestionType,
@@ -40,6 +39,7 @@ from qa_pipeline.records import (
     StandaloneReply,
     VerifyReply,
 )
+from qa_pipeline.tables import ASSESSMENTS, VERDICTS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 PLACEHOLDERS: dict[PromptName, set[str]] = {
@@ -53,7 +53,6 @@ PLACEHOLDERS: dict[PromptName, set[str]] = {
     "recall": {"question"},
     "compare": {"question", "reference", "answers"},
     "judge": {"passages", "question", "answer"},
-    "judge_pairwise": {"task", "first", "second"},
     "contradicts": {"passages", "question", "answer"},
     "relevant_sentences": {"question", "reference", "sentences"},
     "back_questions": {"answer"},
@@ -70,7 +69,6 @@ REPLIES: dict[PromptName, type[ReplyModel]] = {
     "recall": RecallReply,
     "compare": CompareReply,
     "judge": JudgeReply,
-    "judge_pairwise": PairwiseReply,
     "contradicts": ContextReply,
     "relevant_sentences": RelevanceReply,
     "back_questions": BackQuestionsReply,
@@ -273,6 +271,8 @@ def test_the_refusals_are_one_plain_sentence_each() -> None:
 def test_the_swedish_judge_speaks_of_the_three_dimensions_by_their_swedish_names() -> None:
     system = load_prompt("sv", "judge").system.lower()
     assert all(name in system for name in ("relevans", "korrekthet", "fullständighet"))
+    english = {"relevance", "correctness", "completeness"}
+    assert english <= JudgeReply.model_fields.keys() & ASSESSMENTS.schema.keys() & VERDICTS.schema.keys()
 
 
 def test_wording_and_language_are_distinguished_by_the_hash() -> None:

@@ -61,6 +61,30 @@ def test_the_library_that_trainers_use_loads_the_folder_and_its_files(
             assert [one["role"] for one in read[0]["messages"]] == ["system", "user", "assistant"]
 
 
+def test_splits_without_rows_load_as_such_and_keep_no_other_from_loading(
+    republished: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(republished.out / "releases")
+    shares = {"train": 1.0, "validation": 1e-9, "test": 1e-9}
+    monkeypatch.setenv("QA_PIPELINE_RELEASE__SPLITS", json.dumps(shares))
+    assert release(republished).code == OK
+    folder, cache = republished.out / "releases" / "1", str(tmp_path / "cache")
+    splits = read_manifest(folder).splits
+    assert (splits["train"] > 0, splits["validation"], splits["test"]) == (True, 0, 0)
+    assert load_dataset(str(folder), cache_dir=cache).num_rows == {"train": splits["train"]}
+    columns = load_release(folder, "train").collect_schema().names()
+    chat = str(folder / "chat" / "train.jsonl")
+    features = load_dataset("json", data_files=chat, split="train", cache_dir=cache).features
+    for name in ("validation", "test"):
+        assert load_release(folder, name).collect().shape == (0, len(columns))
+        table, chat = str(folder / "data" / f"{name}.parquet"), str(folder / "chat" / f"{name}.jsonl")
+        options = {"split": "train", "streaming": True, "cache_dir": cache}
+        streamed = load_dataset("parquet", data_files=table, **options)
+        assert (list(streamed), streamed.column_names) == ([], columns)
+        streamed = load_dataset("json", data_files=chat, features=features, **options)
+        assert (list(streamed), streamed.features) == ([], features)
+
+
 def test_what_has_not_changed_is_not_published_again(published: Workspace) -> None:
     before = latest_release(published.out / "releases")
     ran = release(published)

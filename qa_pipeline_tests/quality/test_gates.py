@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 
 from qa_pipeline.quality.gate import Gate
 from qa_pipeline.quality.gates import (
+    GATES,
     accuracy_gate,
     batch_gates,
     batch_yield,
@@ -207,6 +208,8 @@ def test_fabricated_citations_count_among_accepted_pairs(word: str) -> None:
     )
     assert gate.passed == (word == "rejected")
     assert gate.counts == {"fabricated": 1 if word == "accepted" else 0}
+    (spec,) = (one for one in GATES if one.name == "fabricated_citations")
+    assert (gate.blocking, spec.blocking, spec.function) == (True, True, citations_gate)
 
 
 def test_a_quote_that_is_nowhere_is_a_fabricated_citation() -> None:
@@ -386,7 +389,10 @@ def test_an_empty_batch_passes_and_says_so_and_an_undecided_one_does_not() -> No
     empty = pass_rate_gate(verdicts=verdicts(), settings=SETTINGS)
     assert (empty.passed, empty.n, empty.detail) == (True, 0, "the batch has no pairs")
     undecided = pass_rate_gate(verdicts=of_words(needs_review=2, failed=1), settings=SETTINGS)
-    assert (undecided.passed, undecided.detail) == (False, "none of 3 pairs was accepted or rejected")
+    assert (undecided.passed, undecided.detail) == (
+        False,
+        "none of 3 pairs was accepted or rejected: 3 low_composite",
+    )
 
 
 def test_shares_warn_and_do_not_block() -> None:

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -6,6 +7,7 @@ from qa_pipeline.quality.gate import Gate
 from qa_pipeline.quality.release import release_floor
 from qa_pipeline.settings.verification import ReleaseSettings
 from qa_pipeline_tests.curation.rows import (
+    Row,
     claim,
     claim_verdict,
     claim_verdicts,
@@ -17,10 +19,10 @@ from qa_pipeline_tests.curation.rows import (
 )
 
 
-def floor(*words: str, **measured: Any) -> dict[str, Gate]:
+def floor(*words: str, citations: Sequence[Row] = (), **measured: Any) -> dict[str, Gate]:
     """The floor under one accepted pair with claims of these verdicts, and a rejected pair beside it."""
     gates = release_floor(
-        pairs=pairs(pair("p"), pair("r")),
+        pairs=pairs(pair("p", citations=list(citations)), pair("r")),
         claims=claims(*(claim("p", n) for n in range(len(words))), claim("r")),
         claim_verdicts=claim_verdicts(
             *(claim_verdict("p", word, n) for n, word in enumerate(words)), claim_verdict("r", "contradicted")
@@ -41,17 +43,29 @@ def test_a_batch_whose_accepted_pairs_are_proved_is_above_the_floor() -> None:
 @pytest.mark.parametrize(
     ("words", "measured", "broken"),
     [
-        (("supported", "undecided"), {"grounding": 1.0}, "faithfulness"),
+        (("supported",) * 15 + ("undecided",), {"grounding": 1.0}, "faithfulness"),
         (("supported",), {"grounding": 0.89}, "grounding"),
         (("supported",), {"citation_accuracy": 0.94}, "citation_accuracy"),
     ],
 )
 def test_what_lies_below_the_floor_blocks(
-    words: tuple[str, ...], measured: dict[str, float], broken: str
+    words: tuple[str, ...], measured: dict[str, Any], broken: str
 ) -> None:
     gates = floor(*words, **measured)
     assert [name for name, gate in gates.items() if not gate.passed] == [broken]
     assert "the release floor is" in gates[broken].detail
+
+
+def test_what_lies_on_the_floor_passes() -> None:
+    words = ("supported",) * 19 + ("undecided",)
+    gates = floor(*words, grounding=0.90, citation_accuracy=0.95)
+    assert all(gate.passed for gate in gates.values())
+
+
+def test_a_fabricated_citation_of_an_accepted_pair_blocks_a_release() -> None:
+    broken = {"raw": "x.md", "resolution": "unknown_document"}
+    gates = floor("supported", citations=[broken])
+    assert [name for name, gate in gates.items() if not gate.passed] == ["fabricated_citations"]
 
 
 def test_a_measure_of_nothing_holds_and_says_so() -> None:

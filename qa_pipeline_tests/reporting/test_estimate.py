@@ -2,6 +2,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from qa_pipeline.llm.budget.tokens import request_tokens
@@ -9,8 +10,10 @@ from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.pipeline import run_batches
 from qa_pipeline.records import Usage
 from qa_pipeline.reporting.estimate import Estimate, estimate_run
+from qa_pipeline.reporting.open_requests import made_by
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.generation import MixSettings
+from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
@@ -178,3 +181,9 @@ def test_an_empty_batch_costs_nothing(tmp_path: Path) -> None:
     settings = settings_at(tmp_path, model="gpt-4o-mini")
     (tmp_path / "corpus" / "empty").mkdir()
     assert estimate(settings, "empty").cost == 0
+
+
+def test_rows_of_a_fake_server_are_done_like_those_of_the_model_whose_place_it_took() -> None:
+    names = ["openai/m", "openai/m@http://127.0.0.1:1", "fake-openai/m@http://127.0.0.1:1", "openai/m2", None]
+    asked = made_by("model", ModelSettings(provider="openai", model="m"))
+    assert pl.DataFrame({"model": names}).filter(asked)["model"].to_list() == names[:3]

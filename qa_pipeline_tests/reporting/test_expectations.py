@@ -6,7 +6,7 @@ from qa_pipeline.records import Role, Usage
 from qa_pipeline.reporting.costs import STAGES
 from qa_pipeline.reporting.expectations import (
     FEWEST_CALLS,
-    KEPT,
+    SHARE_KEPT,
     UNSET_THOUGHTS,
     default_expectations,
     learn,
@@ -57,7 +57,7 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
 
 def test_too_few_calls_teach_nothing() -> None:
     learned = learn(DEFAULT, made(questions=FEWEST_CALLS - 1, answer=3), 3, LIKELY)
-    assert learned.kept == KEPT
+    assert learned.kept == SHARE_KEPT
     assert learned.reply_tokens == DEFAULT.reply_tokens
     assert not learned.learned
 
@@ -93,4 +93,4 @@ def test_thoughts_are_expected_as_the_settings_say(model: ModelSettings, thought
 def test_chunks_are_expected_to_give_what_enough_earlier_ones_gave() -> None:
     none = made()
     assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS)).kept == 3 / FEWEST_CALLS
-    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS - 1)).kept == KEPT
+    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS - 1)).kept == SHARE_KEPT

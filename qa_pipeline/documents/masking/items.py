@@ -106,5 +106,7 @@ def pension_number(characters: str) -> bool:
 
 def machine_readable(characters: str, check: str) -> bool:
     """ICAO Doc 9303: weights 7, 3, 1 over the characters of a travel document, letters as 10 to 35."""
-    values = (int(_LETTERS.get(one, one if one.isdigit() else 0)) for one in characters)
+    values = (
+        int(_LETTERS.get(character, character if character.isdigit() else 0)) for character in characters
+    )
     return str(sum(map(mul, values, cycle((7, 3, 1)))) % 10) == check

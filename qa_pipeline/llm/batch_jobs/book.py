@@ -135,7 +135,7 @@ class ProviderJob:
 
 _LOCK = 7206137
 """Any number; that of the advisory lock under which jobs are opened."""
-_HELD = TypeAdapter(DayReservation)
+_RESERVATION = TypeAdapter(DayReservation)
 _AWAITED = ("submitting", "submitted")
 
 
@@ -147,11 +147,17 @@ class JobBook:
 
     def item(self, asked_model: str, sent_key: str) -> Item | None:
         """What is recorded of a request."""
-        wanted = _is(asked_model, [sent_key])
-        return self.database.read(lambda connection: next(iter(_items(connection, wanted)), None))
+        condition = _is(asked_model, [sent_key])
+        return self.database.read(lambda connection: next(iter(_items(connection, condition)), None))
 
     def open(
-        self, asked_model: str, items: Sequence[Item], *, run: str, now: float, held: DayReservation | None
+        self,
+        asked_model: str,
+        items: Sequence[Item],
+        *,
+        run: str,
+        now: float,
+        reservation: DayReservation | None,
     ) -> tuple[ProviderJob, list[Item]] | None:
         """Note a job of those items that are in no other and whose replies have not come meanwhile.
 
@@ -163,7 +169,9 @@ class JobBook:
             if self.database.is_postgres:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             sent = _portions([item.sent_key for item in items])
-            known = {one.sent_key: one for some in sent for one in _items(connection, _is(asked_model, some))}
+            items_by_key = {
+                one.sent_key: one for some in sent for one in _items(connection, _is(asked_model, some))
+            }
             of_model = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
             stored = {
                 key
@@ -172,22 +180,22 @@ class JobBook:
             }
             chosen = []
             for item in items:
-                earlier = known.get(item.sent_key)
+                earlier = items_by_key.get(item.sent_key)
                 if item.request_key not in stored and (earlier is None or earlier.state == "free"):
                     chosen.append(replace(item, attempts=1 if earlier is None else earlier.attempts + 1))
             if not chosen:
                 return None
             first, count = chosen[0], len(chosen)
             key = f"qa-pipeline-{first.role}-{uuid.uuid4().hex}"
-            named = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
+            placed_items = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
-            job = replace(job, created_at=now, held=held)
-            _insert_items(connection, asked_model, named)
+            job = replace(job, created_at=now, held=reservation)
+            _insert_items(connection, asked_model, placed_items)
             row = _columns(job)
             del row["held"]
-            row["reserved"] = None if held is None else _HELD.dump_json(held).decode()
+            row["reserved"] = None if reservation is None else _RESERVATION.dump_json(reservation).decode()
             connection.execute(PROVIDER_JOBS.insert(), row)
-            return job, named
+            return job, placed_items
 
         return self.database.transact(work)
 
@@ -202,12 +210,12 @@ class JobBook:
         Returns:
             Whether it was there, and not submitted.
         """
-        gone = PROVIDER_JOBS.delete().where(
+        deletion = PROVIDER_JOBS.delete().where(
             PROVIDER_JOBS.c.job_key == job.job_key, PROVIDER_JOBS.c.state == "submitting"
         )
 
         def work(connection: sa.Connection) -> bool:
-            if not connection.execute(gone).rowcount:
+            if not connection.execute(deletion).rowcount:
                 return False
             # they were in no job: the attempt does not count
             freed = {"state": "free", "attempts": PROVIDER_ITEMS.c.attempts - 1}
@@ -233,8 +241,8 @@ class JobBook:
 
     def items(self, job: ProviderJob) -> list[Item]:
         """The requests of a job of which nothing has come yet."""
-        wanted = sa.and_(PROVIDER_ITEMS.c.job_key == job.job_key, PROVIDER_ITEMS.c.state == "open")
-        return self.database.read(lambda connection: _items(connection, wanted))
+        condition = sa.and_(PROVIDER_ITEMS.c.job_key == job.job_key, PROVIDER_ITEMS.c.state == "open")
+        return self.database.read(lambda connection: _items(connection, condition))
 
     def ended_since(self, moment: float) -> dict[str, str]:
         """Batches of which nothing is awaited any more and something has come, or failed, since a moment.
@@ -281,16 +289,18 @@ def end_job(connection: sa.Connection, job: ProviderJob) -> bool:
 
 
 def set_items(
-    connection: sa.Connection, asked_model: str, items: Sequence[Item], gone: Sequence[str]
+    connection: sa.Connection, asked_model: str, items: Sequence[Item], finished_keys: Sequence[str]
 ) -> None:
     """Write what has become of requests, and erase those that are stored."""
-    _drop_items(connection, asked_model, gone)
+    _drop_items(connection, asked_model, finished_keys)
     _insert_items(connection, asked_model, items)
 
 
 def erase_documents(connection: sa.Connection, documents: Collection[str]) -> int:
     """Erase the requests that saw any of the documents; how many there were. Those in a job stay in it."""
-    seen = [PROVIDER_ITEMS.c.documents.contains(json.dumps(one), autoescape=True) for one in documents]
+    seen = [
+        PROVIDER_ITEMS.c.documents.contains(json.dumps(document), autoescape=True) for document in documents
+    ]
     if not seen:
         return 0
     return connection.execute(PROVIDER_ITEMS.delete().where(sa.or_(*seen))).rowcount
@@ -314,8 +324,8 @@ def _is(asked_model: str, sent_keys: Sequence[str]) -> sa.ColumnElement[bool]:
     return sa.and_(PROVIDER_ITEMS.c.asked_model == asked_model, PROVIDER_ITEMS.c.sent_key.in_(sent_keys))
 
 
-def _items(connection: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Item]:
-    return [_item(row) for row in connection.execute(sa.select(PROVIDER_ITEMS).where(wanted)).mappings()]
+def _items(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> list[Item]:
+    return [_item(row) for row in connection.execute(sa.select(PROVIDER_ITEMS).where(condition)).mappings()]
 
 
 def _item(row: sa.RowMapping) -> Item:
@@ -348,8 +358,10 @@ def _insert_items(connection: sa.Connection, asked_model: str, items: Sequence[I
 
 def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
-    held = columns.pop("reserved")
-    return ProviderJob(held=None if held is None else _HELD.validate_json(held), **columns)
+    reservation = columns.pop("reserved")
+    return ProviderJob(
+        held=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
+    )
 
 
 def _columns(record: Item | ProviderJob) -> dict[str, Any]:

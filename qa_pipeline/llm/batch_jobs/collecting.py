@@ -104,47 +104,47 @@ class Collector:
             ReplyStoreError: the store cannot be used.
         """
         self._book.sweep()
-        found = Collected()
+        collected = Collected()
         try:
             for job in self._book.jobs(awaited=True):
-                await self._look_at(job, found)
+                await self._look_at(job, collected)
         finally:
             for provider in self._providers.values():
                 await provider.aclose()
-        return found
+        return collected
 
-    async def _look_at(self, job: ProviderJob, found: Collected) -> None:
+    async def _look_at(self, job: ProviderJob, collected: Collected) -> None:
         provider = self._providers.get(job.asked_model)
         if provider is None:
-            found.awaited += 1
-            found.problems.append(
+            collected.awaited += 1
+            collected.problems.append(
                 f"job {job.job_key} was submitted to {job.asked_model}, which is no model of the present "
                 "settings: it is collected by a run with the settings of then"
             )
             return
         try:
-            await self._advance(provider, job, found)
+            await self._advance(provider, job, collected)
         except TransientModelError as error:  # another look, another time
-            found.awaited += 1
-            found.problems.append(f"job {job.job_key}: {error}")
+            collected.awaited += 1
+            collected.problems.append(f"job {job.job_key}: {error}")
 
-    async def _advance(self, provider: "GeminiBatches", job: ProviderJob, found: Collected) -> None:
-        named = job.provider_name or await provider.find(job.job_key)
-        if named is None:
+    async def _advance(self, provider: "GeminiBatches", job: ProviderJob, collected: Collected) -> None:
+        provider_name = job.provider_name or await provider.find(job.job_key)
+        if provider_name is None:
             # a submission that was cut off may still be on its way
             lost = self._clock.now() - job.created_at >= DOUBT_SECONDS
             look = JobStatus(ended=lost, problem="it was never submitted")
         else:
             if job.provider_name is None:
-                self._book.submitted(job, named)
-                job = replace(job, state="submitted", provider_name=named)
-            look = await provider.look(named)
+                self._book.submitted(job, provider_name)
+                job = replace(job, state="submitted", provider_name=provider_name)
+            look = await provider.look(provider_name)
         if look.ended:
-            self._end(job, look, found, submitted=named is not None)
+            self._end(job, look, collected, submitted=provider_name is not None)
         else:
-            found.awaited += 1
+            collected.awaited += 1
 
-    def _end(self, job: ProviderJob, look: JobStatus, found: Collected, *, submitted: bool) -> None:
+    def _end(self, job: ProviderJob, look: JobStatus, collected: Collected, *, submitted: bool) -> None:
         items = self._book.items(job)
         ended = self._sorted(job, items, look, submitted=submitted)
         came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)
@@ -165,11 +165,11 @@ class Collector:
         if job.held is not None:
             self._budget.settle_day(job.held, ended.took)
             self._budget.end()  # at once: a job is collected once, and nobody would count it again
-        found.jobs.append(state)
-        found.stored += came
-        found.freed += len(items) - came
+        collected.jobs.append(state)
+        collected.stored += came
+        collected.freed += len(items) - came
         if look.problem is not None:
-            found.problems.append(f"job {job.job_key}: {look.problem}; what got no reply is free again")
+            collected.problems.append(f"job {job.job_key}: {look.problem}; what got no reply is free again")
 
     def _sorted(self, job: ProviderJob, items: list[Item], look: JobStatus, *, submitted: bool) -> _Ended:
         ended = _Ended()
@@ -201,8 +201,8 @@ class Collector:
             request_id = (job.asked_model, item.request_key)
             ended.paid.append(Paid(request_id, item.role, item.batch, item.documents, outcome))
         else:
-            known = isinstance(result, UnreadableReplyError)
-            reason, detail = (outcome.outcome, outcome.detail) if known else (None, None)
+            is_unreadable = isinstance(result, UnreadableReplyError)
+            reason, detail = (outcome.outcome, outcome.detail) if is_unreadable else (None, None)
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
             ended.kept.append(replace(item, state="answered", answer=answer))
 
@@ -231,8 +231,8 @@ class Collector:
         """What a reply took of the room of its job; its share of it where the provider does not report it."""
         if job.held is None:
             return Amount()
-        whole = job.held.amount
-        share = Amount(1, whole.tokens // job.requests, whole.cost / job.requests)
+        reserved = job.held.amount
+        share = Amount(1, reserved.tokens // job.requests, reserved.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
         return self._budget.taken(share, call.usage, cost)
 

@@ -105,20 +105,20 @@ class DeferredModel(ReadingModel):
         Raises:
             PendingReplyError: the reply is awaited, or its request will be submitted.
         """
-        found = await asyncio.to_thread(self._book.item, self.name, request.key)
+        item = await asyncio.to_thread(self._book.item, self.name, request.key)
         basket = self._baskets.get()
-        if found is not None and found.answer is not None:
-            return _reply(request, found.answer, calls)
-        if found is not None and found.state == "open":
-            basket.awaited[request.key] = found.job_key
-            raise PendingReplyError(f"the reply is awaited from job {found.job_key}")
-        if found is not None and found.state == "refused":
+        if item is not None and item.answer is not None:
+            return _reply(request, item.answer, calls)
+        if item is not None and item.state == "open":
+            basket.awaited[request.key] = item.job_key
+            raise PendingReplyError(f"the reply is awaited from job {item.job_key}")
+        if item is not None and item.state == "refused":
             await asyncio.to_thread(self._book.drop, self.name, request.key)
-            raise PermanentModelError(f"in a batch job: {found.failure}")
-        if found is not None and found.attempts >= MOST_ATTEMPTS:
+            raise PermanentModelError(f"in a batch job: {item.failure}")
+        if item is not None and item.attempts >= MOST_ATTEMPTS:
             basket.given_up.append(request.key)
             raise TransientModelError(
-                f"{found.attempts} batch jobs brought no reply, the last one: {found.failure}"
+                f"{item.attempts} batch jobs brought no reply, the last one: {item.failure}"
             )
         basket.put_off[request.key] = PutOff(request, request_key)
         raise PendingReplyError("the request is put into the next job")
@@ -152,21 +152,21 @@ class DeferredModel(ReadingModel):
     async def submit_all(self, basket: Basket) -> None:
         """Submit as far as the caps leave room; what is in a job already stays there."""
         for some in self._formed(list(basket.put_off.values())):
-            left = some
-            while left and basket.refusal is None:
-                left = await self._submit_what_fits(left, basket)
+            waiting = some
+            while waiting and basket.refusal is None:
+                waiting = await self._submit_what_fits(waiting, basket)
 
     def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
         """Requests in the order of asking, no more together than a job takes, of one role and batch."""
         some: list[PutOff] = []
         size = 0
-        for one in put_off:
-            more = self._provider.size(one.request)
+        for request in put_off:
+            more = self._provider.size(request.request)
             full = len(some) == MOST_REQUESTS or size + more > MOST_BYTES
-            if some and (full or _kind(one) != _kind(some[0])):
+            if some and (full or _kind(request) != _kind(some[0])):
                 yield some
                 some, size = [], 0
-            some.append(one)
+            some.append(request)
             size += more
         if some:
             yield some
@@ -174,8 +174,10 @@ class DeferredModel(ReadingModel):
     async def _submit_what_fits(self, some: list[PutOff], basket: Basket) -> list[PutOff]:
         """Submit the first ones, as far as there is room; returns the others."""
         wants = [
-            self._budget.most(self.name, most_request_tokens(one.request), self._most_output, batched=True)
-            for one in some
+            self._budget.most(
+                self.name, most_request_tokens(request.request), self._most_output, batched=True
+            )
+            for request in some
         ]
         message = f"{some[0].request.role}, {self.name}, in a batch job"
         try:
@@ -184,9 +186,9 @@ class DeferredModel(ReadingModel):
             basket.refusal = error
             return some
         chosen = some[: room.held.calls]
-        items = [self._item(one) for one in chosen]
+        items = [self._item(request) for request in chosen]
         try:
-            opened = self._book.open(self.name, items, run=self._run, now=time.time(), held=room.day)
+            opened = self._book.open(self.name, items, run=self._run, now=time.time(), reservation=room.day)
         except BaseException:
             room.cancel()
             raise
@@ -195,7 +197,7 @@ class DeferredModel(ReadingModel):
         else:
             job, mine = opened
             try:
-                await self._create(job, {one.request.key: one.request for one in chosen}, mine)
+                await self._create(job, {request.request.key: request.request for request in chosen}, mine)
             except ModelError:
                 self._book.give_up(job)
                 room.cancel()
@@ -229,11 +231,11 @@ class DeferredModel(ReadingModel):
             await asyncio.sleep(pause)
             wait *= 2
 
-    def _item(self, one: PutOff) -> Item:
-        request = one.request
+    def _item(self, put_off: PutOff) -> Item:
+        request = put_off.request
         return Item(
             sent_key=request.key,
-            request_key=one.request_key,
+            request_key=put_off.request_key,
             job_key="",
             role=request.role,
             batch=request.batch,
@@ -244,14 +246,14 @@ class DeferredModel(ReadingModel):
 
     def _note_others(self, chosen: Sequence[PutOff], basket: Basket) -> None:
         """What another process has put into a job meanwhile is awaited all the same."""
-        for key in {one.request.key for one in chosen} - basket.awaited.keys():
-            found = self._book.item(self.name, key)
-            if found is not None and found.state == "open":
-                basket.awaited[key] = found.job_key
+        for key in {request.request.key for request in chosen} - basket.awaited.keys():
+            item = self._book.item(self.name, key)
+            if item is not None and item.state == "open":
+                basket.awaited[key] = item.job_key
 
 
-def _kind(one: PutOff) -> tuple[str, str]:
-    return one.request.role, one.request.batch
+def _kind(put_off: PutOff) -> tuple[str, str]:
+    return put_off.request.role, put_off.request.batch
 
 
 def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> RawReply:
@@ -269,11 +271,11 @@ def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> Ra
 def _pending(basket: Basket) -> RepliesPendingError:
     awaited, refusal = basket.awaited, basket.refusal
     jobs = tuple(sorted(set(awaited.values())))
-    named = ", ".join(jobs[:_NAMED_JOBS])
+    first_jobs = ", ".join(jobs[:_NAMED_JOBS])
     more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
     message = (
-        f"replies awaited from batch jobs of the provider: {len(awaited)} ({named}{more}); run again when "
-        "they have come, as `qa-pipeline jobs` tells"
+        f"replies awaited from batch jobs of the provider: {len(awaited)} ({first_jobs}{more}); run again "
+        "when they have come, as `qa-pipeline jobs` tells"
     )
     if not awaited:
         message = "replies have come from batch jobs meanwhile; run again"

@@ -76,11 +76,13 @@ class Caps:
             return "tokens"
         return "cost" if self.cost is not None and amount.cost > self.cost else None
 
-    def room(self, spent: Amount, held: Amount, wants: Sequence[Amount], day: str = "") -> Amount | NoRoom:
+    def room(
+        self, spent: Amount, reserved: Amount, wants: Sequence[Amount], day: str = ""
+    ) -> Amount | NoRoom:
         """Room for as many calls as fit, the first ones first; where not even one does, why."""
         room = Amount()
         for want in wants:
-            unit = self.broken_by(spent + held + room + want)
+            unit = self.broken_by(spent + reserved + room + want)
             if unit is not None and not room.calls:
                 beyond = self.broken_by(spent + want)
                 return NoRoom(beyond or unit, spent, beyond is not None, day)
@@ -94,10 +96,10 @@ class Caps:
         return f"llm.budget.max_{unit}{self.suffix}"
 
     def refusal(
-        self, found: NoRoom, want: Amount, next_call: str, currency: str, today: str
+        self, shortage: NoRoom, want: Amount, next_call: str, currency: str, today: str
     ) -> BudgetExhaustedError:
         """The cap of a unit is reached: by this run, or, with a day, by all runs together."""
-        unit, spent, day = found.unit, found.spent, found.day
+        unit, spent, day = shortage.unit, shortage.spent, shortage.day
         name, most = self.setting(unit), _count(getattr(self, unit), unit, currency)
         variable = f"{PREFIX}{name.upper().replace('.', '__')} ({name})"
         used, one_more = (_count(getattr(amount, unit), unit, currency) for amount in (spent, want))

@@ -136,10 +136,10 @@ class Budget:
         """
         return await self._taken(wants, asked_model, message, wait=False)
 
-    def settle_day(self, held: DayReservation, took: Amount) -> None:
+    def settle_day(self, reservation: DayReservation, took: Amount) -> None:
         """Count what was taken on the day on which room was held; `end` writes it."""
         if self._days is not None:
-            self._days.settle(held, took)
+            self._days.settle(reservation, took)
 
     def end(self) -> None:
         """Write what a ledger of days has not written yet; the budget can still be used.
@@ -165,13 +165,13 @@ class Budget:
         price = self._price(asked_model)
         return price.cost(usage, utc_day(self._clock()), batched=batched) if price else None
 
-    def taken(self, held: Amount, usage: Usage, cost: Decimal | None) -> Amount:
+    def taken(self, reserved: Amount, usage: Usage, cost: Decimal | None) -> Amount:
         """What a call took: all that was held where its tokens are not known, or its cost."""
         reported = believed(usage)
         if reported.input_tokens is None or reported.output_tokens is None:
-            return held
+            return reserved
         tokens = reported.input_tokens + reported.output_tokens
-        return Amount(held.calls, tokens, held.cost if cost is None else cost)
+        return Amount(reserved.calls, tokens, reserved.cost if cost is None else cost)
 
     def close(self, reservation: Reservation, took: Amount) -> bool:
         """Give back what was held and count what was taken; False when that was done before."""
@@ -188,17 +188,17 @@ class Budget:
     ) -> Reservation:
         pause = _FIRST_PAUSE
         while True:
-            given = await self._given(wants, asked_model)
-            if isinstance(given, Reservation):
-                return given
-            if given.hopeless or not wait:
-                caps = self._days.caps if self._days is not None and given.day else self._caps
+            reservation = await self._reserve(wants, asked_model)
+            if isinstance(reservation, Reservation):
+                return reservation
+            if reservation.hopeless or not wait:
+                caps = self._days.caps if self._days is not None and reservation.day else self._caps
                 today = utc_day(self._clock()).isoformat()
-                raise caps.refusal(given, wants[0], message, self.currency, today)
+                raise caps.refusal(reservation, wants[0], message, self.currency, today)
             await self._sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def _given(self, wants: Sequence[Amount], asked_model: str) -> Reservation | NoRoom:
+    async def _reserve(self, wants: Sequence[Amount], asked_model: str) -> Reservation | NoRoom:
         """Room of the run and of the day, as far as there is any at present."""
         with self._lock:
             room = self._caps.room(self.spent, self._held, wants)
@@ -224,10 +224,10 @@ class Budget:
     def _price(self, asked_model: str) -> Price | None:
         if asked_model not in self._known:
             self._known[asked_model] = self._prices.of_name(asked_model)
-        found = self._known[asked_model]
-        if found is None and self._needs_price:
+        price = self._known[asked_model]
+        if price is None and self._needs_price:
             raise SettingsError(unpriced_message(asked_model))
-        return found
+        return price
 
 
 def open_budget(settings: LLMSettings, database: Database) -> Budget:

@@ -51,8 +51,8 @@ def write(
     def work(connection: sa.Connection) -> DayReservation | NoRoom:
         if database.is_postgres:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-        for held, took in settled:
-            _settle(connection, held, took, now)
+        for reservation, took in settled:
+            _settle(connection, reservation, took, now)
         return _give(connection, caps, wants, now)
 
     return database.transact(work)
@@ -63,37 +63,39 @@ def _give(
 ) -> DayReservation | NoRoom:
     _expire(connection, now)
     day = _day(connection, now)
-    spent, held = (
+    spent, reserved = (
         sum(
             (_amount(row) for row in connection.execute(sa.select(table).where(table.c.day == day))), Amount()
         )
         for table in (SPENT, RESERVED)
     )
-    room = caps.room(spent, held, wants, day)
+    room = caps.room(spent, reserved, wants, day)
     if isinstance(room, NoRoom):
         return room
-    given = DayReservation(day, room, now + LONGEST_CALL)
+    reservation = DayReservation(day, room, now + LONGEST_CALL)
     if wants:
-        connection.execute(RESERVED.insert(), _row(given))
-    return given
+        connection.execute(RESERVED.insert(), _row(reservation))
+    return reservation
 
 
-def _settle(connection: sa.Connection, held: DayReservation, took: Amount, now: float) -> None:
-    found = connection.execute(RESERVED.delete().where(RESERVED.c.reservation_id == held.reservation_id))
-    if found.rowcount:
-        _count(connection, held.day, took)
-    elif not now <= held.expires_at <= now + _FAR:  # it has expired, and was counted as spent in full
-        _count(connection, held.day, took - held.amount)
+def _settle(connection: sa.Connection, reservation: DayReservation, took: Amount, now: float) -> None:
+    deleted = connection.execute(
+        RESERVED.delete().where(RESERVED.c.reservation_id == reservation.reservation_id)
+    )
+    if deleted.rowcount:
+        _count(connection, reservation.day, took)
+    elif not now <= reservation.expires_at <= now + _FAR:  # it has expired, and was counted as spent in full
+        _count(connection, reservation.day, took - reservation.amount)
     # else this was written before, and only the server's confirmation got lost
 
 
 def _expire(connection: sa.Connection, now: float) -> None:
-    gone = sa.not_(RESERVED.c.expires_at.between(now, now + _FAR))
-    rows = connection.execute(sa.select(RESERVED).where(gone)).all()
+    is_expired = sa.not_(RESERVED.c.expires_at.between(now, now + _FAR))
+    rows = connection.execute(sa.select(RESERVED).where(is_expired)).all()
     for row in rows:
         _count(connection, row.day, _amount(row))
     if rows:
-        connection.execute(RESERVED.delete().where(gone))
+        connection.execute(RESERVED.delete().where(is_expired))
 
 
 def _count(connection: sa.Connection, day: str, amount: Amount) -> None:
@@ -120,9 +122,18 @@ def _day(connection: sa.Connection, now: float) -> str:
     return max(days)
 
 
-def _row(held: DayReservation) -> dict[str, object]:
-    amount = {"calls": held.amount.calls, "tokens": held.amount.tokens, "cost": _billionths(held.amount.cost)}
-    return {"reservation_id": held.reservation_id, "day": held.day, "expires_at": held.expires_at, **amount}
+def _row(reservation: DayReservation) -> dict[str, object]:
+    amount = {
+        "calls": reservation.amount.calls,
+        "tokens": reservation.amount.tokens,
+        "cost": _billionths(reservation.amount.cost),
+    }
+    return {
+        "reservation_id": reservation.reservation_id,
+        "day": reservation.day,
+        "expires_at": reservation.expires_at,
+        **amount,
+    }
 
 
 def _amount(row: sa.Row[tuple[object, ...]]) -> Amount:
@@ -159,17 +170,17 @@ class DayLedger:
             ReplyStoreError: the database cannot be used.
         """
         with self._lock:
-            asked = self._submit(wants)
+            reply = self._submit(wants)
         try:
-            return await asyncio.wrap_future(asked)
+            return await asyncio.wrap_future(reply)
         except asyncio.CancelledError:
-            asked.add_done_callback(self._return)
+            reply.add_done_callback(self._return)
             raise
 
-    def settle(self, held: DayReservation, took: Amount) -> None:
+    def settle(self, reservation: DayReservation, took: Amount) -> None:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:
-            self._settled.append((held, took))
+            self._settled.append((reservation, took))
             self._submit([])
 
     def close(self) -> None:
@@ -194,11 +205,11 @@ class DayLedger:
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="day-ledger")
         return self._worker.submit(self._write, wants)
 
-    def _return(self, asked: "Future[DayReservation | NoRoom]") -> None:
+    def _return(self, reply: "Future[DayReservation | NoRoom]") -> None:
         """Give back what was taken for somebody who no longer waits."""
-        given = None if asked.cancelled() or asked.exception() is not None else asked.result()
-        if isinstance(given, DayReservation):
-            self.settle(given, Amount())
+        reservation = None if reply.cancelled() or reply.exception() is not None else reply.result()
+        if isinstance(reservation, DayReservation):
+            self.settle(reservation, Amount())
 
     def _write(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
         with self._lock:

@@ -45,11 +45,13 @@ class Price:
 
     def cost(self, usage: Usage, day: date, *, batched: bool = False) -> Decimal | None:
         """What a call costs that took so many tokens; None where the provider does not tell them."""
-        known = believed(usage)
-        if known.input_tokens is None or known.output_tokens is None:
+        usage_believed = believed(usage)
+        if usage_believed.input_tokens is None or usage_believed.output_tokens is None:
             return None
-        cached = min(known.cached_tokens or 0, known.input_tokens)
-        return self._cost(known.input_tokens, cached, known.output_tokens, day, batched=batched)
+        cached = min(usage_believed.cached_tokens or 0, usage_believed.input_tokens)
+        return self._cost(
+            usage_believed.input_tokens, cached, usage_believed.output_tokens, day, batched=batched
+        )
 
     def most(self, tokens_in: int, most_tokens_out: int, day: date, *, batched: bool = False) -> Decimal:
         """What a call may cost at most, when nothing is cached and the reply is as long as can be."""
@@ -64,7 +66,7 @@ class Price:
         counts = [Counts(input_tokens=read, cache_read_tokens=cached, output_tokens=written)]
         if prices.cache_write_mtok is not None:
             counts.append(counts[0] + Counts(cache_write_tokens=read - cached))
-        cost = max(prices.calc_price(one)["total_price"] for one in counts)
+        cost = max(prices.calc_price(count)["total_price"] for count in counts)
         return cost * BATCH_FACTOR if batched else cost
 
     def _prices(self, day: date) -> "ModelPrice":
@@ -136,16 +138,20 @@ def load_prices(override: Path | None = None) -> PriceTable:
     from genai_prices.types import ModelPrice
 
     read = _read(override)
-    named = {
+    configured = {
         provider: {
             name: Price(
-                ModelPrice(input_mtok=one.input, output_mtok=one.output, cache_read_mtok=one.cached_input)
+                ModelPrice(
+                    input_mtok=model_prices.input,
+                    output_mtok=model_prices.output,
+                    cache_read_mtok=model_prices.cached_input,
+                )
             )
-            for name, one in models.items()
+            for name, model_prices in models.items()
         }
         for provider, models in read.providers.items()
     }
-    return PriceTable(read.currency, named, listed=read.currency == "USD")
+    return PriceTable(read.currency, configured, listed=read.currency == "USD")
 
 
 def price_of(model: ModelSettings, prices: PriceTable) -> Price | None:
@@ -204,7 +210,9 @@ def _is_own(provider: str, host: str | None) -> bool:
     if provider not in _PROVIDERS:
         return False
     own_hosts = _OWN_HOSTS[provider]
-    return host is None or any(host == own or host.endswith((f".{own}", f"-{own}")) for own in own_hosts)
+    return host is None or any(
+        host == own_host or host.endswith((f".{own_host}", f"-{own_host}")) for own_host in own_hosts
+    )
 
 
 @cache
@@ -213,11 +221,11 @@ def _listed(provider: str, model: str) -> Price | None:
     from genai_prices.data_snapshot import get_snapshot
 
     try:
-        _, found = get_snapshot().find_provider_model(model, None, provider, None)
+        _, model_info = get_snapshot().find_provider_model(model, None, provider, None)
     except LookupError:
         return None
-    usable = found.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
-    return None if usable.input_mtok is None or usable.output_mtok is None else Price(found)
+    usable = model_info.get_prices(datetime(2026, 1, 1, tzinfo=UTC))
+    return None if usable.input_mtok is None or usable.output_mtok is None else Price(model_info)
 
 
 def _read(path: Path) -> _File:

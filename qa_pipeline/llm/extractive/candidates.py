@@ -51,21 +51,23 @@ def well_formed(candidate: Candidate, passage: Passage) -> bool:
 
 def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Order candidates best first, then as in the text; keep one of each question and quoted span."""
-    kept: list[Candidate] = []
+    best: list[Candidate] = []
     questions: set[str] = set()
     spans: set[tuple[int, int]] = set()
-    for candidate in sorted(candidates, key=lambda one: (-one.score, one.start, one.end, one.question)):
+    for candidate in sorted(
+        candidates, key=lambda scored: (-scored.score, scored.start, scored.end, scored.question)
+    ):
         folded = candidate.question.casefold()
         span = (candidate.start, candidate.end)
         if folded in questions or span in spans:
             continue
         questions.add(folded)
         spans.add(span)
-        kept.append(candidate)
-    return kept
+        best.append(candidate)
+    return best
 
 
 def _balanced(text: str) -> bool:
     """Tell whether brackets and straight double quotes come in pairs."""
-    pairs = all(text.count(left) == text.count(right) for left, right in _BRACKETS)
+    pairs = all(text.count(first) == text.count(second) for first, second in _BRACKETS)
     return pairs and text.count('"') % 2 == 0

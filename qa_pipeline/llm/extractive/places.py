@@ -14,8 +14,8 @@ MAX_NAME = 90
 _NUMBERING = re.compile(
     r"^(?:(?:[^\W\d_]{1,10}\s)?\d{1,3}(?:\.\d{1,3}){0,5}[.:)]|\d{1,3}(?:\.\d{1,3}){1,5})\s+(?=\S)"
 )
-_NAMED = any_of_all("wording.clauses")
-_CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_NAMED} \d{{1,4}}")
+_CLAUSE_WORDS = any_of_all("wording.clauses")
+_CLAUSE = re.compile(rf"\d{{1,4}}(?: ?[a-z])? §|§+ ?\d{{1,4}} ?[a-z]?|{_CLAUSE_WORDS} \d{{1,4}}")
 _CHAPTER = re.compile(any_of_all("wording.chapters"))
 _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
@@ -44,7 +44,7 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
     title, path = telling(passage.title, phrases), passage.section_path
     clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
     if clause:
-        chapter = next((found[0] for part in path[:-1] if (found := _CHAPTER.match(part))), "")
+        chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")
         return Place(title, "", f"{chapter} {clause[0]}".strip())
     heading = next(filter(None, (telling(part, phrases) for part in reversed(path))), "")
     if heading.lower() in title.lower():

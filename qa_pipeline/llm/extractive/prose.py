@@ -41,27 +41,27 @@ def lines(text: str) -> list[Line]:
     """Cut a passage into lines and say what each is; blank lines and code fences are left out."""
     raw = text.split("\n")
     in_code = _starts_in_code(raw)
-    found: list[Line] = []
+    result: list[Line] = []
     offset = 0
     for line in raw:
         if line.lstrip().startswith("```"):
             in_code = not in_code
         elif line.strip():
-            found.append(_line(line, offset, in_code=in_code))
+            result.append(_line(line, offset, in_code=in_code))
         offset += len(line) + 1
-    return found
+    return result
 
 
 def sentences(passage: Passage) -> list[Sentence]:
     """Return the sentences of paragraphs and list items, in order."""
-    found: list[Sentence] = []
+    result: list[Sentence] = []
     for start, end, in_list in _paragraphs(passage.text):
         spans = split_sentences(passage.text[start:end], passage.language)
-        for position, (left, right) in enumerate(spans):
-            verbatim = passage.text[start + left : start + right]
+        for position, (first, second) in enumerate(spans):
+            verbatim = passage.text[start + first : start + second]
             text = " ".join(verbatim.split())
-            found.append(Sentence(text, start + left, start + right, in_list, first=position == 0))
-    return found
+            result.append(Sentence(text, start + first, start + second, in_list, first=position == 0))
+    return result
 
 
 def _starts_in_code(raw: list[str]) -> bool:
@@ -87,12 +87,12 @@ def _line(line: str, offset: int, *, in_code: bool) -> Line:
 
 def _paragraphs(text: str) -> list[tuple[int, int, bool]]:
     """Join neighbouring prose lines to paragraphs: (start, end, is a list item)."""
-    found: list[tuple[int, int, bool]] = []
+    result: list[tuple[int, int, bool]] = []
     previous_end = -1
     for line in lines(text):
-        if line.kind == "prose" and found and line.start == previous_end + 1 and not found[-1][2]:
-            found[-1] = (found[-1][0], line.end, False)
+        if line.kind == "prose" and result and line.start == previous_end + 1 and not result[-1][2]:
+            result[-1] = (result[-1][0], line.end, False)
         elif line.kind in ("prose", "list_item"):
-            found.append((line.start, line.end, line.kind == "list_item"))
+            result.append((line.start, line.end, line.kind == "list_item"))
         previous_end = line.end if line.kind == "prose" else -1
-    return found
+    return result

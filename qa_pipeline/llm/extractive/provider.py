@@ -55,23 +55,27 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
     phrases = lexicon(passage.language).wording
     if passage.section_path and phrases.references.fullmatch(passage.section_path[-1]):
         return ()
-    found = [*structure.find(passage, phrases), *statements.find(passage, phrases)]
-    return tuple(ranked(candidate for candidate in found if well_formed(candidate, passage)))
+    candidates = [*structure.find(passage, phrases), *statements.find(passage, phrases)]
+    return tuple(ranked(candidate for candidate in candidates if well_formed(candidate, passage)))
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
     """Questions of the wanted types first, the best of the others in place of those there are none of."""
-    found = find_candidates(request.passages[0]) if request.passages else ()
-    left = [one for one in found if one.question not in request.asked]
+    candidates = find_candidates(request.passages[0]) if request.passages else ()
+    new = [candidate for candidate in candidates if candidate.question not in request.asked]
     chosen: list[Candidate] = []
     for kind in request.types:
-        fitting = next((one for one in left if one.question_type == kind and one not in chosen), None)
+        fitting = next(
+            (candidate for candidate in new if candidate.question_type == kind and candidate not in chosen),
+            None,
+        )
         chosen += [fitting] if fitting else []
-    chosen += [one for one in left if one not in chosen]
-    asked = [
-        {"question": one.question, "question_type": one.question_type} for one in chosen[: request.limit]
+    chosen += [candidate for candidate in new if candidate not in chosen]
+    questions = [
+        {"question": candidate.question, "question_type": candidate.question_type}
+        for candidate in chosen[: request.limit]
     ]
-    return {"questions": asked}
+    return {"questions": questions}
 
 
 def _standalone(request: Request[Any]) -> dict[str, Any]:

@@ -24,12 +24,14 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     for sentence in sentences(passage):
         if not _readable(sentence, passage, phrases):
             continue
-        for one in phrases.statements:
-            question = _question(one, sentence, place, passage, phrases)
+        for statement in phrases.statements:
+            question = _question(statement, sentence, place, passage, phrases)
             if question:
                 span = (sentence.start, sentence.end)
                 quote = passage.text[slice(*span)]
-                yield Candidate(question, one.question_type, sentence.text, quote, *span, one.score)
+                yield Candidate(
+                    question, statement.question_type, sentence.text, quote, *span, statement.score
+                )
                 break
 
 
@@ -46,7 +48,7 @@ def _question(
         headed = not statement.opening or _headed(groups["subject"], passage, phrases)
         if subject is None or not headed or _weak(groups.get("rest", ""), phrases):
             return None
-        placed = not _known(groups["subject"], passage, phrases)
+        placed = not _is_mentioned(groups["subject"], passage, phrases)
         groups["subject"] = subject
     if "goal" in groups:
         if places.leans(groups["goal"], phrases) or len(groups["goal"].split()) < 2:
@@ -93,7 +95,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     return places.decapitalised(subject, passage, phrases)
 
 
-def _known(subject: str, passage: Passage, phrases: Phrases) -> bool:
+def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:
     """Tell whether a subject means the same outside the passage: a class of things, a name or a heading."""
     words = subject.split()
     first = words[0].lower()
@@ -108,9 +110,9 @@ def _known(subject: str, passage: Passage, phrases: Phrases) -> bool:
 
 def _headed(subject: str, passage: Passage, phrases: Phrases) -> bool:
     """Tell whether a heading above the passage speaks of little else than the subject."""
-    own = places.stems(" ".join(word for word in subject.split() if word.lower() not in phrases.definite))
+    stems = places.stems(" ".join(word for word in subject.split() if word.lower() not in phrases.definite))
     headings = (places.stems(heading) for heading in (passage.title, *passage.section_path[-1:]))
-    return bool(own) and any(own <= heading and 2 * len(own) > len(heading) for heading in headings)
+    return bool(stems) and any(stems <= heading and 2 * len(stems) > len(heading) for heading in headings)
 
 
 def _weak(rest: str, phrases: Phrases) -> bool:

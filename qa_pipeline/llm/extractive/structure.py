@@ -53,13 +53,13 @@ def _pairs(
 ) -> Iterator[Candidate]:
     """Ask for the values of neighbouring lines of keys or terms; one alone may be a sentence with a colon."""
     listed = kind == "list_item"
-    for wanted, group in groupby(read, lambda line: line.kind == kind and not line.number):
-        block = list(group) if wanted else []
-        found = [(line, match) for line in block if (match := shape.fullmatch(line.text))]
-        keys = [_MARKS.sub("", match[1]).strip() for _, match in found]
-        if len(found) < 2 or 2 * len(found) < len(block):
+    for is_match, group in groupby(read, lambda line: line.kind == kind and not line.number):
+        block = list(group) if is_match else []
+        matches = [(line, match) for line in block if (match := shape.fullmatch(line.text))]
+        keys = [_MARKS.sub("", match[1]).strip() for _, match in matches]
+        if len(matches) < 2 or 2 * len(matches) < len(block):
             continue
-        for key, (line, match) in zip(keys, found, strict=True):
+        for key, (line, match) in zip(keys, matches, strict=True):
             value, quoted = match[2], phrases.quoted(key)
             fits = len(value.split()) > 3 and not value.endswith(",") if listed else key[0].isupper()
             if (
@@ -126,11 +126,13 @@ def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phra
     if not lead or not place.title:
         return
     names = {"title": phrases.quoted(place.title), "heading": place.clause or phrases.quoted(heading)}
-    whole = body[-1].end <= lead[1]
-    if place.clause and whole:
+    is_whole = body[-1].end <= lead[1]
+    if place.clause and is_whole:
         yield _passage(phrases.clause.format_map(names), "summary", lead, passage, 0.5)
     elif (
-        place.heading and place.heading == heading and (whole or _shares(heading, passage.text[slice(*lead)]))
+        place.heading
+        and place.heading == heading
+        and (is_whole or _shares(heading, passage.text[slice(*lead)]))
     ):
         yield _passage(phrases.section.format_map(names), "summary", lead, passage, 0.3)
 
@@ -175,12 +177,12 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     """The span of a section's first paragraph, where it is whole and can be read by itself."""
     if body[0].kind != "prose" or (len(body) > 1 and body[1].kind in ("list_item", "code")):
         return None
-    read = [one for one in sentences(passage) if one.start >= body[0].start]
-    last = next((place for place, one in enumerate(read[1:], 1) if one.first), len(read))
+    read = [sentence for sentence in sentences(passage) if sentence.start >= body[0].start]
+    last = next((place for place, line in enumerate(read[1:], 1) if line.first), len(read))
     paragraph = read[:last]
     while len(paragraph) > 1 and len(paragraph[-1].text) < MIN_SENTENCE:
         paragraph.pop()
-    if not paragraph or any(not one.text.endswith((".", "!")) for one in paragraph):
+    if not paragraph or any(not line.text.endswith((".", "!")) for line in paragraph):
         return None
     start, end = paragraph[0].start, paragraph[-1].end
     text, opening = passage.text[start:end], paragraph[0].text.split()
@@ -202,12 +204,16 @@ def _passage(question: str, kind: QuestionType, span: Span, passage: Passage, sc
     return Candidate(question, kind, answer, quote, *span, score)
 
 
-def _value(question: str, kind: QuestionType, line: Line, cell: Cell, left: int, score: float) -> Candidate:
+def _value(
+    question: str, kind: QuestionType, line: Line, cell: Cell, remaining: int, score: float
+) -> Candidate:
     """Quote a key with its value; answer with the value, or with both where the value alone is bare."""
     _, value, start = cell
-    quote = line.text[left : start + len(value)]
+    quote = line.text[remaining : start + len(value)]
     answer = quote if len(value.split()) < 3 else value
-    return Candidate(question, kind, answer, quote, line.start + left, line.start + left + len(quote), score)
+    return Candidate(
+        question, kind, answer, quote, line.start + remaining, line.start + remaining + len(quote), score
+    )
 
 
 def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = False) -> bool:

@@ -109,21 +109,21 @@ class GeminiBatches(GeminiProvider):
 
     def _ended(self, job: "BatchJob", problem: str | None) -> JobStatus:
         results: dict[str | int, ItemResult] = {}
-        for place, one in enumerate((job.dest.inlined_responses if job.dest else None) or []):
-            result = self._result(one)
+        for place, response in enumerate((job.dest.inlined_responses if job.dest else None) or []):
+            result = self._result(response)
             if result is not None:
-                results[(one.metadata or {}).get(_KEY, place)] = result
+                results[(response.metadata or {}).get(_KEY, place)] = result
         if problem is not None and job.error is not None and job.error.message:
             problem = f"{problem}: {self.without_key(job.error.message)}"
         return JobStatus(True, problem, results)
 
-    def _result(self, one: "InlinedResponse") -> ItemResult | None:
-        if one.error is not None:
-            return self._error(one.error)
-        if one.response is None:
+    def _result(self, response: "InlinedResponse") -> ItemResult | None:
+        if response.error is not None:
+            return self._error(response.error)
+        if response.response is None:
             return None
         try:
-            return read_response(one.response, self._settings.model, self.secret)
+            return read_response(response.response, self._settings.model, self.secret)
         except UnreadableReplyError as error:
             return error
 

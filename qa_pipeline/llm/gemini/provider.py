@@ -81,14 +81,14 @@ class GeminiProvider:
 
     async def send(self, request: Request[Any]) -> RawReply:
         """Send once; see `Provider.send`."""
-        asked = self.client().aio.models.generate_content(
+        response = self.client().aio.models.generate_content(
             model=self._settings.model,
             contents=request.prompt,
             config=request_config(request, self._settings),
         )
-        return read_response(await self.call(asked), self._settings.model, self.secret)
+        return read_response(await self.call(response), self._settings.model, self.secret)
 
-    async def call(self, asked: Awaitable[Done]) -> Done:
+    async def call(self, response: Awaitable[Done]) -> Done:
         """What the client is asked; its errors are raised as this package's, without the key.
 
         Raises:
@@ -99,7 +99,7 @@ class GeminiProvider:
         from google.genai.errors import APIError
 
         try:
-            return await asked
+            return await response
         except (APIError, ClientError, TimeoutError, ValueError) as error:
             failure = translate(error, self.secret, self._settings.model)
         except GoogleAuthError:
@@ -198,7 +198,7 @@ def _machine_credentials() -> "Credentials":
 
 
 def _key(environ: Mapping[str, str]) -> str:
-    keys = [found for name in KEY_NAMES if (found := environ.get(name, "").strip())]
+    keys = [key for name in KEY_NAMES if (key := environ.get(name, "").strip())]
     if not keys:
         raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
     if not looks_like_key(keys[0]):

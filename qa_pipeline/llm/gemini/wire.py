@@ -96,18 +96,18 @@ _REASONS = {
 """Reason codes of finish and block reasons; any other is `blocked`, with its name in the detail."""
 
 
-def read_response(response: "GenerateContentResponse", asked: str, key: str) -> RawReply:
+def read_response(response: "GenerateContentResponse", asked_model: str, key: str) -> RawReply:
     """Return the text of a finished reply.
 
     Args:
         response: what the client parsed.
-        asked: the model that was asked, for a server that does not name the one that replied.
+        asked_model: the model that was asked, for a server that does not name the one that replied.
         key: what the request was sent with; it is masked.
 
     Raises:
         UnreadableReplyError: `truncated`, `blocked…` or `empty`, with the text there is and the tokens taken.
     """
-    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked}"
+    model = f"gemini/{one_line(response.model_version, key) if response.model_version else asked_model}"
     usage = read_usage(response)
     text, problem = "", _prompt_problem(response)
     if problem is None and response.candidates:

@@ -84,7 +84,7 @@ class Complaint:
 def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict[str, Any]:
     """The body of a call."""
     system = request.system if way.mode == "schema" else _with_schema(request)
-    wanted: dict[str, Any] = {
+    parameters_sent: dict[str, Any] = {
         "model": settings.model,
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": request.prompt}],
         "temperature": request.temperature,
@@ -93,15 +93,19 @@ def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict
         way.cap: settings.max_output_tokens or (LOCAL_CAPS[request.role] if settings.is_local else None),
         "response_format": _response_format(request.reply_model, way.mode),
     }
-    return {name: value for name, value in wanted.items() if value is not None and name not in way.left_out}
+    return {
+        name: value
+        for name, value in parameters_sent.items()
+        if value is not None and name not in way.left_out
+    }
 
 
 def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way | None:
     """The way without what the server complains of; None if nothing can be done without."""
-    named = complaint.parameter or _named(complaint.message)
-    if named in _DISPENSABLE and named not in way.left_out:
-        return replace(way, left_out=way.left_out | {named})
-    if named == "max_completion_tokens" and way.cap == "max_completion_tokens":
+    parameter = complaint.parameter or _parameter_in(complaint.message)
+    if parameter in _DISPENSABLE and parameter not in way.left_out:
+        return replace(way, left_out=way.left_out | {parameter})
+    if parameter == "max_completion_tokens" and way.cap == "max_completion_tokens":
         return replace(way, cap="max_tokens")
     if not may_change_mode or way.mode not in _LESSER:
         return None
@@ -131,8 +135,8 @@ def strict_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
 
 def _response_format(reply_model: type[ReplyModel], mode: JsonMode) -> dict[str, Any] | None:
     if mode == "schema":
-        held = {"name": reply_model.__name__, "strict": True, "schema": strict_schema(reply_model)}
-        return {"type": "json_schema", "json_schema": held}
+        json_schema = {"name": reply_model.__name__, "strict": True, "schema": strict_schema(reply_model)}
+        return {"type": "json_schema", "json_schema": json_schema}
     return {"type": "json_object"} if mode == "object" else None
 
 
@@ -142,10 +146,10 @@ def _with_schema(request: Request[Any]) -> str:
     return f"{request.system}\n\n{_IN_WORDS}\n{schema}"
 
 
-def _named(message: str) -> str:
+def _parameter_in(message: str) -> str:
     """The parameter that a message without a field for it speaks of."""
-    known = (*_DISPENSABLE, "max_completion_tokens")
-    return next((name for name in known if f"'{name}'" in message or f": {name}" in message), "")
+    parameters_known = (*_DISPENSABLE, "max_completion_tokens")
+    return next((name for name in parameters_known if f"'{name}'" in message or f": {name}" in message), "")
 
 
 KEY_ADVICE = "set OPENAI_API_KEY to a key that the server of llm.base_url takes"
@@ -195,12 +199,12 @@ def translate_status(
 
 def read_complaint(body: object) -> Complaint:
     """What an error's body says, in any of the forms that servers give it; nothing about it is certain."""
-    whole = _object(body)
-    inner = _object(whole.get("error")) or whole
+    payload = _object(body)
+    inner = _object(payload.get("error")) or payload
     code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
-    plain = next((text for text in (body, whole.get("error")) if isinstance(text, str)), "")
-    said = inner.get("message") or inner.get("detail") or plain
-    return Complaint(str(inner.get("param") or ""), str(code or ""), str(said))
+    plain = next((text for text in (body, payload.get("error")) if isinstance(text, str)), "")
+    message = inner.get("message") or inner.get("detail") or plain
+    return Complaint(str(inner.get("param") or ""), str(code or ""), str(message))
 
 
 def asked_wait(headers: Mapping[str, str]) -> float:
@@ -256,13 +260,13 @@ def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -
         UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.
         ModelError: the payload is an error in spite of its status, as gateways send it.
     """
-    whole = _object(payload)
-    if isinstance(whole.get("error"), dict) and not whole.get("choices"):
-        status = whole["error"].get("code")
-        complaint = read_complaint(whole)
+    reply = _object(payload)
+    if isinstance(reply.get("error"), dict) and not reply.get("choices"):
+        status = reply["error"].get("code")
+        complaint = read_complaint(reply)
         raise translate_status(status if isinstance(status, int) else 500, complaint, headers, key, model)
-    replied, usage = f"openai/{_name(whole.get('model')) or model}", _usage(whole.get("usage"))
-    choice = _first(whole.get("choices"))
+    replied, usage = f"openai/{_name(reply.get('model')) or model}", _usage(reply.get("usage"))
+    choice = _first(reply.get("choices"))
     message = _object(choice.get("message"))
     text = _text(message.get("content"))
     problem = _problem(choice, message, text)
@@ -302,12 +306,12 @@ def _text(content: Any) -> str:
 
 
 def _usage(usage: Any) -> Usage:
-    whole = _object(usage)
+    counts = _object(usage)
     return believed(
         Usage(
-            input_tokens=whole.get("prompt_tokens"),
-            output_tokens=whole.get("completion_tokens"),
-            cached_tokens=_object(whole.get("prompt_tokens_details")).get("cached_tokens"),
-            thought_tokens=_object(whole.get("completion_tokens_details")).get("reasoning_tokens"),
+            input_tokens=counts.get("prompt_tokens"),
+            output_tokens=counts.get("completion_tokens"),
+            cached_tokens=_object(counts.get("prompt_tokens_details")).get("cached_tokens"),
+            thought_tokens=_object(counts.get("completion_tokens_details")).get("reasoning_tokens"),
         )
     )

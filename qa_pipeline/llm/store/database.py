@@ -244,9 +244,9 @@ def _engine(url: sa.URL, busy_seconds: float) -> sa.Engine:
 def _postgres_engine(url: sa.URL) -> sa.Engine:
     # a server that vanished without a word is noticed after half a minute, not after hours
     patience = {"connect_timeout": 10, "keepalives_idle": 20, "tcp_user_timeout": 30_000}
-    own = {name: value for name, value in patience.items() if name not in url.query}
+    options = {name: value for name, value in patience.items() if name not in url.query}
     try:
-        return sa.create_engine(url, connect_args=own)
+        return sa.create_engine(url, connect_args=options)
     except ModuleNotFoundError as error:
         raise SettingsError(
             "llm.store.url needs the Postgres driver: pip install 'qa-pipeline[postgres]'"

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from qa_pipeline.llm.store.schema import LEASES, RequestId, insert_missing
 
-_HELD: "WeakSet[ProcessLock]" = WeakSet()
+_LOCKS: "WeakSet[ProcessLock]" = WeakSet()
 
 
 class ProcessLock:
@@ -34,7 +34,7 @@ class ProcessLock:
         self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         os.fchmod(self._handle, 0o644)  # whatever the umask: other users of the store look at it
         fcntl.flock(self._handle, fcntl.LOCK_EX)
-        _HELD.add(self)
+        _LOCKS.add(self)
 
     def close(self) -> None:
         """Die in order: the file goes first, so that nobody finds it without its lock."""
@@ -69,7 +69,7 @@ def is_alive(folder: Path, name: str) -> bool:
 
 def _drop_all() -> None:
     # a forked child would keep its parent alive
-    for owner in list(_HELD):
+    for owner in list(_LOCKS):
         owner.drop()
 
 
@@ -136,25 +136,25 @@ class Leases:
     def take(self, connection: sa.Connection, request_id: RequestId) -> bool:
         """Claim a request that nobody living has claimed; whether it is this owner's now."""
         model, key = request_id
-        named = self._named(request_id)
+        lease_key = self._lease_key(request_id)
         row: dict[str, object] = {"asked_model": model, "request_key": key, "owner": self._owner}
         if self._folder is None:
-            connection.execute(_DROP_EXPIRED, named | self._lease)
+            connection.execute(_DROP_EXPIRED, lease_key | self._lease)
             connection.execute(_TAKE_FOR_A_WHILE, row | self._lease)
         else:
-            holder = connection.scalar(_HOLDER, named)
+            holder = connection.scalar(_HOLDER, lease_key)
             if holder is not None and not is_alive(self._folder, holder):
                 connection.execute(_DROP_OWNER, {"of_owner": holder})
             connection.execute(_TAKE, row)
-        return connection.scalar(_HOLDER, named) == self._owner
+        return connection.scalar(_HOLDER, lease_key) == self._owner
 
     def drop(self, connection: sa.Connection, request_id: RequestId) -> None:
         """Give a claim up."""
-        connection.execute(_DROP, self._named(request_id))
+        connection.execute(_DROP, self._lease_key(request_id))
 
     def renew(self, connection: sa.Connection) -> None:
         """Begin every lease anew."""
         connection.execute(_RENEW, {"of_owner": self._owner} | self._lease)
 
-    def _named(self, request_id: RequestId) -> dict[str, object]:
+    def _lease_key(self, request_id: RequestId) -> dict[str, object]:
         return {"of_owner": self._owner, "of_model": request_id[0], "of_key": request_id[1]}

@@ -157,7 +157,7 @@ def _shares(connection: sa.Connection, chosen: sa.ColumnElement[bool]) -> tuple[
         sizes = [sa.func.length(sa.cast(column, sa.LargeBinary)) for column in texts]
     else:
         sizes = [sa.func.octet_length(column) for column in texts]
-    taken = sum((sa.func.coalesce(one, 0) for one in sizes), sa.literal(0))
+    taken = sum((sa.func.coalesce(column, 0) for column in sizes), sa.literal(0))
     counted: sa.Select[Any] = sa.select(*parts, sa.func.count(), sa.func.sum(taken)).where(chosen)
     rows = connection.execute(counted.group_by(*parts).order_by(*parts))
     return tuple(
@@ -189,10 +189,10 @@ def _erase(connection: sa.Connection, ids: Sequence[str]) -> Erased:
         replies += connection.execute(
             sa.delete(REPLIES).where(sa.exists().where(_saw(REPLIES, shows)))
         ).rowcount
-        shown = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), sa.exists().where(_saw(CALLS, shows)))
-        prompts += connection.execute(shown.values(prompt=None)).rowcount
-        named = DOCUMENT_NAMES.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
-        connection.execute(sa.delete(DOCUMENT_NAMES).where(named))
+        statement = sa.update(CALLS).where(CALLS.c.prompt.is_not(None), sa.exists().where(_saw(CALLS, shows)))
+        prompts += connection.execute(statement.values(prompt=None)).rowcount
+        is_named = DOCUMENT_NAMES.c.document_id.in_(ids[start : start + KEYS_A_STATEMENT])
+        connection.execute(sa.delete(DOCUMENT_NAMES).where(is_named))
     connection.execute(_DROP_UNUSED_DOCUMENTS)
     return Erased(replies + erase_documents(connection, ids), prompts)
 

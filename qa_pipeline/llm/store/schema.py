@@ -44,8 +44,8 @@ class AnyText(sa.TypeDecorator[str]):
         """The text that was stored."""
         if value is None or not value.startswith(_MARK):
             return value
-        whole: str = json.loads(value[len(_MARK) :])
-        return whole
+        text: str = json.loads(value[len(_MARK) :])
+        return text
 
 
 class ReportedName(sa.TypeDecorator[str]):
@@ -211,12 +211,12 @@ def prepare(connection: sa.Connection, place: str) -> None:
     Raises:
         ReplyStoreError: the tables are of another version, or of another program.
     """
-    found = _version(connection)
-    if found == STORE_VERSION:
+    version = _version(connection)
+    if version == STORE_VERSION:
         return
-    if found is not None:
+    if version is not None:
         raise ReplyStoreError(
-            f"the reply store {place} is of version {found}, this program reads version "
+            f"the reply store {place} is of version {version}, this program reads version "
             f"{STORE_VERSION}: use the program that wrote it, or name another store; nothing in it is changed"
         )
     foreign = sorted(set(sa.inspect(connection).get_table_names()) & set(METADATA.tables))
@@ -233,5 +233,5 @@ def _version(connection: sa.Connection) -> int | None:
     """The version of the tables that are there; None for a database without any."""
     if not sa.inspect(connection).has_table(VERSION.name):
         return None
-    found: int | None = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()
-    return found
+    version: int | None = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()
+    return version

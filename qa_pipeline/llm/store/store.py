@@ -86,13 +86,15 @@ def insert_paid(connection: sa.Connection, paid: Sequence[Paid], now: float) -> 
     Returns:
         How many outcomes were not there before.
     """
-    rows = [_reply_row(one, now) for one in paid]
+    rows = [_reply_row(reply, now) for reply in paid]
     inserted = 0
     if rows:
         preserve = {"preserve_rowcount": True}
         inserted = connection.execute(insert_missing(REPLIES), rows, execution_options=preserve).rowcount
-    _insert_documents(connection, [(one.request_id, shown) for one in paid for shown in one.documents])
-    insert_calls(connection, [call for one in paid for call in one.calls])
+    _insert_documents(
+        connection, [(reply.request_id, document) for reply in paid for document in reply.documents]
+    )
+    insert_calls(connection, [call for reply in paid for call in reply.calls])
     return inserted
 
 
@@ -102,10 +104,10 @@ def insert_calls(connection: sa.Connection, calls: Sequence[CallRecord]) -> None
         connection.execute(insert_missing(CALLS), [_call_row(call) for call in calls])
 
 
-def _insert_documents(connection: sa.Connection, shown: Collection[tuple[RequestId, str]]) -> None:
+def _insert_documents(connection: sa.Connection, documents: Collection[tuple[RequestId, str]]) -> None:
     rows = [
         {"asked_model": model, "request_key": key, "document_id": document}
-        for (model, key), document in shown
+        for (model, key), document in documents
     ]
     if rows:
         connection.execute(insert_missing(REPLY_DOCUMENTS), rows)
@@ -131,8 +133,8 @@ def _reply_row(paid: Paid, stored_at: float) -> dict[str, Any]:
 
 
 def _call_row(call: CallRecord) -> dict[str, Any]:
-    own = {column.name: getattr(call, column.name) for column in CALLS.c if column.name not in TOKENS}
-    return own | _tokens(call.usage)
+    columns = {column.name: getattr(call, column.name) for column in CALLS.c if column.name not in TOKENS}
+    return columns | _tokens(call.usage)
 
 
 def _tokens(usage: Usage) -> dict[str, int | None]:
@@ -178,16 +180,16 @@ class SqlReplyStore:
         """What is stored of a request, waiting for nobody; the documents it shows now are noted."""
 
         def look(connection: sa.Connection) -> tuple[Outcome | None, set[str]]:
-            found = _find(connection, request_id)
-            if found is None or not documents:
-                return found, set()
-            return found, set(documents) - set(connection.scalars(_NOTED, _named(request_id)))
+            reply = _find(connection, request_id)
+            if reply is None or not documents:
+                return reply, set()
+            return reply, set(documents) - set(connection.scalars(_NOTED, _key_columns(request_id)))
 
-        found, unseen = self._database.read(look)
+        reply, unseen = self._database.read(look)
         if unseen:
-            shown = [(request_id, document) for document in sorted(unseen)]
-            self._write(lambda connection: _insert_documents(connection, shown))
-        return found
+            documents_seen = [(request_id, document) for document in sorted(unseen)]
+            self._write(lambda connection: _insert_documents(connection, documents_seen))
+        return reply
 
     def claim(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | bool:
         """What is stored; True when it is this owner's to ask, False while another one does."""
@@ -200,8 +202,8 @@ class SqlReplyStore:
                 return False
             return mine
 
-        found = self.find(request_id, documents)
-        return self._write(take) if found is None else found
+        reply = self.find(request_id, documents)
+        return self._write(take) if reply is None else reply
 
     def put(self, paid: Paid) -> Outcome:
         """Store durably and give the claim up; what is stored now, another process may have been faster."""
@@ -250,23 +252,23 @@ class SqlReplyStore:
                 "Give this user the right to write there, and free some space if the disk is full"
             ) from error
 
-        def whole(connection: sa.Connection) -> Done:
+        def transaction(connection: sa.Connection) -> Done:
             for request_id in self._left:
                 self._leases.drop(connection, request_id)
             return work(connection)
 
-        done = self._database.transact(whole)
+        done = self._database.transact(transaction)
         self._left.clear()
         return done
 
 
 def _find(connection: sa.Connection, request_id: RequestId) -> Outcome | None:
-    row = connection.execute(_FIND, _named(request_id)).one_or_none()
+    row = connection.execute(_FIND, _key_columns(request_id)).one_or_none()
     if row is None:
         return None
     outcome, raw, value, detail, model, repair, *tokens = row
     return Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))
 
 
-def _named(request_id: RequestId) -> dict[str, str]:
+def _key_columns(request_id: RequestId) -> dict[str, str]:
     return {"of_model": request_id[0], "of_key": request_id[1]}

@@ -120,23 +120,23 @@ class ReplyFront:
         """End the thread when all that was asked is written; a later use opens the store again."""
         with self._lock:
             worker, self._worker = self._worker, None
-            left = list(self._flights)
+            flights = list(self._flights)
         if worker is None:
             return
-        gone = ReplyStoreError(f"the reply store {self.place} was closed while it was being asked")
-        for request_id in left:
+        closed = ReplyStoreError(f"the reply store {self.place} was closed while it was being asked")
+        for request_id in flights:
             worker.submit(partial(self._store.release, request_id))
-            self._land(request_id, gone)
+            self._land(request_id, closed)
         self._end()
 
     async def _claimed(self, request_id: RequestId, documents: tuple[str, ...]) -> Outcome | None:
         """Look until nobody else asks."""
         pause = _FIRST_PAUSE
         while True:
-            found = await self._do(lambda: self._store.claim(request_id, documents))
-            if not isinstance(found, bool):
-                return found
-            if found:
+            reply = await self._do(lambda: self._store.claim(request_id, documents))
+            if not isinstance(reply, bool):
+                return reply
+            if reply:
                 return None
             await asyncio.sleep(pause)
             pause = min(pause * _GROWTH, _LONGEST_PAUSE)

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qa_pipeline.llm.base import FAKE
 from qa_pipeline.records import ReplyModel
 from qa_pipeline.testing.fake_server.replies import strict_complaint
 from qa_pipeline.testing.fake_server.responses import (
-    FAKE,
     THOUGHT_TOKENS,
     Asked,
     ServerResponse,

@@ -73,7 +73,7 @@ def _questions(prompt: str) -> dict[str, Any]:
     if hops := _HOPS.search(order):
         firsts = [found[0] for _, text in passages[:2] if (found := _sentences(text))]
         questions, kind = [f"{asked} “{_BOTH.join(firsts)}”?"], hops[0]
-    return {"questions": [{"question": one, "question_type": kind} for one in questions[:limit]]}
+    return {"questions": [{"question": question, "question_type": kind} for question in questions[:limit]]}
 
 
 def _answer(prompt: str) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _verify(prompt: str) -> dict[str, Any]:
 
 def _decide(prompt: str, claim: str, number: int) -> dict[str, Any]:
     """Accept a claim most of whose words are in one passage, and quote the sentence with most of them."""
-    sentences = [one for _, text in _passages(prompt) for one in _sentences(text)]
+    sentences = [sentence for _, text in _passages(prompt) for sentence in _sentences(text)]
     quote = max(sentences, key=lambda one: _shared(claim, one), default="")
     share = max((_shared(claim, text) for _, text in _passages(prompt)), default=0.0)
     accepts = share >= _ACCEPTED_SHARE
@@ -131,14 +131,6 @@ def _judge(prompt: str) -> dict[str, Any]:
         "correctness": round(correct, 2),
         "completeness": 1.0,
     }
-
-
-def _prefer(prompt: str) -> dict[str, Any]:
-    task, first, second = (_delimited(prompt) * 3)[:3]
-    shares = [_shared(task, text) for text in (first, second)]
-    preferred = "tie" if shares[0] == shares[1] else "first" if shares[0] > shares[1] else "second"
-    both = " and ".join(f"{share:.0%}" for share in shares)
-    return {"reasoning": f"{both} of the task's words are in the answers.", "preferred": preferred}
 
 
 def _compare(prompt: str) -> dict[str, Any]:
@@ -186,7 +178,6 @@ _ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
     "rationale": lambda prompt: {"rationale": "", "decision": "accept"},
     "decision": lambda prompt: {"reasoning": "", "decision": _decide(prompt, prompt, 1)["decision"]},
     "relevance": _judge,
-    "preferred": _prefer,
 }
 
 

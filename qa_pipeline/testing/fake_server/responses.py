@@ -63,7 +63,7 @@ class Asked:
 
     def _messages(self, *roles: str) -> str:
         contents = [turn.get("content") or "" for turn in self.body["messages"] if turn["role"] in roles]
-        return "".join(one if isinstance(one, str) else _parts_text(one) for one in contents)
+        return "".join(content if isinstance(content, str) else _parts_text(content) for content in contents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +107,6 @@ def event_stream(events: Sequence[object], end: str = "") -> ServerResponse:
     """Return server-sent events whose data is JSON, and what ends them."""
     lines = [f"data: {json.dumps(event)}\n\n" for event in events]
     return ServerResponse(200, "".join([*lines, end]).encode(), (("Content-Type", "text/event-stream"),))
-
-
-FAKE = "fake-"
-"""Stands before the name of the model that replies, so that rows made by this server say what they are."""
 
 
 def out_of_range(config: dict[str, Any], ranges: dict[str, tuple[float, float]]) -> str | None:

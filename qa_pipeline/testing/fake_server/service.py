@@ -281,7 +281,7 @@ def _streamed(dialect: Dialect, asked: Asked, response: ServerResponse) -> Serve
 def _has_requests(body: dict[str, Any]) -> bool:
     with _shape_checked():
         requests = body["batch"]["inputConfig"]["requests"]["requests"]
-        return bool(requests) and all(isinstance(one["request"], dict) for one in requests)
+        return bool(requests) and all(isinstance(request["request"], dict) for request in requests)
 
 
 def _sensible(dialect: Dialect, asked: Asked) -> ServerResponse:

@@ -302,7 +302,7 @@ def numbered(text: str, first: int = 1) -> dict[str, int]:
 def opposed(text: str) -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
     """Read `a,b/c,d` groups: a word on one side of the slash denies a word on the other."""
     pairs = (pair.split("/") for pair in text.split())
-    return tuple((frozenset(left.split(",")), frozenset(right.split(","))) for left, right in pairs)
+    return tuple((frozenset(first.split(",")), frozenset(second.split(","))) for first, second in pairs)
 
 
 WITHIN = r"[^.!?\n]{0,80}?"

@@ -22,13 +22,13 @@ def lexicon(language: str) -> Lexicon:
 
 def of_all(field: str) -> tuple[str, ...]:
     """What the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
-    found = map(attrgetter(field), LEXICONS.values())
-    return tuple(dict.fromkeys(one for words in found for one in words))
+    values = map(attrgetter(field), LEXICONS.values())
+    return tuple(dict.fromkeys(word for words in values for word in words))
 
 
 def fields_of_all(name: str) -> tuple[str, ...]:
     """What documents in any language call a field."""
-    return tuple(word for known in LEXICONS.values() for word in known.layout.fields.get(name, ()))
+    return tuple(word for vocabulary in LEXICONS.values() for word in vocabulary.layout.fields.get(name, ()))
 
 
 def any_of_all(field: str) -> str:
@@ -46,10 +46,10 @@ def stemmer(language: str) -> Callable[[str], str]:
     """Snowball stems of a language, remembered by word (Porter 2001)."""
     import Stemmer
 
-    known = Stemmer.Stemmer(lexicon(language).stemmer)
+    snowball = Stemmer.Stemmer(lexicon(language).stemmer)
 
     @functools.lru_cache(maxsize=200_000)
     def stem(word: str) -> str:
-        return str(known.stemWord(word))
+        return str(snowball.stemWord(word))
 
     return stem

@@ -91,7 +91,7 @@ def fill(template: str, names: Mapping[str, str], *, placed: bool) -> str:
 
 def any_of(text: str) -> str:
     """Write a list of alternatives, parted by commas, as a group of an expression."""
-    return "(?:" + "|".join(re.escape(" ".join(one.split())) for one in text.split(",")) + ")"
+    return "(?:" + "|".join(re.escape(" ".join(phrase.split())) for phrase in text.split(",")) + ")"
 
 
 SUBJECT = r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \([^()]{1,60}\))?"

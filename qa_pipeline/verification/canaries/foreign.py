@@ -29,15 +29,15 @@ Span = tuple[int, int]
 
 @functools.lru_cache(maxsize=1024)
 def _words(text: str) -> tuple[Span, ...]:
-    return tuple(found.span() for found in _WORD.finditer(text))
+    return tuple(match.span() for match in _WORD.finditer(text))
 
 
-def _states_nothing(word: str, known: Lexicon) -> bool:
-    return word.casefold() in known.determiners or word.casefold() in known.fillers
+def _states_nothing(word: str, vocabulary: Lexicon) -> bool:
+    return word.casefold() in vocabulary.determiners or word.casefold() in vocabulary.fillers
 
 
-def _content(word: str, known: Lexicon) -> bool:
-    return word.casefold() not in known.stop_words and len(word) > 1
+def _content(word: str, vocabulary: Lexicon) -> bool:
+    return word.casefold() not in vocabulary.stop_words and len(word) > 1
 
 
 def _places(sentence: Sentence, material: Material, key: str, count: int) -> list[int]:
@@ -51,52 +51,52 @@ def _in_brackets(text: str, span: Span) -> bool:
 
 
 def _without(text: str, span: Span) -> str:
-    left, right = text[: span[0]].rstrip(), text[span[1] :]
-    if not left:
-        right = right.lstrip(" ,;:")
-        return right[:1].upper() + right[1:]
-    joined = left + (right if right[:1] in ",.;:" else " " + right.lstrip())
+    first, second = text[: span[0]].rstrip(), text[span[1] :]
+    if not first:
+        second = second.lstrip(" ,;:")
+        return second[:1].upper() + second[1:]
+    joined = first + (second if second[:1] in ",.;:" else " " + second.lstrip())
     return re.sub(r"[,;:]+(?=[.,;:])", "", joined)
 
 
-def _removable(text: str, run: Sequence[Span], known: Lexicon) -> bool:
+def _removable(text: str, run: Sequence[Span], vocabulary: Lexicon) -> bool:
     """Whether a run of words, once gone, takes something with it that the rest needs."""
     start, end = run[0][0], run[-1][1]
     words = [text[a:b] for a, b in run]
-    if all(_states_nothing(word, known) for word in words) or _in_brackets(text, run[0]):
+    if all(_states_nothing(word, vocabulary) for word in words) or _in_brackets(text, run[0]):
         return False
     if any(mark in text[start:end] for mark in "()"):
         return False
     before = text[:start].rstrip().rsplit(" ", 1)[-1].casefold().strip(",")
     after = text[end:].lstrip(" ,").split(" ", 1)[0].casefold().strip(",.")
     edges = {words[0].casefold(), words[-1].casefold(), before, after}
-    return not edges & known.joiners and not _is_loose_clause(text, start, end, words[0], known)
+    return not edges & vocabulary.joiners and not _is_loose_clause(text, start, end, words[0], vocabulary)
 
 
-def _is_loose_clause(text: str, start: int, end: int, first_word: str, known: Lexicon) -> bool:
+def _is_loose_clause(text: str, start: int, end: int, first_word: str, vocabulary: Lexicon) -> bool:
     """Return whether words are set off by punctuation at both ends and state no condition."""
     is_set_off = (
         text[:start].rstrip()[-1:] in _CLAUSE_MARKS and text[end:].lstrip()[:1] in f"{_CLAUSE_MARKS}."
     )
-    return is_set_off and first_word.casefold() not in known.conditional_words
+    return is_set_off and first_word.casefold() not in vocabulary.conditional_words
 
 
 def phrase_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
     """Take two to six neighbouring words away, not the first ones, which may only connect."""
-    known, text = lexicon(sentence.language), sentence.text
+    vocabulary, text = lexicon(sentence.language), sentence.text
     spans = _words(text)
     count = 2 + draw(material.seed, "phrase_deleted", text, "long") % (_LONGEST_RUN - 1)
     for place in _places(sentence, material, "phrase_deleted", len(spans) - 2):
         run = spans[place : place + count]
         fits = place > 0 and len(run) == count and len(spans) - count >= 3
-        if fits and _removable(text, run, known):
+        if fits and _removable(text, run, vocabulary):
             yield _without(text, (run[0][0], run[-1][1]))
 
 
 def tail_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
     """End the sentence before the condition that limits it."""
-    known, text = lexicon(sentence.language), sentence.text
-    conditions = "|".join(phrase for phrase in known.conditions if phrase not in known.exclusive)
+    vocabulary, text = lexicon(sentence.language), sentence.text
+    conditions = "|".join(phrase for phrase in vocabulary.conditions if phrase not in vocabulary.exclusive)
     for condition in re.finditer(rf"(?<=\w),? (?:{conditions})\b", text, re.IGNORECASE):
         if len(_words(text[: condition.start()])) >= _FEWEST_LEFT:
             yield text[: condition.start()] + "."
@@ -104,10 +104,10 @@ def tail_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 def word_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
     """A content word of another sentence of the corpus is before a content word."""
-    known, text = lexicon(sentence.language), sentence.text
-    spans = [span for span in _words(text) if _content(text[slice(*span)], known)]
+    vocabulary, text = lexicon(sentence.language), sentence.text
+    spans = [span for span in _words(text) if _content(text[slice(*span)], vocabulary)]
     for place in _places(sentence, material, "inserted", len(spans)):
-        word = _foreign_word(sentence, material, known, f"inserted{place}", like=None)
+        word = _foreign_word(sentence, material, vocabulary, f"inserted{place}", like=None)
         if word:
             start = spans[place][0]
             yield text[:start] + (word if start else word.capitalize()) + " " + text[start:]
@@ -115,31 +115,31 @@ def word_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 def item_added(sentence: Sentence, material: Material) -> Iterator[str]:
     """A list has one more item."""
-    known, text = lexicon(sentence.language), sentence.text
+    vocabulary, text = lexicon(sentence.language), sentence.text
     for start, end in _words(text):
-        if text[start:end].casefold() in known.joiners:
-            word = _foreign_word(sentence, material, known, f"item{start}", like=None)
+        if text[start:end].casefold() in vocabulary.joiners:
+            word = _foreign_word(sentence, material, vocabulary, f"item{start}", like=None)
             if word and start:
                 yield text[: start - 1].rstrip(",") + f", {word} " + text[start:]
 
 
 def word_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
     """A content word of the corpus with the same ending and case is in another's place."""
-    known, text = lexicon(sentence.language), sentence.text
-    spans = [span for span in _words(text) if _content(text[slice(*span)], known)]
+    vocabulary, text = lexicon(sentence.language), sentence.text
+    spans = [span for span in _words(text) if _content(text[slice(*span)], vocabulary)]
     for place in _places(sentence, material, "replaced", len(spans)):
         start, end = spans[place]
-        word = _foreign_word(sentence, material, known, f"replaced{place}", like=text[start:end])
+        word = _foreign_word(sentence, material, vocabulary, f"replaced{place}", like=text[start:end])
         if word:
             yield text[:start] + word + text[end:]
 
 
 def _foreign_word(
-    sentence: Sentence, material: Material, known: Lexicon, key: str, like: str | None
+    sentence: Sentence, material: Material, vocabulary: Lexicon, key: str, like: str | None
 ) -> str | None:
     """A content word of another sentence, of the class of `like`: digits, capital, last two letters."""
     stem = stemmer(sentence.language)
-    own = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
+    sentence_stems = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
     for attempt in range(40):
         other = material.sentences[
             draw(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
@@ -149,7 +149,11 @@ def _foreign_word(
             continue
         a, b = spans[draw(material.seed, key, other.text, "w") % len(spans)]
         word = other.text[a:b]
-        if not _content(word, known) or stem(word.casefold()) in own or any(c.isdigit() for c in word):
+        if (
+            not _content(word, vocabulary)
+            or stem(word.casefold()) in sentence_stems
+            or any(c.isdigit() for c in word)
+        ):
             continue
         if like is None or (like[0].isupper() == word[0].isupper() and like[-2:] == word[-2:]):
             return word
@@ -158,32 +162,36 @@ def _foreign_word(
 
 def words_exchanged(sentence: Sentence, material: Material) -> Iterator[str]:
     """Let two content words change places, each of which stands alone behind a function word."""
-    known, text = lexicon(sentence.language), sentence.text
+    vocabulary, text = lexicon(sentence.language), sentence.text
     spans = _words(text)
-    is_content = [_content(text[slice(*span)], known) for span in spans]
+    is_content = [_content(text[slice(*span)], vocabulary) for span in spans]
     alone = [
         spans[place]
         for place in range(1, len(spans))
         if is_content[place] and not is_content[place - 1] and not any(is_content[place + 1 : place + 2])
     ]
     for place in _places(sentence, material, "words_exchanged", len(alone) - 1):
-        left = alone[place]
-        right = alone[place + 1 + draw(material.seed, "other", text) % (len(alone) - 1 - place)]
-        one, two, between = text[slice(*left)], text[slice(*right)], text[left[1] : right[0]]
+        first = alone[place]
+        second = alone[place + 1 + draw(material.seed, "other", text) % (len(alone) - 1 - place)]
+        first_word, second_word, between = (
+            text[slice(*first)],
+            text[slice(*second)],
+            text[first[1] : second[0]],
+        )
         linked = {word.casefold() for word in re.findall(r"\w+", between)}
-        is_list = linked & known.joiners or between.strip() == ","
-        if not is_list and not _in_brackets(text, left) and not _in_brackets(text, right):
-            yield text[: left[0]] + two + between + one + text[right[1] :]
+        is_list = linked & vocabulary.joiners or between.strip() == ","
+        if not is_list and not _in_brackets(text, first) and not _in_brackets(text, second):
+            yield text[: first[0]] + second_word + between + first_word + text[second[1] :]
 
 
 def function_word_flipped(sentence: Sentence, material: Material) -> Iterator[str]:
     """Let a function word give way to one that excludes it: must, may; before, after."""
-    known, text = lexicon(sentence.language), sentence.text
+    vocabulary, text = lexicon(sentence.language), sentence.text
     spans = _words(text)
     for place in _places(sentence, material, "flipped", len(spans)):
         start, end = spans[place]
         word = text[start:end]
-        for group in known.function_classes:
+        for group in vocabulary.function_classes:
             others = sorted(group - {word.casefold()})
             if word.casefold() in group and others:
                 new = material.pick(others, "flipped", text, word)
@@ -192,10 +200,10 @@ def function_word_flipped(sentence: Sentence, material: Material) -> Iterator[st
 
 def function_word_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
     """Take away a word that says how far the rest holds: "only", a negation, a quantifier that opens it."""
-    known, text = lexicon(sentence.language), sentence.text
+    vocabulary, text = lexicon(sentence.language), sentence.text
     spans = _words(text)
     for place in _places(sentence, material, "unscoped", len(spans)):
-        scope = known.exclusive | known.negations | (frozenset() if place else known.partial)
+        scope = vocabulary.exclusive | vocabulary.negations | (frozenset() if place else vocabulary.partial)
         if text[slice(*spans[place])].casefold() in scope:
             yield _without(text, spans[place])
 
@@ -206,7 +214,7 @@ def sign_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
     Between two words a sign stands for "or", and another one there is no falsehood.
     """
     text = sentence.text
-    spans = [found.start() for found in _STATING_SIGN.finditer(text)]
+    spans = [match.start() for match in _STATING_SIGN.finditer(text)]
     for place in (spans[number] for number in _places(sentence, material, "sign", len(spans))):
         others = [sign for sign in _SIGNS if sign != text[place]]
         yield text[:place] + material.pick(others, "sign", text, str(place)) + text[place + 1 :]
@@ -215,7 +223,7 @@ def sign_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
 def _neighbours(sentence: Sentence, material: Material) -> list[str]:
     """The other sentences of its document."""
     owner = sentence.document_id
-    return [one.text for one in material.sentences if one.document_id == owner and one != sentence]
+    return [other.text for other in material.sentences if other.document_id == owner and other != sentence]
 
 
 def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
@@ -247,9 +255,9 @@ def subject_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _content_stems(text: str, language: str) -> set[str]:
-    known, stem = lexicon(language), stemmer(language)
+    vocabulary, stem = lexicon(language), stemmer(language)
     words = (text[slice(*span)] for span in _words(text))
-    return {stem(word.casefold()) for word in words if _content(word, known)}
+    return {stem(word.casefold()) for word in words if _content(word, vocabulary)}
 
 
 def _restates(claim: str, source: str, language: str) -> bool:
@@ -258,9 +266,9 @@ def _restates(claim: str, source: str, language: str) -> bool:
 
 
 def _stated(text: str, language: str) -> list[str]:
-    known, stem = lexicon(language), stemmer(language)
+    vocabulary, stem = lexicon(language), stemmer(language)
     tokens = re.findall(rf"{_WORD.pattern}|{_SIGN}", text)
-    return [stem(token.casefold()) for token in tokens if not _states_nothing(token, known)]
+    return [stem(token.casefold()) for token in tokens if not _states_nothing(token, vocabulary)]
 
 
 def _false(change: Callable[[Sentence, Material], Iterator[str]]) -> Make:

@@ -47,74 +47,79 @@ def _put(text: str, start: int, end: int, new: str) -> str:
     return text[:start] + new + text[end:]
 
 
-def _bounded(text: str, start: int, end: int, known: Lexicon) -> bool:
+def _bounded(text: str, start: int, end: int, vocabulary: Lexicon) -> bool:
     """Whether a value is a bound, one end of a range or a guess, which another value need not deny."""
     before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
-    phrases = (*known.lower_bounds, *known.upper_bounds, *known.approximations, *known.exclusive)
-    beside = f"{before} {after}".casefold()
-    bound = any(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", beside) for phrase in phrases)
+    phrases = (
+        *vocabulary.lower_bounds,
+        *vocabulary.upper_bounds,
+        *vocabulary.approximations,
+        *vocabulary.exclusive,
+    )
+    neighbours = f"{before} {after}".casefold()
+    bound = any(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", neighbours) for phrase in phrases)
     return bound or _OTHER_BEFORE.search(before) is not None or _OTHER_AFTER.match(after) is not None
 
 
-def _counts(reading: Reading, known: Lexicon) -> Iterator[Number]:
+def _counts(reading: Reading, vocabulary: Lexicon) -> Iterator[Number]:
     """Numbers in figures that say how many or how much."""
     for number in reading.numbers:
         plain = number.kind == "cardinal" and not number.as_word and re.match(r"\d+(?![\d.,:/])", number.text)
-        if plain and not _bounded(reading.text, number.start, number.end, known):
+        if plain and not _bounded(reading.text, number.start, number.end, vocabulary):
             yield number
 
 
 def number_changed(sentence: Sentence, material: Material) -> Iterator[str]:
     """One digit of a number became another."""
-    reading, known = _read(sentence)
-    held = numerals(material.chunks[sentence.chunk_id])
-    for number in _counts(reading, known):
+    reading, vocabulary = _read(sentence)
+    numbers_of_chunk = numerals(material.chunks[sentence.chunk_id])
+    for number in _counts(reading, vocabulary):
         digits = re.match(r"\d+", number.text)[0]  # type: ignore[index]
         place = len(digits) - 1 - (len(digits) > 1 and digits.endswith("0"))
-        others = [str(one) for one in range(1, 10) if str(one) != digits[place]]
+        others = [str(digit) for digit in range(1, 10) if str(digit) != digits[place]]
         new = digits[:place] + material.pick(others, sentence.text, str(number.start)) + digits[place + 1 :]
-        if new not in held:
+        if new not in numbers_of_chunk:
             yield _put(reading.text, number.start, number.start + len(digits), new)
 
 
 def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
     """A year became one up to nine away from it."""
-    reading, known = _read(sentence)
-    held = numerals(material.chunks[sentence.chunk_id])
+    reading, vocabulary = _read(sentence)
+    numbers_of_chunk = numerals(material.chunks[sentence.chunk_id])
     for date in reading.dates:
         at = date.text.find(str(date.year)) if date.year and not date.decade else -1
-        if at >= 0 and not _bounded(reading.text, date.start, date.end, known):
+        if at >= 0 and not _bounded(reading.text, date.start, date.end, vocabulary):
             years = [str(date.year + step) for step in range(-_YEARS, _YEARS + 1) if step and date.year]
             new = material.pick(years, sentence.text, str(date.start))
-            if new not in held:
+            if new not in numbers_of_chunk:
                 yield _put(reading.text, date.start + at, date.start + at + 4, new)
 
 
 def _units(material: Material, language: str) -> Mapping[str, Mapping[str, float]]:
     """Units of each dimension in the batch's sentences as they are written after an amount over one."""
-    found: Mapping[str, Mapping[str, float]] = material.once(
+    units_by_document: Mapping[str, Mapping[str, float]] = material.once(
         "units", language, lambda: _find_units(material, language)
     )
-    return found
+    return units_by_document
 
 
 def _find_units(material: Material, language: str) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    sources: dict[str, dict[str, float]] = {}
     for sentence in material.sentences:
         if sentence.language != language:
             continue
         for number in read(sentence.text, language).numbers:
             written = re.fullmatch(r"\d+ ([^\W\d_]+)", number.text)
             if number.unit and written and number.values[0] > 1:
-                found.setdefault(number.unit.dimension, {})[written[1]] = number.unit.factor
-    return found
+                sources.setdefault(number.unit.dimension, {})[written[1]] = number.unit.factor
+    return sources
 
 
 def unit_changed(sentence: Sentence, material: Material) -> Iterator[str]:
     """Another unit of the same dimension as elsewhere in the batch."""
-    reading, known = _read(sentence)
+    reading, vocabulary = _read(sentence)
     written = _units(material, sentence.language)
-    for number in _counts(reading, known):
+    for number in _counts(reading, vocabulary):
         unit = number.unit
         if unit is None or number.values[0] <= 1:
             continue
@@ -128,9 +133,9 @@ def unit_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 def units_converted(sentence: Sentence, material: Material) -> Iterator[str]:
     """A smaller unit as elsewhere in the batch, with the amount multiplied."""
-    reading, known = _read(sentence)
+    reading, vocabulary = _read(sentence)
     written = _units(material, sentence.language)
-    for number in _counts(reading, known):
+    for number in _counts(reading, vocabulary):
         unit = number.unit
         if unit is None or " " not in number.text:
             continue
@@ -161,36 +166,43 @@ def name_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _all_names(material: Material, language: str) -> list[str]:
-    sentences = (one for one in material.sentences if one.language == language)
-    return sorted({name.text for one in sentences for name in _names(one, material)})
+    sentences = (sentence for sentence in material.sentences if sentence.language == language)
+    return sorted({name.text for sentence in sentences for name in _names(sentence, material)})
 
 
 def _names(sentence: Sentence, material: Material) -> list[Name]:
     """Names of one word that its document writes with a capital throughout."""
     small = lower_words(material.document(sentence.document_id))
-    found = read(sentence.text, sentence.language).names
-    return [one for one in found if not one.identifier and one.text.isalpha() and one.folded not in small]
+    names = read(sentence.text, sentence.language).names
+    return [
+        name for name in names if not name.identifier and name.text.isalpha() and name.folded not in small
+    ]
 
 
 def negation_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
     """The main clause denies what it stated."""
-    reading, known = _read(sentence)
+    reading, vocabulary = _read(sentence)
     ahead: set[str] = set()
-    denied = {word.folded for word in reading.words} & (known.negations | known.soft_negations)
+    denied = {word.folded for word in reading.words} & (vocabulary.negations | vocabulary.soft_negations)
     for word in () if denied else reading.words:
-        if word.folded in known.finite_verbs and ahead and reading.text[word.end : word.end + 1] == " ":
-            if not ahead & (known.conditional_words | known.relatives):
-                yield _put(reading.text, word.end, word.end, f" {known.not_word}")
+        if word.folded in vocabulary.finite_verbs and ahead and reading.text[word.end : word.end + 1] == " ":
+            if not ahead & (vocabulary.conditional_words | vocabulary.relatives):
+                yield _put(reading.text, word.end, word.end, f" {vocabulary.not_word}")
             return
         ahead.add(word.folded)
 
 
 def negation_removed(sentence: Sentence, material: Material) -> Iterator[str]:
     """The only negation of a sentence is gone."""
-    reading, known = _read(sentence)
-    negated = [word for word in reading.words if word.folded in known.negations]
-    scope = known.universal | known.exclusive | known.contrasts - {known.not_word} | known.negation_tails
-    alone = len(negated) == 1 and negated[0].folded == known.not_word
+    reading, vocabulary = _read(sentence)
+    negated = [word for word in reading.words if word.folded in vocabulary.negations]
+    scope = (
+        vocabulary.universal
+        | vocabulary.exclusive
+        | vocabulary.contrasts - {vocabulary.not_word}
+        | vocabulary.negation_tails
+    )
+    alone = len(negated) == 1 and negated[0].folded == vocabulary.not_word
     if alone and not scope & {word.folded for word in reading.words}:
         yield _put(reading.text, negated[0].start - 1, negated[0].end, "")
 
@@ -204,71 +216,78 @@ def other_column(row: Sentence, material: Material) -> Iterator[str]:
     if not all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell):
         return
     document = material.document(row.document_id)
-    for (column, value), (_, other) in combinations(cells[1:], 2):
-        one, two = value.casefold(), other.casefold()
-        figures = {any(sign.isdigit() for sign in text) for text in (one, two)}
-        if len(figures) == 1 and one not in two and two not in one and f"{column}: {other}" not in document:
-            claim = lexicon(row.language).cell_sentence.format(column, cells[0][1], other.rstrip("."))
+    for (column, value), (_, second) in combinations(cells[1:], 2):
+        first, two = value.casefold(), second.casefold()
+        figures = {any(sign.isdigit() for sign in text) for text in (first, two)}
+        if (
+            len(figures) == 1
+            and first not in two
+            and two not in first
+            and f"{column}: {second}" not in document
+        ):
+            claim = lexicon(row.language).cell_sentence.format(column, cells[0][1], second.rstrip("."))
             yield claim[0].upper() + claim[1:]
 
 
 def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:
     """A passage of another document that has fewer than most of the sentence's longer words."""
-    others = [one for one in material.owners if material.owners[one] != sentence.document_id]
-    wanted = {word.casefold() for word in words(sentence.text) if len(word) > 3}
+    others = [owner for owner in material.owners if material.owners[owner] != sentence.document_id]
+    sentence_words = {word.casefold() for word in words(sentence.text) if len(word) > 3}
     for place in range(_TRIES if others else 0):
         chosen = material.pick(others, sentence.text, str(place))
-        held = {word.casefold() for word in words(material.chunks[chosen])}
-        if wanted and len(wanted & held) <= _MOST_SHARED * len(wanted):
+        chosen_words = {word.casefold() for word in words(material.chunks[chosen])}
+        if sentence_words and len(sentence_words & chosen_words) <= _MOST_SHARED * len(sentence_words):
             yield Draft(sentence.text, chosen)
             return
 
 
 def brackets_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
     """The sentence without what is in brackets, which must limit nothing."""
-    _, known = _read(sentence)
-    for found in re.finditer(r" \(([^()]{4,})\)", sentence.text):
-        opener = found[1].split()[0].casefold() if found[1].split() else ""
-        if opener not in known.stop_words and not _limits(found[1], known):
-            yield _put(sentence.text, found.start(), found.end(), "")
+    _, vocabulary = _read(sentence)
+    for match in re.finditer(r" \(([^()]{4,})\)", sentence.text):
+        opener = match[1].split()[0].casefold() if match[1].split() else ""
+        if opener not in vocabulary.stop_words and not _limits(match[1], vocabulary):
+            yield _put(sentence.text, match.start(), match.end(), "")
 
 
 def clause_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
     """The first of two whole statements joined by "and"."""
-    _, known = _read(sentence)
-    found = re.search(rf",? {known.and_word} (\w+) [^,]+\.$", sentence.text)
-    kept = sentence.text[: found.start()] if found else ""
-    whole = found is not None and found[1] in known.subject_pronouns and "," not in kept
-    if whole and not _limits(sentence.text, known) and len(kept.split()) >= _FEWEST_WORDS:
-        yield f"{kept}."
+    _, vocabulary = _read(sentence)
+    match = re.search(rf",? {vocabulary.and_word} (\w+) [^,]+\.$", sentence.text)
+    remainder = sentence.text[: match.start()] if match else ""
+    is_clause = match is not None and match[1] in vocabulary.subject_pronouns and "," not in remainder
+    if is_clause and not _limits(sentence.text, vocabulary) and len(remainder.split()) >= _FEWEST_WORDS:
+        yield f"{remainder}."
 
 
-def _limits(text: str, known: Lexicon) -> bool:
-    scope = known.negations | known.soft_negations | known.exclusive | known.conditional_words
-    scope |= known.contrasts | known.collectives | known.partial | known.weak
+def _limits(text: str, vocabulary: Lexicon) -> bool:
+    scope = (
+        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.conditional_words
+    )
+    scope |= vocabulary.contrasts | vocabulary.collectives | vocabulary.partial | vocabulary.weak
     return bool(scope & {word.casefold() for word in words(text)})
 
 
 def sentences_merged(sentence: Sentence, material: Material) -> Iterator[str]:
     """Two neighbouring sentences joined by "and"."""
-    after, known = sentence.following or "", lexicon(sentence.language)
+    after, vocabulary = sentence.following or "", lexicon(sentence.language)
     first, text = after.split(" ", 1)[0].casefold(), material.document(sentence.document_id)
-    links = known.openings | known.conjunctions | known.joiners
+    links = vocabulary.openings | vocabulary.conjunctions | vocabulary.joiners
     if after and first not in links and len(sentence.text) + len(after) <= _TOGETHER:
         inside = re.search(rf"[^\W\d_],? {re.escape(after.split(' ', 1)[0])}\b", text)
-        small = first in known.stop_words or not (known.nouns_capitalised or inside)
+        small = first in vocabulary.stop_words or not (vocabulary.nouns_capitalised or inside)
         second = after[0].lower() + after[1:] if small else after
-        yield f"{sentence.text[:-1]}, {known.and_word} {second}"
+        yield f"{sentence.text[:-1]}, {vocabulary.and_word} {second}"
 
 
 def numbers_as_words(sentence: Sentence, material: Material) -> Iterator[str]:
     """A number up to twelve in words."""
-    reading, known = _read(sentence)
+    reading, vocabulary = _read(sentence)
     spelt: dict[int, str] = {}
-    for word, value in known.numbers.items():
+    for word, value in vocabulary.numbers.items():
         if value in range(2, _LARGEST_WORD + 1):
             spelt.setdefault(int(value), word)
-    for number in _counts(reading, known):
+    for number in _counts(reading, vocabulary):
         counted = re.fullmatch(r"(\d+)( [^\W\d_]+)?", number.text)
         before, after = reading.text[: number.start], reading.text[number.end :]
         between = re.search(r"[^\W\d_] $", before) and re.match(r"[ .,]", after)

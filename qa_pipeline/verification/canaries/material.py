@@ -89,8 +89,8 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
     columns = ("chunk_id", "document_id", "language", "repeats", "text")
     for chunk_id, document_id, language, repeats, text in chunks.select(columns).iter_rows():
         if language in LEXICONS and repeats is None:
-            for one in _sentences(chunk_id, document_id, language, text):
-                sentences.setdefault(one.text, one)
+            for sentence in _sentences(chunk_id, document_id, language, text):
+                sentences.setdefault(sentence.text, sentence)
             for line in text.split("\n"):
                 if line.count(" | ") >= _FEWEST_BARS and len(line) <= _LONGEST:
                     rows.setdefault(line, Sentence(chunk_id, document_id, language, line, None))
@@ -132,7 +132,7 @@ def is_prose(line: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def numerals(text: str) -> frozenset[str]:
     """Every number of a text, written without grouping or decimal marks."""
-    return frozenset(re.sub(r"[.,]", "", found) for found in _NUMERAL.findall(text))
+    return frozenset(re.sub(r"[.,]", "", numeral) for numeral in _NUMERAL.findall(text))
 
 
 @functools.lru_cache(maxsize=512)

@@ -26,8 +26,8 @@ def canary_rows(
 
     One in which no claim was found has the verdict `no_claims`.
     """
-    known = list(CANARIES.schema.items())[:_DRAWN]
-    drawn = pl.DataFrame([_row(one, batch) for one in canaries], schema=dict(known))
+    drawn_columns = list(CANARIES.schema.items())[:_DRAWN]
+    drawn = pl.DataFrame([_row(canary, batch) for canary in canaries], schema=dict(drawn_columns))
     rank = pl.col("verdict").replace_strict(
         {verdict: place for place, verdict in enumerate(_WORST_FIRST)}, return_dtype=pl.Int8
     )

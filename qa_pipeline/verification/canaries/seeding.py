@@ -18,7 +18,7 @@ from qa_pipeline.verification.canaries.material import Draft, Generator, Materia
 
 ORIGIN = "canary"
 EVERY: tuple[Generator, ...] = (*known.GENERATORS, *foreign.GENERATORS)
-KINDS: tuple[str, ...] = tuple(dict.fromkeys(one.kind for one in EVERY))
+KINDS: tuple[str, ...] = tuple(dict.fromkeys(generator.kind for generator in EVERY))
 """In a stable order."""
 
 
@@ -38,9 +38,9 @@ def seed_canaries(material: Material, per_kind: int, kinds: Sequence[str] = KIND
     A kind the batch has too little material for gets fewer.
     """
     return [
-        one
+        canary
         for kind in kinds
-        for one in draw_canaries(material, [made for made in EVERY if made.kind == kind], per_kind)
+        for canary in draw_canaries(material, [made for made in EVERY if made.kind == kind], per_kind)
     ]
 
 
@@ -53,12 +53,14 @@ def draw_canaries(
     used: Counter[str] = Counter()
     while running and len(drawn) < most:
         for source in list(running):
-            found = next((one for one in source if used[one.sentence.text] < per_sentence), None)
-            if found is None:
+            canary = next(
+                (candidate for candidate in source if used[candidate.sentence.text] < per_sentence), None
+            )
+            if canary is None:
                 running.remove(source)
-            elif len(drawn) < most and found.canary_id not in drawn:
-                drawn[found.canary_id] = found
-                used[found.sentence.text] += 1
+            elif len(drawn) < most and canary.canary_id not in drawn:
+                drawn[canary.canary_id] = canary
+                used[canary.sentence.text] += 1
     return list(drawn.values())
 
 
@@ -66,7 +68,7 @@ def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
     """All claims of a generator, over the sentences or rows in an order that looks random."""
     key = (generator.kind, generator.mechanism)
     pieces = material.rows if generator.over == "rows" else material.sentences
-    ordered = sorted(pieces, key=lambda one: (draw(material.seed, *key, one.text), one.chunk_id))
+    ordered = sorted(pieces, key=lambda piece: (draw(material.seed, *key, piece.text), piece.chunk_id))
     for sentence in ordered:
         for draft in generator.make(sentence, material):
             yield Canary(_id(generator, draft), generator, sentence, draft)
@@ -79,7 +81,7 @@ def _id(generator: Generator, draft: Draft) -> str:
 
 def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> pl.DataFrame:
     """Canaries as rows of the pairs table: an answer without question that cites one chunk."""
-    return PAIRS.frame([_pair(one, material, batch) for one in canaries])
+    return PAIRS.frame([_pair(canary, material, batch) for canary in canaries])
 
 
 def _pair(canary: Canary, material: Material, batch: str) -> dict[str, Any]:

@@ -88,10 +88,10 @@ class Change:
     def described(self) -> str:
         """The difference in words for people."""
         added = self.claim.text[self.added[0].start : self.added[-1].end] if self.added else ""
-        left = self.written() if self.left else ""
-        if added and left:
-            return f'"{left}" became "{added}"'
-        return f'"{added}" added' if added else f'"{left}" left out'
+        removed = self.written() if self.left else ""
+        if added and removed:
+            return f'"{removed}" became "{added}"'
+        return f'"{added}" added' if added else f'"{removed}" left out'
 
     def written(self) -> str:
         """What is left out, as written."""
@@ -122,10 +122,14 @@ def _opening(change: Change) -> bool:
     return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.known.openings
 
 
-def _restricts(words: Sequence[str], known: Lexicon) -> bool:
+def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
     """Whether words narrow, deny, hedge or condition what they stand beside."""
     scope = (
-        known.negations | known.soft_negations | known.exclusive | known.conditional_words | known.contrasts
+        vocabulary.negations
+        | vocabulary.soft_negations
+        | vocabulary.exclusive
+        | vocabulary.conditional_words
+        | vocabulary.contrasts
     )
     return any(word in scope for word in words)
 
@@ -137,26 +141,26 @@ def _bracketed(change: Change) -> bool:
     """
     first, last = change.left[0].start, change.left[-1].end
     text = change.evidence.text
-    whole = any(
+    is_whole = any(
         start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
         for start, end in _brackets(text)
         if text[start - 2 : start - 1].isspace()  # LL(1) is a name
     )
-    words, known = change.left_words, change.known
-    limits = words[0] in known.stop_words or (known.partial | known.weak) & set(words)
-    return whole and not limits and not _restricts(words, known)
+    words, vocabulary = change.left_words, change.known
+    limits = words[0] in vocabulary.stop_words or (vocabulary.partial | vocabulary.weak) & set(words)
+    return is_whole and not limits and not _restricts(words, vocabulary)
 
 
 @functools.lru_cache(maxsize=4096)
 def _brackets(text: str) -> Sequence[tuple[int, int]]:
     """What each outermost pair of round brackets encloses."""
     spans, depth, start = [], 0, 0
-    for found in re.finditer(r"[()]", text):
-        depth += 1 if found[0] == "(" else -1
-        if found[0] == "(" and depth == 1:
-            start = found.end()
+    for match in re.finditer(r"[()]", text):
+        depth += 1 if match[0] == "(" else -1
+        if match[0] == "(" and depth == 1:
+            start = match.end()
         elif depth == 0:
-            spans.append((start, found.start()))
+            spans.append((start, match.start()))
         depth = max(depth, 0)
     return spans
 
@@ -164,7 +168,14 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
 def _example(change: Change) -> bool:
     """An example to the end of the sentence or to the next comma."""
     written = change.written().casefold()
-    opener = next((one for one in change.known.example_openers if written.startswith(one)), None)
+    opener = next(
+        (
+            example_opener
+            for example_opener in change.known.example_openers
+            if written.startswith(example_opener)
+        ),
+        None,
+    )
     ends = re.match(r"\s*[,.;)]|\s*$", change.after()) is not None
     begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
     if opener is None or not (ends and begins):
@@ -174,9 +185,9 @@ def _example(change: Change) -> bool:
 
 def _reason(change: Change) -> bool:
     """A reason at the end of a sentence that denies nothing: "not because" may deny the reason alone."""
-    known = change.known
-    opens = change.left_words[0] in known.reason_openers
-    denying = known.negations | known.soft_negations | known.exclusive | known.contrasts
+    vocabulary = change.known
+    opens = change.left_words[0] in vocabulary.reason_openers
+    denying = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
     return (
         opens
         and _ends(change)
@@ -214,19 +225,27 @@ def _coordinate(change: Change) -> bool:
 
     A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
-    known, words = change.known, change.left_words
-    if len(words) < 3 or words[0] not in known.conjunctions or not _ends(change):
+    vocabulary, words = change.known, change.left_words
+    if len(words) < 3 or words[0] not in vocabulary.conjunctions or not _ends(change):
         return False
-    kept = {word.folded for word in change.claim.words}
-    takes_back = known.negations | known.soft_negations | known.exclusive | known.contrasts
-    if known.conditional_words & kept.union(words) or kept & known.collectives or takes_back & set(words):
+    claim_words = {word.folded for word in change.claim.words}
+    takes_back = (
+        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
+    )
+    if (
+        vocabulary.conditional_words & claim_words.union(words)
+        or claim_words & vocabulary.collectives
+        or takes_back & set(words)
+    ):
         return False
     before = change.before().rstrip()
     parted = before.endswith((",", ";"))
-    if ":" in before or (kept & (known.universal | known.exclusive | takes_back) and not parted):
+    if ":" in before or (
+        claim_words & (vocabulary.universal | vocabulary.exclusive | takes_back) and not parted
+    ):
         return False
-    verb = known.finite_verbs & set(words) or _is_verb(change.left[1], change)
-    if words[1] in known.subject_pronouns or (verb and kept & known.finite_verbs):
+    verb = vocabulary.finite_verbs & set(words) or _is_verb(change.left[1], change)
+    if words[1] in vocabulary.subject_pronouns or (verb and claim_words & vocabulary.finite_verbs):
         return True
     return parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
 
@@ -262,13 +281,15 @@ def _pronoun(change: Change) -> bool:
 
 def _identified(change: Change) -> bool:
     """The words "is a ... that" before what the subject of the sentence does or is."""
-    words, known = change.left_words, change.known
+    words, vocabulary = change.left_words, change.known
     subject = {word.folded for word in change.evidence.words if word.end <= change.left[0].start}
-    clauses = known.negations | known.contrasts | known.relatives | known.conditional_words
+    clauses = (
+        vocabulary.negations | vocabulary.contrasts | vocabulary.relatives | vocabulary.conditional_words
+    )
     return (
         len(words) >= 3
-        and words[0] in known.copulas
-        and words[-1] in known.relatives
+        and words[0] in vocabulary.copulas
+        and words[-1] in vocabulary.relatives
         and not clauses & subject.union(words[:-1])
     )
 
@@ -278,11 +299,11 @@ def _relative(change: Change) -> bool:
 
     At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
     """
-    known = change.known
-    opens = change.left_words[0] in known.adding_relatives and change.before().rstrip().endswith(",")
+    vocabulary = change.known
+    opens = change.left_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
     goes_on = re.match(r"\s*,\s*(\w+)", change.after())
-    scope = known.negations | known.exclusive | known.contrasts
-    ends = goes_on is not None and goes_on[1].casefold() not in known.joiners
+    scope = vocabulary.negations | vocabulary.exclusive | vocabulary.contrasts
+    ends = goes_on is not None and goes_on[1].casefold() not in vocabulary.joiners
     return opens and ends and not scope & set(change.left_words)
 
 
@@ -296,9 +317,9 @@ def _sentence_joint(change: Change) -> bool:
     if place + 1 >= len(mine) or place == 0:
         return False
     after, before = mine[place + 1], mine[place - 1]
-    for left, right in pairwise(theirs):
-        if left.key == before.key and right.key == after.key:
-            between = change.evidence.text[left.end : right.start]
+    for first, second in pairwise(theirs):
+        if first.key == before.key and second.key == after.key:
+            between = change.evidence.text[first.end : second.start]
             if re.search(r"[.;]", between):
                 return True
     return False
@@ -306,18 +327,18 @@ def _sentence_joint(change: Change) -> bool:
 
 def _abbreviation(change: Change) -> bool:
     """An abbreviation for its words or the other way round, where the passages define it."""
-    added, left = " ".join(change.added_words), " ".join(change.left_words)
+    added, removed = " ".join(change.added_words), " ".join(change.left_words)
     if not added:
-        named = re.match(r"\s*\((\w+)\)", change.after())
-        return named is not None and change.defined.get(named[1].casefold()) == left
-    return change.defined.get(added) == left or change.defined.get(left) == added
+        match = re.match(r"\s*\((\w+)\)", change.after())
+        return match is not None and change.defined.get(match[1].casefold()) == removed
+    return change.defined.get(added) == removed or change.defined.get(removed) == added
 
 
 @functools.lru_cache(maxsize=1024)
 def abbreviations(text: str, language: str) -> Mapping[str, str]:
     """What a text defines as "Words Of a Name (WON)": the words of each abbreviation, casefolded."""
-    known = lexicon(language)
-    found = {}
+    vocabulary = lexicon(language)
+    expansions = {}
     for match in re.finditer(r"\(([^\W\d_]{2,8})\)", text):
         if not match[1][:2].isupper():
             continue
@@ -325,12 +346,12 @@ def abbreviations(text: str, language: str) -> Mapping[str, str]:
             r"[^\W\d_]+", text[max(0, match.start() - _LONGEST_NAME) : match.start()].casefold()
         )
         for count in range(2, min(len(words), 2 * len(match[1])) + 1):
-            run = [word for word in words[-count:] if word not in known.determiners]
-            letters = "".join(word[0] for word in run if word not in known.stop_words)
-            if letters == match[1].casefold() and words[-count] not in known.stop_words:
-                found[match[1].casefold()] = " ".join(run)
+            run = [word for word in words[-count:] if word not in vocabulary.determiners]
+            letters = "".join(word[0] for word in run if word not in vocabulary.stop_words)
+            if letters == match[1].casefold() and words[-count] not in vocabulary.stop_words:
+                expansions[match[1].casefold()] = " ".join(run)
                 break
-    return found
+    return expansions
 
 
 def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
@@ -339,53 +360,57 @@ def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
     A command is the passive with "must". English and Swedish, regular verbs; German participles have other
     stems and are left to a model.
     """
-    known = lexicon(claim.language)
+    vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     return any(
-        _is_passive(one, other, known) or _is_command(one, other, known)
-        for one, other in ((mine, theirs), (theirs, mine))
+        _is_passive(first, second, vocabulary) or _is_command(first, second, vocabulary)
+        for first, second in ((mine, theirs), (theirs, mine))
     )
 
 
-def _is_command(passive: Sequence[Unit], command: Sequence[Unit], known: Lexicon) -> bool:
+def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Lexicon) -> bool:
     """Whether one says "the valve must not be used in winter", the other "do not use the valve in winter"."""
-    obliging = known.strong & known.finite_verbs
+    obliging = vocabulary.strong & vocabulary.finite_verbs
     must = next((at for at, unit in enumerate(passive) if unit.folded in obliging), 0)
-    ordered = command[1:] if command and command[0].folded in known.auxiliaries else command
-    denies = known.not_word in {unit.folded for unit in ordered[:2]}
-    ordered = [unit for at, unit in enumerate(ordered) if at > 1 or unit.folded != known.not_word]
-    between = [known.not_word] * denies + known.passive_infinitive.split()
-    said = passive[must + 1 + len(between) :]
+    ordered = command[1:] if command and command[0].folded in vocabulary.auxiliaries else command
+    denies = vocabulary.not_word in {unit.folded for unit in ordered[:2]}
+    ordered = [unit for at, unit in enumerate(ordered) if at > 1 or unit.folded != vocabulary.not_word]
+    between = [vocabulary.not_word] * denies + vocabulary.passive_infinitive.split()
+    verb_phrase = passive[must + 1 + len(between) :]
     linked = [unit.folded for unit in passive[must + 1 : must + 1 + len(between)]] == between
-    if not (must and ordered and said and linked):
+    if not (must and ordered and verb_phrase and linked):
         return False
-    verb, done = ordered[0], said[0]
+    verb, done = ordered[0], verb_phrase[0]
     participle = done.key == verb.key and done.folded != verb.folded
-    same = participle if known.passive_infinitive else done.folded in (f"{verb.folded}s", f"{verb.folded}as")
-    roles = [unit.key for unit in (*passive[:must], *said[1:])]
+    same = (
+        participle
+        if vocabulary.passive_infinitive
+        else done.folded in (f"{verb.folded}s", f"{verb.folded}as")
+    )
+    roles = [unit.key for unit in (*passive[:must], *verb_phrase[1:])]
     return same and roles == [unit.key for unit in ordered[1:]]
 
 
-def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], known: Lexicon) -> bool:
+def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lexicon) -> bool:
     """Patient, verb, agent and rest of one sentence are agent, verb, patient and rest of the other."""
-    agents = [at for at, unit in enumerate(passive) if unit.folded in known.passive_agents]
+    agents = [at for at, unit in enumerate(passive) if unit.folded in vocabulary.passive_agents]
     if len(agents) != 1 or agents[0] < 2:
         return False
     (by,) = agents
     verb, auxiliary = passive[by - 1], passive[by - 2].folded
-    has_auxiliary = auxiliary in known.copulas
+    has_auxiliary = auxiliary in vocabulary.copulas
     patient = passive[: by - 2 if has_auxiliary else by - 1]
     for width in range(1, len(passive) - by):
         agent, rest = passive[by + 1 : by + 1 + width], passive[by + 1 + width :]
         roles = [unit.key for unit in (*agent, *patient, *rest)]
         if not patient or roles != [unit.key for unit in (*active[:width], *active[width + 1 :])]:
             continue
-        one = active[width]
+        participle = active[width]
         if has_auxiliary:
-            past = auxiliary in known.past_copulas
-            return one.key == verb.key and past == (one.folded == verb.folded)
+            past = auxiliary in vocabulary.past_copulas
+            return participle.key == verb.key and past == (participle.folded == verb.folded)
         base = verb.folded[:-1]
-        return verb.folded.endswith("s") and one.folded in (base, f"{base}r", f"{base}er")
+        return verb.folded.endswith("s") and participle.folded in (base, f"{base}r", f"{base}er")
     return False
 
 
@@ -462,7 +487,7 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "identification",
-        tuple(code for code, known in LEXICONS.items() if not known.verb_final),
+        tuple(code for code, lexicon_of_code in LEXICONS.items() if not lexicon_of_code.verb_final),
         "left out",
         ("The pump is a device that filters water.", "The pump filters water."),
         ("The pump is no device that filters water.", "The pump filters water."),
@@ -514,13 +539,13 @@ ALLOWED: tuple[Allowed, ...] = (
 @functools.lru_cache(maxsize=4096)
 def units(reading: Reading) -> Sequence[Unit]:
     """The units of a text in order, articles taken to the word after them and contractions apart."""
-    known = lexicon(reading.language)
-    found = [
+    vocabulary = lexicon(reading.language)
+    result = [
         Unit(f"@{d.year}-{d.month}-{d.day}", d.text.casefold(), d.start, d.end, True) for d in reading.dates
     ]
     for n in reading.numbers:
         dimension = n.unit.dimension if n.unit else ""
-        found.append(
+        result.append(
             Unit(
                 f"#{n.version or f'{n.value:.9g}'}{dimension}{n.kind}",
                 n.text.casefold(),
@@ -529,21 +554,21 @@ def units(reading: Reading) -> Sequence[Unit]:
                 True,
             )
         )
-    taken = Occupied(len(reading.text), ((unit.start, unit.end) for unit in found))
+    taken = Occupied(len(reading.text), ((unit.start, unit.end) for unit in result))
     for word in reading.words:
         if not taken.free(word.start, word.end):
             continue
-        for part in known.contractions.get(word.folded, (word.folded,)):
+        for part in vocabulary.contractions.get(word.folded, (word.folded,)):
             content = word.content and part == word.folded
-            key = _spelled(word, known) if content else part
-            found.append(Unit(key, part, word.start, word.end, content))
-    found += _signs(reading.text, taken)
-    found.sort(key=lambda unit: (unit.start, unit.end))
+            key = _spelled(word, vocabulary) if content else part
+            result.append(Unit(key, part, word.start, word.end, content))
+    result += _signs(reading.text, taken)
+    result.sort(key=lambda unit: (unit.start, unit.end))
     joined: list[Unit] = []
     article: Unit | None = None
-    for unit in found:
+    for unit in result:
         written = reading.text[unit.start : unit.end]
-        if unit.folded in known.determiners and (
+        if unit.folded in vocabulary.determiners and (
             written.islower() or (article is None and _opens(reading.text, unit))
         ):
             article = unit
@@ -553,10 +578,10 @@ def units(reading: Reading) -> Sequence[Unit]:
     return joined
 
 
-def _spelled(word: Token, known: Lexicon) -> str:
+def _spelled(word: Token, vocabulary: Lexicon) -> str:
     """The stem of a word, however it is spelled: colour and color are one."""
-    usual = _usual(word.folded, known.code)
-    return word.stem if usual == word.folded else stemmer(known.code)(usual)
+    usual = _usual(word.folded, vocabulary.code)
+    return word.stem if usual == word.folded else stemmer(vocabulary.code)(usual)
 
 
 @functools.lru_cache(maxsize=50_000)
@@ -570,14 +595,14 @@ def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
     """The signs of a text, marks of emphasis aside."""
     marks = {
         place
-        for found in _EMPHASIS.finditer(text)
-        for width in [len(found[1])]
-        for place in (*range(found.start(), found.start() + width), *range(found.end() - width, found.end()))
+        for match in _EMPHASIS.finditer(text)
+        for width in [len(match[1])]
+        for place in (*range(match.start(), match.start() + width), *range(match.end() - width, match.end()))
     }
-    for found in _SIGN.finditer(text):
-        if found.start() not in marks and taken.free(found.start(), found.end()):
-            sign = unicodedata.normalize("NFKC", found[0].strip())
-            yield Unit(f"~{_DASHES.sub('-', sign)}", sign, found.start(), found.end(), False)
+    for match in _SIGN.finditer(text):
+        if match.start() not in marks and taken.free(match.start(), match.end()):
+            sign = unicodedata.normalize("NFKC", match[0].strip())
+            yield Unit(f"~{_DASHES.sub('-', sign)}", sign, match.start(), match.end(), False)
 
 
 def _opens(text: str, unit: Unit) -> bool:
@@ -589,51 +614,55 @@ def _opens(text: str, unit: Unit) -> bool:
 def differences(
     claim: Reading,
     evidence: Reading,
-    asked: frozenset[str] = frozenset(),
+    question_keys: frozenset[str] = frozenset(),
     context: frozenset[str] = frozenset(),
     passages: str = "",
 ) -> list[Change]:
     """Every place where a claim and its evidence differ in what they say, allowed or not."""
-    known = lexicon(claim.language)
+    vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
     matcher = difflib.SequenceMatcher(None, [u.key for u in theirs], [u.key for u in mine], autojunk=False)
     changes: list[Change] = []
-    for kind, low, high, left, right in matcher.get_opcodes():
+    for kind, low, high, start, end in matcher.get_opcodes():
         if kind != "equal":
-            added, out = mine[left:right], theirs[low:high]
-            changes.append(Change(added, out, claim, evidence, known, asked, context, defined))
+            added, out = mine[start:end], theirs[low:high]
+            changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, context, defined))
             continue
-        for one, other in zip(mine[left:right], theirs[low:high], strict=True):
-            if not _same_form(one, other, known) or not _same_article(one, other, known):
-                changes.append(Change([one], [other], claim, evidence, known))
+        for first_unit, second_unit in zip(mine[start:end], theirs[low:high], strict=True):
+            if not _same_form(first_unit, second_unit, vocabulary) or not _same_article(
+                first_unit, second_unit, vocabulary
+            ):
+                changes.append(Change([first_unit], [second_unit], claim, evidence, vocabulary))
     return changes
 
 
-def _same_form(one: Unit, other: Unit, known: Lexicon) -> bool:
+def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
     """Whether two words of one stem are forms of one word that state the same."""
-    if one.folded == other.folded or not one.content or one.key[:1] in "@#":
+    if first.folded == second.folded or not first.content or first.key[:1] in "@#":
         return True
-    if known.spellings:
-        one, other = (replace(each, folded=_usual(each.folded, known.code)) for each in (one, other))
-    shared = len(_common(one.folded, other.folded))
-    ends = {one.folded[shared:], other.folded[shared:]}
-    pairs = (f"{one.folded}/{other.folded}", f"{other.folded}/{one.folded}")
-    return ends <= known.endings and not any(re.fullmatch(known.apart, pair) for pair in pairs)
+    if vocabulary.spellings:
+        first, second = (
+            replace(unit, folded=_usual(unit.folded, vocabulary.code)) for unit in (first, second)
+        )
+    shared = len(_common(first.folded, second.folded))
+    ends = {first.folded[shared:], second.folded[shared:]}
+    pairs = (f"{first.folded}/{second.folded}", f"{second.folded}/{first.folded}")
+    return ends <= vocabulary.endings and not any(re.fullmatch(vocabulary.apart, pair) for pair in pairs)
 
 
-def _common(left: str, right: str) -> str:
-    for place, (a, b) in enumerate(zip(left, right, strict=False)):
+def _common(first: str, second: str) -> str:
+    for place, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
-            return left[:place]
-    return min(left, right, key=len)
+            return first[:place]
+    return min(first, second, key=len)
 
 
-def _same_article(one: Unit, other: Unit, known: Lexicon) -> bool:
+def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
     """Articles may come, go and change; in German only within a case, which tells who does what."""
-    if not one.article or not other.article:
+    if not first.article or not second.article:
         return True
-    cases = [next(filter(unit.article.endswith, known.article_cases), "") for unit in (one, other)]
+    cases = [next(filter(unit.article.endswith, vocabulary.article_cases), "") for unit in (first, second)]
     return cases[0] == cases[1]
 
 
@@ -644,10 +673,10 @@ def is_allowed(change: Change) -> bool:
 
 
 @functools.cache
-def _rows(language: str, added: bool, left: bool) -> tuple[Allowed, ...]:
+def _rows(language: str, added: bool, removed: bool) -> tuple[Allowed, ...]:
     """The rows for differences of one shape in a language."""
     sides = {"added": (True, False), "left out": (False, True)}
-    shape = (added, left)
+    shape = (added, removed)
     return tuple(
         row for row in ALLOWED if sides.get(row.direction, shape) == shape and language in row.languages
     )

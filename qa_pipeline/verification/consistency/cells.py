@@ -65,23 +65,27 @@ class Row:
         claim each value follows the name of its own column, if any is named. A claim denies the cell of a
         column it names where it holds another figure in the place of the value.
         """
-        known = lexicon(claim.language)
+        vocabulary = lexicon(claim.language)
         stated = [_key(word) for word in claim.words]
-        asked = {_key(word) for one in (question, headings) for word in one.words}
-        named = {*stated, *asked}
+        question_keys = {_key(word) for reading in (question, headings) for word in reading.words}
+        mentioned = {*stated, *question_keys}
         values = [_tokens(_without_brackets(cell.value)) for cell in self.cells]
         columns = [_tokens(cell.column) for cell in self.cells]
-        twins = {at for at, one in enumerate(columns) if sum(set(one) == set(two) for two in columns) > 1}
-        inside = {key for cell in self.cells for one in (cell.value, cell.column) for key in _tokens(one)}
+        twins = {
+            at
+            for at, column_keys in enumerate(columns)
+            if sum(set(column_keys) == set(other) for other in columns) > 1
+        }
+        inside = {key for cell in self.cells for text in (cell.value, cell.column) for key in _tokens(text)}
         written = {word.folded for cell in self.cells for word in (*cell.value.words, *cell.column.words)}
         doubts = [
             f'"{word.folded}" added'
             for word, key in zip(claim.words, stated, strict=True)
-            if key not in inside | asked
-            and (word.content or word.folded not in known.row_glue)
-            and not any(_inflected(word.folded, other, known.endings) for other in written)
+            if key not in inside | question_keys
+            and (word.content or word.folded not in vocabulary.row_glue)
+            and not any(_inflected(word.folded, other, vocabulary.endings) for other in written)
         ]
-        key_named = set(values[0]) <= named if self.key or len(self.cells) > 1 else True
+        key_named = set(values[0]) <= mentioned if self.key or len(self.cells) > 1 else True
         if not key_named:
             doubts.append(f'row "{self.cells[0].value.written}" is not named')
         ends: list[tuple[int, int, bool]] = []
@@ -90,58 +94,64 @@ class Row:
         for place in range(1 if len(self.cells) > 1 else 0, len(self.cells)):
             value, column = values[place], columns[place]
             at = find_run(stated, value)
-            named_at = find_run(stated, column) if place in twins else _column_place(stated, column, known)
-            plain = not column or set(column) <= known.value_columns
+            named_at = (
+                find_run(stated, column) if place in twins else _column_place(stated, column, vocabulary)
+            )
+            plain = not column or set(column) <= vocabulary.value_columns
             name_at = find_run(stated, values[0]) if not self.named else None if plain else named_at
             follows = at is not None and name_at is not None and name_at < at
-            if at is not None and (follows or not set(value) <= asked):
+            if at is not None and (follows or not set(value) <= question_keys):
                 ends.append((at, place, True))
                 if (
                     not plain
                     and named_at is None
-                    and (place in twins or not _all_named(column, named, known))
+                    and (place in twins or not _all_named(column, mentioned, vocabulary))
                 ):
                     doubts.append(f'column "{self.cells[place].column.written}" is not named')
-            partly = set(value) & set(stated) - asked - set().union(*values[:1], *columns)
+            partly = set(value) & set(stated) - question_keys - set().union(*values[:1], *columns)
             if at is None and partly and not any(partly <= set(other) for other in values if other != value):
                 doubts.append(f'part of "{self.cells[place].value.written}"')
             if named_at is not None and not plain:
                 ends.append((named_at, place, False))
-            wanted = named_at is not None or not self.named or (not ends and _all_named(column, asked, known))
+            is_wanted = (
+                named_at is not None
+                or not self.named
+                or (not ends and _all_named(column, question_keys, vocabulary))
+            )
             theirs = _figures(self.cells[place].value)
             others = figures - theirs - _figures(self.cells[0].value) - _figures(self.cells[place].column)
-            if key_named and wanted and at is None and theirs and others and not theirs & figures:
+            if key_named and is_wanted and at is None and theirs and others and not theirs & figures:
                 denied.append(f'"{self.cells[place].value.written}" became "{" ".join(sorted(others))}"')
         used = [self.cells[place].value for _, place, is_value in ends if is_value]
         if not used:
             doubts.append("no whole cell")
-        wanted_signs = {sign for one in used for sign in _signs(one)}
-        allowed = wanted_signs.union(*map(_signs, (question, headings)))
-        differing = {*(_signs(claim) - allowed), *(wanted_signs - _signs(claim))}
+        value_signs = {sign for text in used for sign in _signs(text)}
+        allowed = value_signs.union(*map(_signs, (question, headings)))
+        differing = {*(_signs(claim) - allowed), *(value_signs - _signs(claim))}
         doubts += [f'sign "{sign[1:]}" differs' for sign in sorted(differing)]
-        misplaced = list(self._out_of_order(ends, known))
+        misplaced = list(self._out_of_order(ends, vocabulary))
         doubts += misplaced
         denied += misplaced if key_named else []
         return list(dict.fromkeys(doubts)), denied
 
-    def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], known: Lexicon) -> Iterator[str]:
+    def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], vocabulary: Lexicon) -> Iterator[str]:
         """Values that follow the name of another column than their own."""
         last: int | None = None
         if len({place for _, place, _ in ends}) == 1:
             return  # "Oslo has 700 000 inhabitants" names one column only, behind its value
         for _, place, is_value in sorted(ends):
-            named = any(at == place and not value for _, at, value in ends)
-            plain = set(_tokens(self.cells[place].column)) <= known.value_columns
-            if is_value and not plain and last != place and (last is not None or named):
+            at_column = any(at == place and not value for _, at, value in ends)
+            plain = set(_tokens(self.cells[place].column)) <= vocabulary.value_columns
+            if is_value and not plain and last != place and (last is not None or at_column):
                 yield f'"{self.cells[place].value.written}" does not follow the name of its column'
             last = (last if plain else None) if is_value else place
 
 
 def _signs(reading: Reading) -> set[str]:
     """Signs of a text that say something, those of negative numbers included."""
-    found = {unit.key for unit in units(reading) if unit.key.startswith("~")}
-    found |= {f"~{sign}" for sign in "€$£" if sign in reading.text}
-    return found | {"~-" for number in reading.numbers if number.values[0] < 0}
+    signs = {unit.key for unit in units(reading) if unit.key.startswith("~")}
+    signs |= {f"~{sign}" for sign in "€$£" if sign in reading.text}
+    return signs | {"~-" for number in reading.numbers if number.values[0] < 0}
 
 
 def _figures(reading: Reading) -> set[str]:
@@ -168,23 +178,24 @@ def _without_brackets(reading: Reading) -> Reading:
     return read(_BRACKETS.sub(" ", reading.text), reading.language)
 
 
-def _all_named(column: Sequence[str], named: Set[str], known: Lexicon) -> bool:
+def _all_named(column: Sequence[str], words: Set[str], vocabulary: Lexicon) -> bool:
     """Whether a text names a column: by its words, or a compound of them."""
-    return bool(column) and all(any(_related(key, one, known) for one in named) for key in column)
+    return bool(column) and all(any(_related(key, word, vocabulary) for word in words) for key in column)
 
 
-def _column_place(stated: Sequence[str], column: Sequence[str], known: Lexicon) -> int | None:
+def _column_place(stated: Sequence[str], column: Sequence[str], vocabulary: Lexicon) -> int | None:
     """Where a claim names a column; None where it does not."""
     places = [
-        next((at for at, one in enumerate(stated) if _related(key, one, known)), None) for key in column
+        next((at for at, word in enumerate(stated) if _related(key, word, vocabulary)), None)
+        for key in column
     ]
-    found = [at for at in places if at is not None]
-    return max(found) if found and len(found) == len(places) else None
+    matched = [at for at in places if at is not None]
+    return max(matched) if matched and len(matched) == len(places) else None
 
 
-def _related(key: str, word: str, known: Lexicon) -> bool:
+def _related(key: str, word: str, vocabulary: Lexicon) -> bool:
     """Whether two words are forms of one: backspolning and backspolas share most of their letters."""
-    if key == word or _inflected(word, key, known.endings):
+    if key == word or _inflected(word, key, vocabulary.endings):
         return True
     shared = next(
         (at for at, (a, b) in enumerate(zip(key, word, strict=False)) if a != b), min(map(len, (key, word)))
@@ -192,10 +203,10 @@ def _related(key: str, word: str, known: Lexicon) -> bool:
     return shared >= max(_FEWEST_SHARED, 0.6 * max(len(key), len(word)))
 
 
-def find_run(keys: Sequence[str], wanted: Sequence[str]) -> int | None:
+def find_run(keys: Sequence[str], run: Sequence[str]) -> int | None:
     """Where a run of keys begins in another; None where it is not in it or is empty."""
-    places = range(len(keys) - len(wanted) + 1) if wanted else ()
-    return next((at for at in places if list(keys[at : at + len(wanted)]) == list(wanted)), None)
+    places = range(len(keys) - len(run) + 1) if run else ()
+    return next((at for at in places if list(keys[at : at + len(run)]) == list(run)), None)
 
 
 def row_cells(text: str, language: str) -> Row | None:
@@ -205,10 +216,10 @@ def row_cells(text: str, language: str) -> Row | None:
     if len(split[0][0]) > _LONGEST_NAME or not (split[0][1] or len(parts) > 1):
         return None
     if any(colon for _, colon, _ in split[1:]):
-        named = [(name, value) if colon else ("", name) for name, colon, value in split]
+        named_values = [(name, value) if colon else ("", name) for name, colon, value in split]
     elif split[0][1]:
-        named = [("", split[0][0]), ("", split[0][2]), *(("", part) for part in parts[1:])]
+        named_values = [("", split[0][0]), ("", split[0][2]), *(("", part) for part in parts[1:])]
     else:
-        named = [("", part) for part in parts]
-    cells = tuple(Cell(read(name, language), read(value, language)) for name, value in named)
-    return Row(cells, any(name for name, _ in named))
+        named_values = [("", part) for part in parts]
+    cells = tuple(Cell(read(name, language), read(value, language)) for name, value in named_values)
+    return Row(cells, any(name for name, _ in named_values))

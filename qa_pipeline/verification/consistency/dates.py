@@ -37,20 +37,22 @@ class Date:
 
 def find_dates(text: str, language: str) -> list[Date]:
     """Dates and years of `text` in order, disjoint, the most complete reading of each place."""
-    found: list[Date] = []
+    dates: list[Date] = []
     if not _DIGIT.search(text):
-        return found
+        return dates
     used = Occupied(len(text))
-    named = () if written_words(text).isdisjoint(_month_words(language)) else _named_patterns(language)
-    for pattern in (_ISO, _DOTTED, _SLASHED, *named, _DECADE, _YEAR):
+    month_patterns = (
+        () if written_words(text).isdisjoint(_month_words(language)) else _named_patterns(language)
+    )
+    for pattern in (_ISO, _DOTTED, _SLASHED, *month_patterns, _DECADE, _YEAR):
         for match in pattern.finditer(text):
             if not used.free(match.start(), match.end()):
                 continue
             date = _date(match, language, pattern)
             if date is not None and (pattern is not _YEAR or _is_year(date, text)):
-                found.append(date)
+                dates.append(date)
                 used.take(date.start, date.end)
-    return sorted(found, key=lambda date: date.start)
+    return sorted(dates, key=lambda date: date.start)
 
 
 @functools.cache

@@ -64,28 +64,30 @@ def fold(text: str) -> str:
 
 
 def _proper_names(text: str, language: str) -> list[Name]:
-    known, ordinary = lexicon(language), _ordinary(language)
-    named = [
+    vocabulary, ordinary = lexicon(language), _ordinary(language)
+    names = [
         m
         for m in _CAPITALISED.finditer(text)
         if len(m[0]) > 1
         and m[0].casefold() not in ordinary
-        and (m[0].isupper() or m[0].casefold() not in known.months)  # APR is no month when dates leave it
+        and (
+            m[0].isupper() or m[0].casefold() not in vocabulary.months
+        )  # APR is no month when dates leave it
     ]
-    found = []
-    for place, match in enumerate(named):
+    spans = []
+    for place, match in enumerate(names):
         word = match[0]
         special = word[1:] != word[1:].lower() or any(character.isdigit() for character in word)
         first = _SENTENCE_START.search(text[max(0, match.start() - 4) : match.start()]) is not None
-        if special or (not first and (not known.nouns_capitalised or _in_run(text, named, place))):
-            found.append(_name(word, match.start(), identifier=False))
-    return found
+        if special or (not first and (not vocabulary.nouns_capitalised or _in_run(text, names, place))):
+            spans.append(_name(word, match.start(), identifier=False))
+    return spans
 
 
 @functools.cache
 def _ordinary(language: str) -> Set[str]:
-    known = lexicon(language)
-    return known.stop_words | known.negations
+    vocabulary = lexicon(language)
+    return vocabulary.stop_words | vocabulary.negations
 
 
 def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:

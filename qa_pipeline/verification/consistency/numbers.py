@@ -21,34 +21,39 @@ Spelled = tuple[int, int, float]
 def find_spelled(text: str, language: str) -> list[Spelled]:
     """Spelled numbers above 99 and fractions of `text`, in order of place."""
     lowered = text.casefold()  # few texts hold such a word, and patterns of many words are slow to try
-    found: list[Spelled] = []
+    spelled: list[Spelled] = []
     large = lexicon(language).large_numbers
     if any(part in lowered for part in large.parts):
-        found += _fractions(text, language)
+        spelled += _fractions(text, language)
     if any(scale in lowered for scale in (*large.hundreds, *large.thousands)):
-        found += _large(text, language)
-    return sorted(found)
+        spelled += _large(text, language)
+    return sorted(spelled)
 
 
 def _large(text: str, language: str) -> Iterator[Spelled]:
     """Numbers built with words for hundred and thousand; the scale word alone is left to `numbers.py`."""
-    known = lexicon(language)
-    for match in _large_pattern(known.code).finditer(text):
+    vocabulary = lexicon(language)
+    for match in _large_pattern(vocabulary.code).finditer(text):
         parts = re.split(r"[\s-]+", match[0].casefold())
-        words = [word for part in parts if part != known.large_numbers.link for word in _split(part, known)]
+        words = [
+            word
+            for part in parts
+            if part != vocabulary.large_numbers.link
+            for word in _split(part, vocabulary)
+        ]
         if len(words) > 1:
-            value = _value(words, known)
+            value = _value(words, vocabulary)
             if value is not None:
                 yield match.start(), match.end(), value
 
 
 @functools.cache
 def _large_pattern(code: str) -> re.Pattern[str]:
-    known = lexicon(code)
-    large = known.large_numbers
+    vocabulary = lexicon(code)
+    large = vocabulary.large_numbers
     words = [
         word
-        for word, value in known.numbers.items()
+        for word, value in vocabulary.numbers.items()
         if value % 1 == 0 and value < 100 and word.isalpha() and word not in large.apart
     ]
     scales = (*large.hundreds, *large.thousands, *large.respelt)
@@ -61,13 +66,13 @@ def _large_pattern(code: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){joined}(?:[ ](?:{joined}|{names}))*(?!\w)", re.IGNORECASE)
 
 
-def _split(part: str, known: Lexicon) -> list[str]:
+def _split(part: str, vocabulary: Lexicon) -> list[str]:
     """The number words a compound is made of; `und` between unit and ten falls away."""
-    large = known.large_numbers
+    large = vocabulary.large_numbers
     if not large.joined:
         return [part]
-    names = sorted((*known.numbers, *large.hundreds, *large.thousands), key=len, reverse=True)
-    found: list[str] = []
+    names = sorted((*vocabulary.numbers, *large.hundreds, *large.thousands), key=len, reverse=True)
+    parts: list[str] = []
     rest = part
     for short, full in large.respelt.items():
         rest = rest.replace(short, full)
@@ -76,14 +81,14 @@ def _split(part: str, known: Lexicon) -> list[str]:
         if name is None:
             rest = rest.removeprefix(large.link) if rest.startswith(large.link) else ""
             continue
-        found.append(name)
+        parts.append(name)
         rest = rest[len(name) :]
-    return found
+    return parts
 
 
-def _value(words: list[str], known: Lexicon) -> float | None:
+def _value(words: list[str], vocabulary: Lexicon) -> float | None:
     """Thousands, hundreds and the rest added up; None where no scale word is among them."""
-    hundreds, thousands = known.large_numbers.hundreds, known.large_numbers.thousands
+    hundreds, thousands = vocabulary.large_numbers.hundreds, vocabulary.large_numbers.thousands
     if not any(word in hundreds or word in thousands for word in words):
         return None
     total = current = 0.0
@@ -93,25 +98,27 @@ def _value(words: list[str], known: Lexicon) -> float | None:
         elif word in thousands:
             total, current = total + max(current, 1.0) * 1000, 0.0
         else:
-            current += known.numbers.get(word, 0)
+            current += vocabulary.numbers.get(word, 0)
     return total + current
 
 
 def _fractions(text: str, language: str) -> Iterator[Spelled]:
-    known = lexicon(language)
-    large = known.large_numbers
-    for match in _fraction_pattern(known.code).finditer(text):
+    vocabulary = lexicon(language)
+    large = vocabulary.large_numbers
+    for match in _fraction_pattern(vocabulary.code).finditer(text):
         count = match[1].casefold()
-        of = 1.0 if count in large.ones else float(known.numbers.get(count, 1))
+        of = 1.0 if count in large.ones else float(vocabulary.numbers.get(count, 1))
         part = match[2].casefold().removesuffix(large.plural or "\0")
         yield match.start(), match.end(), of / large.parts[part]
 
 
 @functools.cache
 def _fraction_pattern(code: str) -> re.Pattern[str]:
-    known = lexicon(code)
-    large = known.large_numbers
-    counts = "|".join((*large.ones, *(w for w, n in known.numbers.items() if 2 <= n <= 9 and n % 1 == 0)))
+    vocabulary = lexicon(code)
+    large = vocabulary.large_numbers
+    counts = "|".join(
+        (*large.ones, *(w for w, n in vocabulary.numbers.items() if 2 <= n <= 9 and n % 1 == 0))
+    )
     part = rf"(?:{'|'.join(large.parts)})(?:{large.plural})?"
     return re.compile(rf"(?<!\w)({counts})[ -]({part})(?!\w){large.part_ends}", re.IGNORECASE)
 
@@ -161,14 +168,14 @@ Finder = Callable[[str, str], list[Number]]
 
 def find_numbers(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[Number]:
     """Numbers of `text` outside the `taken` spans (dates), in order."""
-    found: list[Number] = []
+    numbers: list[Number] = []
     used = Occupied(len(text), taken)
     for finder in _finders(text, language):
         for number in finder(text, language):
             if used.free(number.start, number.end):
-                found.append(number)
+                numbers.append(number)
                 used.take(number.start, number.end)
-    return sorted(found, key=lambda number: number.start)
+    return sorted(numbers, key=lambda number: number.start)
 
 
 def _finders(text: str, language: str) -> list[Finder]:
@@ -191,8 +198,8 @@ def _finders(text: str, language: str) -> list[Finder]:
 @functools.cache
 def _number_words(language: str) -> tuple[frozenset[str], frozenset[str]]:
     """Ordinals and cardinals as `written_words` has them."""
-    known = lexicon(language)
-    return first_runs(known.ordinals), first_runs((*known.numbers, *known.scales))
+    vocabulary = lexicon(language)
+    return first_runs(vocabulary.ordinals), first_runs((*vocabulary.numbers, *vocabulary.scales))
 
 
 def _versions(text: str, language: str) -> list[Number]:
@@ -204,7 +211,7 @@ def _versions(text: str, language: str) -> list[Number]:
 
 
 def _times(text: str, language: str) -> list[Number]:
-    found = []
+    spans = []
     for match in _TIME.finditer(text):
         hour = int(match[1] or match[4])
         half = (match[3] or match[5] or "").casefold()
@@ -212,8 +219,8 @@ def _times(text: str, language: str) -> list[Number]:
             continue
         hour = hour % 12 + (12 if half == "p" else 0) if half else hour
         minutes = float(hour * 60 + int(match[2] or 0))
-        found.append(Number("time", (minutes,), None, match.start(), match.end(), match[0]))
-    return found
+        spans.append(Number("time", (minutes,), None, match.start(), match.end(), match[0]))
+    return spans
 
 
 def _spelled(text: str, language: str) -> list[Number]:
@@ -230,25 +237,25 @@ def _ordinals(text: str, language: str) -> list[Number]:
 
 
 def _named_ordinals(text: str, language: str) -> list[Number]:
-    known = lexicon(language)
-    words = known.ordinals
+    vocabulary = lexicon(language)
+    words = vocabulary.ordinals
     pattern = _word_pattern(frozenset(words))
     return [
         Number("ordinal", (float(words[m[0].casefold()]),), None, m.start(), m.end(), m[0], as_word=True)
         for m in pattern.finditer(text)
-        if not _counted(text, m.start(), known)
+        if not _counted(text, m.start(), vocabulary)
     ]
 
 
-def _counted(text: str, start: int, known: Lexicon) -> bool:
+def _counted(text: str, start: int, vocabulary: Lexicon) -> bool:
     """Whether a number is before a word, which makes "two seconds" a unit and "tre andra" no ordinal."""
     before = _WORD_BEFORE.search(text, max(0, start - 20), start)
-    return before is not None and (before[1][-1].isdecimal() or before[1].casefold() in known.numbers)
+    return before is not None and (before[1][-1].isdecimal() or before[1].casefold() in vocabulary.numbers)
 
 
 def _cardinals(text: str, language: str) -> list[Number]:
     comma = lexicon(language).decimal_comma
-    found, position = [], 0
+    cardinals, position = [], 0
     while match := _DIGITS.search(text, position):
         start = match.start()
         negative = text[start] in "-−"
@@ -265,9 +272,9 @@ def _cardinals(text: str, language: str) -> list[Number]:
             else 1.0
         )
         values = tuple(sign * value for value in _readings(body[0], comma))
-        found.append(_with_unit(text, language, start, body.end(), values))
-        position = found[-1].end
-    return found
+        cardinals.append(_with_unit(text, language, start, body.end(), values))
+        position = cardinals[-1].end
+    return cardinals
 
 
 def _readings(digits: str, comma: bool) -> list[float]:
@@ -280,13 +287,13 @@ def _readings(digits: str, comma: bool) -> list[float]:
         point = max(bare.rfind("."), bare.rfind(","))
         return [float(re.sub(r"[.,]", "", bare[:point]) + "." + re.sub(r"[.,]", "", bare[point + 1 :]))]
     grouped = re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", bare) is not None
-    whole = float(re.sub(r"[.,]", "", bare))
+    value = float(re.sub(r"[.,]", "", bare))
     if len(marks) > 1:
-        return [whole]
+        return [value]
     decimal = float(bare.replace(",", "."))
     if not grouped:
         return [decimal]
-    return [whole, decimal] if marks[0] == ("." if comma else ",") else [decimal, whole]
+    return [value, decimal] if marks[0] == ("." if comma else ",") else [decimal, value]
 
 
 def _with_unit(
@@ -305,37 +312,37 @@ def _with_unit(
 
 
 def _scale_after(text: str, end: int, language: str) -> tuple[float, int] | None:
-    known = lexicon(language)
+    vocabulary = lexicon(language)
     match = _SCALE.match(text, end)
-    if match and match[1].casefold() in known.scales:
-        return known.scales[match[1].casefold()], match.end(1)
+    if match and match[1].casefold() in vocabulary.scales:
+        return vocabulary.scales[match[1].casefold()], match.end(1)
     return None
 
 
 def _worded(text: str, language: str) -> list[Number]:
     """Number words; 1 is left out, because it is the article in all three languages."""
-    known = lexicon(language)
-    pattern = _word_pattern(frozenset(known.numbers) | frozenset(known.scales))
-    found: list[Number] = []
+    vocabulary = lexicon(language)
+    pattern = _word_pattern(frozenset(vocabulary.numbers) | frozenset(vocabulary.scales))
+    numbers: list[Number] = []
     end = 0
     for match in pattern.finditer(text):
         if match.start() < end:
             continue
-        value, stop = _compound(text, match, known.numbers, pattern)
+        value, stop = _compound(text, match, vocabulary.numbers, pattern)
         number = _with_unit(text, language, match.start(), stop, (value,), as_word=True)
         if abs(number.values[0]) != 1 or number.unit is not None:
-            found.append(number)
+            numbers.append(number)
             end = number.end
-    return found
+    return numbers
 
 
 def _compound(
     text: str, match: re.Match[str], numbers: object, pattern: re.Pattern[str]
 ) -> tuple[float, int]:
     """Value of a number word, with the unit digit of "twenty-three" and scale words alone as one."""
-    known = dict(numbers) if isinstance(numbers, dict) else {}
-    value = float(known.get(match[0].casefold(), 1.0))
-    stop = match.end() if match[0].casefold() in known else match.start()
+    values = dict(numbers) if isinstance(numbers, dict) else {}
+    value = float(values.get(match[0].casefold(), 1.0))
+    stop = match.end() if match[0].casefold() in values else match.start()
     following = pattern.match(text, match.end() + 1)
     joined = text[match.end() : match.end() + 1] in (*_HYPHENS, " ")
     if (
@@ -343,9 +350,9 @@ def _compound(
         and value % 10 == 0
         and following
         and joined
-        and 0 < known.get(following[0].casefold(), 0) < 10
+        and 0 < values.get(following[0].casefold(), 0) < 10
     ):
-        return value + float(known[following[0].casefold()]), following.end()
+        return value + float(values[following[0].casefold()]), following.end()
     return value, stop
 
 

@@ -97,16 +97,16 @@ def prove(
         lacking, refuted = cells.proof(claim, question, headings)
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
-    asked, context = frozenset(_keys(question)), frozenset(_keys(headings))
-    passages = "\n".join(one.text for one in elsewhere)
-    found = differences(claim, evidence, asked, context, passages)
-    changes = [one for one in found if not is_allowed(one)]
-    denied = _denials(changes, elsewhere)
+    question_keys, context = frozenset(_keys(question)), frozenset(_keys(headings))
+    passages = "\n".join(passage.text for passage in elsewhere)
+    every_change = differences(claim, evidence, question_keys, context, passages)
+    unexplained = [change for change in every_change if not is_allowed(change)]
+    denied = _denials(unexplained, elsewhere)
     if fragment:
         apart = _unproved_fragment(claim, evidence, question, headings)
         return Proof((*apart, *doubts), denied, bool(apart))
-    unproved = (change.described() for change in changes)
-    return Proof((*unproved, *doubts), denied, any(_in_scope(change) for change in changes))
+    unproved = (change.described() for change in unexplained)
+    return Proof((*unproved, *doubts), denied, any(_in_scope(change) for change in unexplained))
 
 
 def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
@@ -129,27 +129,34 @@ def conflicts(claim: Reading, evidence: Reading, passages: Sequence[Reading]) ->
     denied = [(change, reason) for change, reason in changes if reason is not None]
     if not figures and not denied:
         return ()
-    mine, held = {unit.key for unit in units(claim)}, _keys(*passages)
+    mine, passage_keys = {unit.key for unit in units(claim)}, _keys(*passages)
     theirs = [unit for unit in units(evidence) if unit.key not in mine]
-    found = []
+    result = []
     for unit in figures:
-        other = next((one for one in theirs if _figure_kind(one) == _figure_kind(unit)), None)
-        if other is not None and unit.key not in held:
+        other = next(
+            (
+                unit_of_evidence
+                for unit_of_evidence in theirs
+                if _figure_kind(unit_of_evidence) == _figure_kind(unit)
+            ),
+            None,
+        )
+        if other is not None and unit.key not in passage_keys:
             reason = "date_mismatch" if unit.key[0] == "@" else "number_mismatch"
             words = f'"{other.folded}" became "{unit.folded}"'
-            found.append(Denial(reason, words, frozenset((unit.key, other.key))))
+            result.append(Denial(reason, words, frozenset((unit.key, other.key))))
     for change, reason in denied:
-        if reason == "negation_mismatch" or all(unit.key not in held for unit in change.added):
+        if reason == "negation_mismatch" or all(unit.key not in passage_keys for unit in change.added):
             keys = frozenset(unit.key for unit in (*change.added, *change.left))
-            found.append(Denial(reason, change.described(), keys))
-    return tuple(found)
+            result.append(Denial(reason, change.described(), keys))
+    return tuple(result)
 
 
 def missing_figures(claim: Reading, passages: Sequence[Reading]) -> tuple[str, ...]:
     """Return the numbers, dates and names with digits of a claim that none of the passages holds."""
     figures = [unit for unit in units(claim) if _figure_kind(unit) is not None]
-    held = _keys(*passages) if figures else ()
-    return tuple(unit.folded for unit in figures if unit.key not in held)
+    passage_keys = _keys(*passages) if figures else ()
+    return tuple(unit.folded for unit in figures if unit.key not in passage_keys)
 
 
 def _figure_kind(unit: Unit) -> str | None:
@@ -168,24 +175,34 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
     A name may be in the title or the headings of the quote. A quote that shares no word with the claim lacks
     all of it.
     """
-    held, scope = _spoken(quote), _scope(claim.language)
-    named = held | _spoken(headings)
+    spoken, scope = _spoken(quote), _scope(claim.language)
+    spoken_or_headed = spoken | _spoken(headings)
     mine = units(claim)
-    found = [
+    missing = [
         unit.folded
         for unit in mine
-        if (unit.key not in held and (unit.key[0] in "#@" or unit.folded in scope))
-        or (unit.key not in named and _names([unit], claim))
+        if (unit.key not in spoken and (unit.key[0] in "#@" or unit.folded in scope))
+        or (unit.key not in spoken_or_headed and _names([unit], claim))
     ]
-    return tuple(found) if any(unit.content and unit.key in named for unit in mine) else (claim.text,)
+    return (
+        tuple(missing)
+        if any(unit.content and unit.key in spoken_or_headed for unit in mine)
+        else (claim.text,)
+    )
 
 
 @functools.cache
 def _scope(language: str) -> frozenset[str]:
     """Negations, quantifiers, modals and conditions: words that change what all others say."""
-    known = lexicon(language)
-    scope = known.negations | known.soft_negations | known.exclusive | known.universal | known.partial
-    return frozenset(scope | known.strong | known.weak | known.conditional_words)
+    vocabulary = lexicon(language)
+    scope = (
+        vocabulary.negations
+        | vocabulary.soft_negations
+        | vocabulary.exclusive
+        | vocabulary.universal
+        | vocabulary.partial
+    )
+    return frozenset(scope | vocabulary.strong | vocabulary.weak | vocabulary.conditional_words)
 
 
 def _in_scope(change: Change) -> bool:
@@ -203,21 +220,21 @@ def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings:
     """Words of the question that neither answer nor evidence speaks of: it may be another one's answer."""
     if not question.words:
         return
-    known = lexicon(question.language)
-    asked = units(question)
-    spoken = "".join(_line(one) for one in (answer, evidence, headings))
+    vocabulary = lexicon(question.language)
+    question_units = units(question)
+    spoken = "".join(_line(reading) for reading in (answer, evidence, headings))
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     before = ""
-    for unit in asked:
-        plain = unit.folded in known.question_words or before in known.degree_words
-        plain = plain or bool(measured.intersection(known.measures.get(unit.folded, ())))
+    for unit in question_units:
+        plain = unit.folded in vocabulary.question_words or before in vocabulary.degree_words
+        plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
         if unit.content and not plain and not _speaks_of(spoken, unit.key):
             word = _written(unit, question)
-            if not any(_has_identifier(one.text, word) for one in (evidence, answer, headings)):
+            if not any(_has_identifier(reading.text, word) for reading in (evidence, answer, headings)):
                 yield f'the question\'s "{word}" is not in the evidence'
         before = unit.folded
-    scope = {unit.folded for unit in asked} & (known.negations | known.exclusive)
-    if scope - {unit.folded for one in (evidence, answer, headings) for unit in units(one)}:
+    scope = {unit.folded for unit in question_units} & (vocabulary.negations | vocabulary.exclusive)
+    if scope - {unit.folded for reading in (evidence, answer, headings) for unit in units(reading)}:
         yield "question and evidence differ in a negation"
 
 
@@ -263,19 +280,21 @@ def _unproved_fragment(
     claim: Reading, evidence: Reading, question: Reading, headings: Reading
 ) -> tuple[str, ...]:
     """A few words prove something where question and words together are what the evidence says."""
-    known = lexicon(claim.language)
+    vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
-    wanted = [unit.key for unit in mine]
+    claim_keys = [unit.key for unit in mine]
     keys = [unit.key for unit in theirs]
-    places = [at for at in range(len(keys) - len(wanted) + 1) if keys[at : at + len(wanted)] == wanted]
-    if not wanted or not places:
+    places = [
+        at for at in range(len(keys) - len(claim_keys) + 1) if keys[at : at + len(claim_keys)] == claim_keys
+    ]
+    if not claim_keys or not places:
         return ("not in the evidence in these words",)
-    asked = _keys(question, headings)
+    context = _keys(question, headings)
     best: tuple[str, ...] | None = None
     for at in places:
         doubts = []
-        for run in _runs(theirs, at, at + len(wanted), asked, known):
-            change = Change([], run, claim, evidence, known)
+        for run in _runs(theirs, at, at + len(claim_keys), context, vocabulary):
+            change = Change([], run, claim, evidence, vocabulary)
             if not is_allowed(change):
                 doubts.append(change.described())
         if best is None or len(doubts) < len(best):
@@ -284,15 +303,21 @@ def _unproved_fragment(
 
 
 def _runs(
-    theirs: Sequence[Unit], start: int, end: int, asked: set[str], known: Lexicon
+    theirs: Sequence[Unit], start: int, end: int, context: set[str], vocabulary: Lexicon
 ) -> Iterator[Sequence[Unit]]:
     """Runs of the evidence that neither the claim nor its question states; plain function words are none."""
-    scope = known.negations | known.exclusive | known.conditional_words | known.contrasts | known.partial
-    scope |= known.universal | known.strong | known.weak | known.soft_negations
+    scope = (
+        vocabulary.negations
+        | vocabulary.exclusive
+        | vocabulary.conditional_words
+        | vocabulary.contrasts
+        | vocabulary.partial
+    )
+    scope |= vocabulary.universal | vocabulary.strong | vocabulary.weak | vocabulary.soft_negations
     run: list[Unit] = []
     plain = True
     for place, unit in enumerate([*theirs, None]):
-        stated = unit is None or start <= place < end or unit.key in asked
+        stated = unit is None or start <= place < end or unit.key in context
         if not stated and unit is not None:
             run.append(unit)
             plain = plain and not unit.content and unit.folded not in scope
@@ -310,15 +335,15 @@ def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[D
     no such look.
     """
     exchanged = _exchanged(changes)
-    found = []
+    result = []
     for change in changes:
         reason = _denied(change) or ("role_mismatch" if exchanged else None)
         if reason is None:
             return ()
         keys = frozenset(unit.key for unit in (*change.added, *change.left))
-        found.append(Denial(reason, change.described(), keys))
-    held = not exchanged and any(_held(change, one) for change in changes for one in elsewhere)
-    return () if held else tuple(found)
+        result.append(Denial(reason, change.described(), keys))
+    is_stated = not exchanged and any(_states(change, passage) for change in changes for passage in elsewhere)
+    return () if is_stated else tuple(result)
 
 
 def _exchanged(changes: Sequence[Change]) -> bool:
@@ -339,7 +364,7 @@ def _exchanged(changes: Sequence[Change]) -> bool:
     return mine == theirs and not words <= changes[0].known.joiners
 
 
-def _held(change: Change, passage: Reading) -> bool:
+def _states(change: Change, passage: Reading) -> bool:
     """Whether a passage has what the claim has in the slot, beside one of its neighbours there."""
     mine = [unit.key for unit in units(change.claim)]
     value = [unit.key for unit in change.added]
@@ -347,46 +372,58 @@ def _held(change: Change, passage: Reading) -> bool:
         return False
     at = units(change.claim).index(change.added[0])
     keys = [unit.key for unit in units(passage)]
-    beside = [mine[max(at - 1, 0) : at + len(value)], mine[at : at + len(value) + 1]]
-    return any(len(run) > len(value) and find_run(keys, run) is not None for run in beside)
+    windows = [mine[max(at - 1, 0) : at + len(value)], mine[at : at + len(value) + 1]]
+    return any(len(run) > len(value) and find_run(keys, run) is not None for run in windows)
 
 
 def _denied(change: Change) -> str | None:
     """Reason code of a difference in which the claim denies what is there; None for any other."""
-    known = change.known
+    vocabulary = change.known
     mine, theirs = set(change.added_words), set(change.left_words)
     words = mine | theirs
     if skeleton("".join(change.added_words)) == skeleton("".join(change.left_words)):
         return None  # letters of another script that look the same
-    if words & known.negations and words <= known.negations | known.auxiliaries | known.negation_tails:
-        return "negation_mismatch" if bool(mine & known.negations) != bool(theirs & known.negations) else None
+    if (
+        words & vocabulary.negations
+        and words <= vocabulary.negations | vocabulary.auxiliaries | vocabulary.negation_tails
+    ):
+        return (
+            "negation_mismatch"
+            if bool(mine & vocabulary.negations) != bool(theirs & vocabulary.negations)
+            else None
+        )
     if _names(change.added, change.claim) and _names(change.left, change.evidence):
         return "name_mismatch"
     if len(change.added) != 1 or len(change.left) != 1:
         return None
-    one, other = change.added[0], change.left[0]
-    if {one.key[0], other.key[0]} == {"#"}:
+    first, second = change.added[0], change.left[0]
+    if {first.key[0], second.key[0]} == {"#"}:
         return "number_mismatch"
-    if {one.key[0], other.key[0]} == {"@"}:
+    if {first.key[0], second.key[0]} == {"@"}:
         return "date_mismatch"
-    return _opposed(one.folded, other.folded, known)
+    return _opposed(first.folded, second.folded, vocabulary)
 
 
-def _opposed(claimed: str, written: str, known: Lexicon) -> str | None:
+def _opposed(claimed: str, written: str, vocabulary: Lexicon) -> str | None:
     """Reason code of one word in another's place, where the two exclude each other."""
     pair = (claimed, written)
     turned = (pair, pair[::-1])
-    prefixed = any(long == prefix + short for prefix in known.negative_prefixes for long, short in turned)
-    if prefixed or any(_across(pair, sides) for sides in known.opposites):
+    prefixed = any(
+        long == prefix + short for prefix in vocabulary.negative_prefixes for long, short in turned
+    )
+    if prefixed or any(_across(pair, sides) for sides in vocabulary.opposites):
         return "negation_mismatch"
-    stronger = claimed in known.universal and written in known.partial
-    scopes = ((known.weak, known.strong), (known.universal | known.partial, known.negations))
+    stronger = claimed in vocabulary.universal and written in vocabulary.partial
+    scopes = (
+        (vocabulary.weak, vocabulary.strong),
+        (vocabulary.universal | vocabulary.partial, vocabulary.negations),
+    )
     return "quantifier_mismatch" if stronger or any(_across(pair, sides) for sides in scopes) else None
 
 
 def _across(pair: tuple[str, str], sides: tuple[Set[str], Set[str]]) -> bool:
-    left, right = sides
-    return (pair[0] in left and pair[1] in right) or (pair[0] in right and pair[1] in left)
+    first, second = sides
+    return (pair[0] in first and pair[1] in second) or (pair[0] in second and pair[1] in first)
 
 
 def _names(of: Sequence[Unit], reading: Reading) -> bool:

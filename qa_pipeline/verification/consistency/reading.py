@@ -101,10 +101,10 @@ class Reading:
 
     def _bound_stems(self) -> list[tuple[int, str]]:
         """The stems, a prefix and the word it is bound to as one: weekly is not bi-weekly."""
-        prefixes = {found.end(): found for found in _BOUND.finditer(self.text)}
+        prefixes = {match.end(): match for match in _BOUND.finditer(self.text)}
         if not prefixes:
             return self._content
-        starts = {found.start() for found in prefixes.values()}
+        starts = {prefix.start() for prefix in prefixes.values()}
         return [
             (place, f"{prefixes[place][0][:-1].casefold()}-{stem}" if place in prefixes else stem)
             for place, stem in self._content
@@ -121,17 +121,17 @@ class Reading:
         """Whether two texts are the same words in the same order, case and punctuation aside."""
         return self.line == other.line
 
-    def holds(self, wanted: "Reading") -> bool:
+    def holds(self, other: "Reading") -> bool:
         """Whether the words of another text stand here one after another."""
-        return wanted.line != _BETWEEN and wanted.line in self.line
+        return other.line != _BETWEEN and other.line in self.line
 
-    def find(self, wanted: "Reading") -> tuple[int, int] | None:
+    def find(self, other: "Reading") -> tuple[int, int] | None:
         """Span of the first place where the words of another text stand one after another."""
-        if not self.holds(wanted):
+        if not self.holds(other):
             return None
         words = self.words if self.text == self.written else tokenize(self.written, self.language)
-        first = self.line.count(_BETWEEN, 0, self.line.find(wanted.line))
-        return words[first].start, words[first + wanted.line.count(_BETWEEN) - 2].end
+        first = self.line.count(_BETWEEN, 0, self.line.find(other.line))
+        return words[first].start, words[first + other.line.count(_BETWEEN) - 2].end
 
 
 _BOUND = re.compile(rf"(?<!\w){any_of_all('hyphened_prefixes')}[-\u2010\u2011](?=\w)", re.IGNORECASE)

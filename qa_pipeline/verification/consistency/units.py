@@ -59,7 +59,7 @@ _SYMBOLS = _table(
     """
 )
 
-_NAMED = _table(
+_UNIT_NAMES = _table(
     """
     percent 1=percent
     time 1e-3=millisecond 1=second 60=minute 3600=hour 86400=day 604800=week
@@ -81,8 +81,11 @@ _NAMED = _table(
     pixels 1=pixel
     """
 )
-_WORDS = _NAMED | {
-    word: _NAMED[name] for known in LEXICONS.values() for name, words in known.units.items() for word in words
+_WORDS = _UNIT_NAMES | {
+    word: _UNIT_NAMES[name]
+    for language in LEXICONS.values()
+    for name, words in language.units.items()
+    for word in words
 }
 
 _SHORT = 2
@@ -102,17 +105,17 @@ def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
     warm = _TEMPERATURE.match(text, position)
     if warm and len(warm[0].strip()) > 1:
         return (_CELSIUS if warm[1] else _FAHRENHEIT), warm.end()
-    found = _AFTER.match(text, position)
-    if not found:
+    match = _AFTER.match(text, position)
+    if not match:
         return None
-    written = found[1]
+    written = match[1]
     unit = _SYMBOLS.get(written) or _WORDS.get(written.casefold())
     if unit is None and written.isupper() and len(written) > _SHORT:
         unit = _SYMBOLS.get(written.casefold())  # a text in capitals: no short symbol, MW is not mW
-    return (unit, found.end()) if unit else None
+    return (unit, match.end()) if unit else None
 
 
 def unit_before(text: str, position: int) -> Unit | None:
     """The currency written directly before `position`."""
-    found = _BEFORE.search(text, max(0, position - 5), position)
-    return _SYMBOLS.get(found[1]) if found else None
+    match = _BEFORE.search(text, max(0, position - 5), position)
+    return _SYMBOLS.get(match[1]) if match else None

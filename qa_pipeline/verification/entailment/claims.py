@@ -69,7 +69,7 @@ Scored = list[tuple[_Piece, Scores]]
 
 
 def search(
-    asked: Sequence[Asked],
+    requests: Sequence[Asked],
     model: CrossEncoder,
     settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
@@ -84,47 +84,53 @@ def search(
 
     Pairs of passages are read for a claim whose best single passage entails less than `pair_below`.
     """
-    found: list[Found] = []
-    for start in range(0, len(asked), _GROUP):
-        found += _search_group(asked[start : start + _GROUP], model, settings.window_tokens, pair_below)
+    results: list[Found] = []
+    for start in range(0, len(requests), _GROUP):
+        results += _search_group(requests[start : start + _GROUP], model, settings.window_tokens, pair_below)
         model.reader.clear()
-        notify(len(found), len(asked))
-    return found
+        notify(len(results), len(requests))
+    return results
 
 
 def _search_group(
-    asked: Sequence[Asked], model: CrossEncoder, window_tokens: int, pair_below: float
+    requests: Sequence[Asked], model: CrossEncoder, window_tokens: int, pair_below: float
 ) -> list[Found]:
     reader = model.reader
-    reader.learn(text for one in asked for text in (one.claim, *one.passages))
-    rooms = [reader.room_beside(one.claim) if one.claim.strip() else 0 for one in asked]
+    reader.learn(text for request in requests for text in (request.claim, *request.passages))
+    rooms = [reader.room_beside(request.claim) if request.claim.strip() else 0 for request in requests]
     windows = [
         [
             _Piece(passage[start:end], (place,))
-            for place, passage in enumerate(one.passages)
+            for place, passage in enumerate(request.passages)
             for start, end in (reader.windows(passage, min(room, window_tokens)) if room else ())
         ]
-        for one, room in zip(asked, rooms, strict=True)
+        for request, room in zip(requests, rooms, strict=True)
     ]
-    singles = _scored(windows, asked, model)
-    found = [_best(room, of_claim) for room, of_claim in zip(rooms, singles, strict=True)]
+    singles = _scored(windows, requests, model)
+    best_singles = [_best(room, of_claim) for room, of_claim in zip(rooms, singles, strict=True)]
     pairs = [
-        list(_pairs(of_claim, one.claim, room, reader))
+        list(_pairs(of_claim, request.claim, room, reader))
         if room and best.entailment is not None and best.entailment < pair_below
         else []
-        for one, room, best, of_claim in zip(asked, rooms, found, singles, strict=True)
+        for request, room, best, of_claim in zip(requests, rooms, best_singles, singles, strict=True)
     ]
-    for row, of_claim in enumerate(_scored(pairs, asked, model)):
+    for row, of_claim in enumerate(_scored(pairs, requests, model)):
         for piece, score in of_claim:
-            found[row] = _better(found[row], piece, score)
-    return found
+            best_singles[row] = _better(best_singles[row], piece, score)
+    return best_singles
 
 
-def _scored(pieces: Sequence[Sequence[_Piece]], asked: Sequence[Asked], model: CrossEncoder) -> list[Scored]:
+def _scored(
+    pieces: Sequence[Sequence[_Piece]], requests: Sequence[Asked], model: CrossEncoder
+) -> list[Scored]:
     """The pieces of each claim with their scores, all read in one call."""
-    texts = [(piece.text, one.claim) for one, own in zip(asked, pieces, strict=True) for piece in own]
+    texts = [
+        (piece.text, request.claim)
+        for request, pieces_of_request in zip(requests, pieces, strict=True)
+        for piece in pieces_of_request
+    ]
     scores = iter(model.probabilities(texts))
-    return [[(piece, next(scores)) for piece in own] for own in pieces]
+    return [[(piece, next(scores)) for piece in pieces_of_request] for pieces_of_request in pieces]
 
 
 def _best(room: int | None, pieces: Scored) -> Found:
@@ -144,26 +150,26 @@ def _best(room: int | None, pieces: Scored) -> Found:
     )
 
 
-def _better(one: Found, piece: _Piece, score: Scores) -> Found:
-    if one.entailment is None:
-        return one
+def _better(result: Found, piece: _Piece, score: Scores) -> Found:
+    if result.entailment is None:
+        return result
     if np.isnan(score[0]):
         return Found(reason="model_nan")
-    if score[0] <= one.entailment:
-        return one
-    return replace(one, entailment=float(score[0]), passages=piece.passages)
+    if score[0] <= result.entailment:
+        return result
+    return replace(result, entailment=float(score[0]), passages=piece.passages)
 
 
 def _pairs(singles: Scored, claim: str, room: int, reader: PairReader) -> Iterator[_Piece]:
     """Pairs of the best windows of different passages, best first, each in the order of its passages."""
     best: dict[tuple[int, ...], _Piece] = {}
-    for piece, _ in sorted(singles, key=lambda one: -one[1][0]):
+    for piece, _ in sorted(singles, key=lambda item: -item[1][0]):
         best.setdefault(piece.passages, piece)
     ranked = sorted(
         combinations(enumerate(best.values()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
     )
-    for (_, one), (_, other) in islice(ranked, _MOST_PAIRS):
-        first, second = sorted((one, other), key=lambda piece: piece.passages)
+    for (_, first_piece), (_, second_piece) in islice(ranked, _MOST_PAIRS):
+        first, second = sorted((first_piece, second_piece), key=lambda piece: piece.passages)
         texts = _fitted(first.text, second.text, claim, room - _BORDERS, reader)
         if texts is not None:
             yield _Piece(_BETWEEN.join(texts), first.passages + second.passages)
@@ -183,9 +189,9 @@ def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) 
 
 def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
     """The window of a text that shares most tokens with the claim; the first of equals."""
-    wanted = set(reader.ids(claim))
+    claim_ids = set(reader.ids(claim))
     slices = [text[start:end] for start, end in reader.windows(text, most, most // 2)]
-    return max(slices, key=lambda part: len(wanted & set(reader.ids(part))))
+    return max(slices, key=lambda part: len(claim_ids & set(reader.ids(part))))
 
 
 def fill_entailment(
@@ -205,15 +211,15 @@ def fill_entailment(
         return claims
     rows = claims_with_chunks(claims, pairs).to_dicts()
     texts = _chunk_texts(chunks)
-    asked = [Asked(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
-    found = search(asked, model, settings, notify)
+    requests = [Asked(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
+    results = search(requests, model, settings, notify)
     return _with_columns(
         claims,
         {
-            "entailment": [one.entailment for one in found],
-            "contradiction": [one.contradiction for one in found],
-            "entailment_model": [model.network.name] * len(found),
-            "entailment_reason": [one.reason for one in found],
+            "entailment": [result.entailment for result in results],
+            "contradiction": [result.contradiction for result in results],
+            "entailment_model": [model.network.name] * len(results),
+            "entailment_reason": [result.reason for result in results],
         },
     )
 
@@ -265,11 +271,15 @@ def fill_spans(
     by_pair: dict[str, list[Row]] = {}
     for row in rows:
         by_pair.setdefault(row["pair_id"], []).append(row)
-    asked = {
-        pair_id: Answer(own[0]["question"] or "", tuple(texts[i] for i in _chunks(own)), own[0]["answer"])
-        for pair_id, own in by_pair.items()
+    answers = {
+        pair_id: Answer(
+            claims_of_pair[0]["question"] or "",
+            tuple(texts[i] for i in _chunks(claims_of_pair)),
+            claims_of_pair[0]["answer"],
+        )
+        for pair_id, claims_of_pair in by_pair.items()
     }
-    words = dict(zip(asked, detector.read(list(asked.values()), notify), strict=True))
+    words = dict(zip(answers, detector.read(list(answers.values()), notify), strict=True))
     parts = [_part(row, words[row["pair_id"]], detector.network.name) for row in rows]
     names = ("flagged_spans", "span_support", "span_reason", "span_model")
     return _with_columns(claims, {name: [part.get(name) for part in parts] for name in names})

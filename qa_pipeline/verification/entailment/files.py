@@ -50,31 +50,32 @@ class PairModelFiles(ModelFolder):
             raise self.refused("its config.json does not number its labels from 0")
         return tuple(str(names[str(place)]) for place in range(len(names)))
 
-    def most_tokens(self, wanted: int | None) -> int:
+    def most_tokens(self, most: int | None) -> int:
         """Tokens of an input: as many as wanted, or as the model declares.
 
         Raises:
             SettingsError: more are wanted than a model of absolute positions has positions, or none are and
                 neither model nor tokenizer declares any.
         """
-        if wanted is not None and self._config.get("model_type") in _ANY_LENGTH:
-            return wanted
+        if most is not None and self._config.get("model_type") in _ANY_LENGTH:
+            return most
         positions = self._config.get("max_position_embeddings")
         if isinstance(positions, int) and self._config.get("model_type") in _PAST_PADDING:
             positions -= 1 + int(self._config.get("pad_token_id") or 0)
         tokenizer = self.read_json("tokenizer_config.json") or {}
         limits = (positions, tokenizer.get("model_max_length"))
-        declared = [int(one) for one in limits if isinstance(one, int | float) and 0 < one < _UNLIMITED]
+        declared = [
+            int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < _UNLIMITED
+        ]
         if not declared:
             raise self.refused(
                 f"it does not declare how many tokens it reads; set {self.setting}.input_tokens"
             )
-        if wanted is not None and wanted > min(declared):
+        if most is not None and most > min(declared):
             raise SettingsError(
-                f"{self.setting}.input_tokens is {wanted}, but {self.name} reads {min(declared)} tokens at "
-                f"most"
+                f"{self.setting}.input_tokens is {most}, but {self.name} reads {min(declared)} tokens at most"
             )
-        return wanted or min(declared)
+        return most or min(declared)
 
     def check(self) -> None:
         """Refuse weights that would have to be unpickled, and code of the model's own.
@@ -105,9 +106,12 @@ class PairModelFiles(ModelFolder):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True
-        largest, known = max(tokenizer.get_vocab().values(), default=0), self._config.get("vocab_size")
-        if isinstance(known, int) and largest >= known:
-            raise self.refused(f"its tokenizer has a token {largest}, and the model knows {known}")
+        largest, vocabulary_size = (
+            max(tokenizer.get_vocab().values(), default=0),
+            self._config.get("vocab_size"),
+        )
+        if isinstance(vocabulary_size, int) and largest >= vocabulary_size:
+            raise self.refused(f"its tokenizer has a token {largest}, and the model knows {vocabulary_size}")
         return tokenizer
 
     def refused(self, what: str) -> SettingsError:
@@ -200,20 +204,20 @@ class Labels:
 
 
 def read_labels(
-    names: Sequence[str], wanted: Mapping[str, Meaning] | None, *, model: str, setting: str
+    names: Sequence[str], labels: Mapping[str, Meaning] | None, *, model: str, setting: str
 ) -> Labels:
     """Find out what a cross-encoder's classes mean; one class is the logit of entailment.
 
     Raises:
         SettingsError: as `meanings_of`, or no class means entailment.
     """
-    if len(names) == 1 and wanted is None:
+    if len(names) == 1 and labels is None:
         return Labels(1, (0,))
     usual: Sequence[str] = ("not_entailment", "entailment") if len(names) == 2 else tuple(_NAMES)[:3]
-    known = _meaning if wanted is None else lambda _: None
-    meanings = meanings_of(names, wanted, known, usual, "entailment", model=model, setting=setting)
+    meaning_of = _meaning if labels is None else lambda _: None
+    meanings = meanings_of(names, labels, meaning_of, usual, "entailment", model=model, setting=setting)
     entailment, neutral, contradiction = (
-        tuple(place for place, found in enumerate(meanings) if found == meaning)
+        tuple(place for place, label_meaning in enumerate(meanings) if label_meaning == meaning)
         for meaning in ("entailment", "neutral", "contradiction")
     )
     return Labels(len(names), entailment, neutral, contradiction)
@@ -221,13 +225,13 @@ def read_labels(
 
 def _meaning(name: str) -> Meaning | None:
     plain = " ".join(re.findall(r"[a-z]+", name.casefold()))
-    return next((meaning for meaning, known in _NAMES.items() if plain in known.split("|")), None)
+    return next((meaning for meaning, spellings in _NAMES.items() if plain in spellings.split("|")), None)
 
 
 def meanings_of(
     names: Sequence[str],
-    wanted: Mapping[str, str] | None,
-    known: Callable[[str], str | None],
+    labels: Mapping[str, str] | None,
+    default_meaning: Callable[[str], str | None],
     usual: Sequence[str],
     needed: str,
     *,
@@ -240,11 +244,14 @@ def meanings_of(
         SettingsError: a name is unknown, `wanted` names another label, or no class has the needed meaning.
             Shows the labels, and the usual meanings as an example of the setting.
     """
-    given = wanted or {}
+    configured = labels or {}
     listed = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
-    if unknown := [one for one in given if one not in {*names, *map(str, range(len(names)))}]:
+    if unknown := [name for name in configured if name not in {*names, *map(str, range(len(names)))}]:
         raise SettingsError(f"{setting} names {', '.join(unknown)}, but the labels of {model} are {listed}")
-    meanings = [given.get(name, given.get(str(place), known(name))) for place, name in enumerate(names)]
+    meanings = [
+        configured.get(name, configured.get(str(place), default_meaning(name)))
+        for place, name in enumerate(names)
+    ]
     if None in meanings or needed not in meanings:
         example = ", ".join(f"{name}: {meaning}" for name, meaning in zip(names, usual, strict=False))
         raise SettingsError(
@@ -285,6 +292,6 @@ _ANY = TypeVar("_ANY", EntailmentSettings, SpanSettings)
 
 def with_preset(settings: _ANY, presets: Presets) -> _ANY:
     """The settings, with what the preset of their model knows where they have no value."""
-    known = presets.get(settings.model or "", {})
-    missing = {name: value for name, value in known.items() if getattr(settings, name) is None}
+    preset = presets.get(settings.model or "", {})
+    missing = {name: value for name, value in preset.items() if getattr(settings, name) is None}
     return settings.model_copy(update=missing)

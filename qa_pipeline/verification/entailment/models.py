@@ -74,16 +74,16 @@ class Network:
             StorageError: the store cannot be used.
         """
         space = VectorSpace(self.files.name, self.files.revision, self.precision)
-        keys = [_key(one) for one in inputs]
-        found = compute_cached(
+        keys = [_key(pair) for pair in inputs]
+        outputs = compute_cached(
             space,
             dict(zip(keys, inputs, strict=True)),
-            lambda one: len(one.ids),
+            lambda pair: len(pair.ids),
             lambda part: [logits.ravel() for logits in self.compute(part)],
             self.store,
             notify,
         )
-        return [found[key] for key in keys]
+        return [outputs[key] for key in keys]
 
     def compute(self, inputs: Sequence[Input]) -> list[Logits]:
         """Logits of each input, by the model."""
@@ -101,10 +101,11 @@ class Network:
                 logits: Logits = model(**batch).logits.float().numpy()
             return logits
 
-        lengths = [len(one.ids) for one in inputs]
-        found = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, run_batch, self._workers)
+        lengths = [len(pair.ids) for pair in inputs]
+        outputs = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, run_batch, self._workers)
         return [
-            logits[-one.tail :] if one.tail else logits for one, logits in zip(inputs, found, strict=True)
+            logits[-pair.tail :] if pair.tail else logits
+            for pair, logits in zip(inputs, outputs, strict=True)
         ]
 
     @cached_property
@@ -122,12 +123,12 @@ class Network:
 
 def takes_types(model: Any) -> bool:
     """Whether a model tells segments apart by an input of their own."""
-    named = "token_type_ids" in inspect.signature(model.forward).parameters
-    return named and getattr(model.config, "type_vocab_size", 0) > 1
+    takes = "token_type_ids" in inspect.signature(model.forward).parameters
+    return takes and getattr(model.config, "type_vocab_size", 0) > 1
 
 
-def _key(one: Input) -> str:
-    content = np.array([*one.ids, *one.types, one.tail], dtype="<i4").tobytes()
+def _key(pair: Input) -> str:
+    content = np.array([*pair.ids, *pair.types, pair.tail], dtype="<i4").tobytes()
     return hashlib.sha256(content).hexdigest()
 
 

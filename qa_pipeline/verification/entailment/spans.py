@@ -68,17 +68,17 @@ class Words:
         Returns:
             start, end and score, the largest probability among its words, of each run of such words.
         """
-        found: list[dict[str, Any]] = []
+        flagged_words: list[dict[str, Any]] = []
         last = -2
         for place, ((first, behind), share) in enumerate(zip(self.offsets, self.unsupported, strict=True)):
             if share < flag_from or behind <= start or first >= end or first == behind:
                 continue
             if place == last + 1:
-                found[-1].update(end=min(behind, end), score=max(found[-1]["score"], share))
+                flagged_words[-1].update(end=min(behind, end), score=max(flagged_words[-1]["score"], share))
             else:
-                found.append({"start": max(first, start), "end": min(behind, end), "score": share})
+                flagged_words.append({"start": max(first, start), "end": min(behind, end), "score": share})
             last = place
-        return found
+        return flagged_words
 
     def support(self, start: int, end: int) -> float | None:
         """1 less the largest probability of a word between two characters; None where there is no word."""
@@ -99,28 +99,28 @@ class SpanDetector:
 
     def read(self, answers: Sequence[Answer], notify: ProgressCallback = no_progress) -> list[Words]:
         """The words of each answer, in order."""
-        found: list[Words] = []
+        words: list[Words] = []
         for start in range(0, len(answers), _GROUP):
-            found += self._read_group(answers[start : start + _GROUP])
+            words += self._read_group(answers[start : start + _GROUP])
             self.reader.clear()
-            notify(len(found), len(answers))
-        return found
+            notify(len(words), len(answers))
+        return words
 
     def _read_group(self, answers: Sequence[Answer]) -> list[Words]:
-        texts = [without_marks(one.text) for one in answers]
-        prompts = [self._prompts(one, text) for one, text in zip(answers, texts, strict=True)]
+        texts = [without_marks(answer.text) for answer in answers]
+        prompts = [self._prompts(answer, text) for answer, text in zip(answers, texts, strict=True)]
         inputs = [
             self.reader.join_for_tokens(prompt, text)
-            for text, asked in zip(texts, prompts, strict=True)
-            if not isinstance(asked, str)
-            for prompt in asked
+            for text, answer_prompts in zip(texts, prompts, strict=True)
+            if not isinstance(answer_prompts, str)
+            for prompt in answer_prompts
         ]
         logits = iter(self.network.run(inputs))
         return [
-            Words(reason=asked)
-            if isinstance(asked, str)
-            else self._words(text, [self._shares(next(logits)) for _ in asked])
-            for text, asked in zip(texts, prompts, strict=True)
+            Words(reason=answer_prompts)
+            if isinstance(answer_prompts, str)
+            else self._words(text, [self._shares(next(logits)) for _ in answer_prompts])
+            for text, answer_prompts in zip(texts, prompts, strict=True)
         ]
 
     def _words(self, text: str, groups: Sequence[Scores]) -> Words:
@@ -134,29 +134,29 @@ class SpanDetector:
         shares = class_shares(logits.reshape(-1, self.classes)[: -self.reader.behind or None])
         return np.asarray(shares[:, list(self.unsupported)].sum(axis=1))
 
-    def _prompts(self, one: Answer, text: str) -> list[str] | str:
+    def _prompts(self, answer: Answer, text: str) -> list[str] | str:
         """What is read before the answer, one text for each group of passages; else why there is none."""
         if not text.strip():
             return "empty_claim"
-        room = self.reader.room_beside(text, _filled(self.template, one.question, [" "]))
+        room = self.reader.room_beside(text, _filled(self.template, answer.question, [" "]))
         if room is None:
             return "claim_too_long"
-        groups = self._groups(one.passages, room)
-        return [_filled(self.template, one.question, group) for group in groups] or "no_passage"
+        groups = self._groups(answer.passages, room)
+        return [_filled(self.template, answer.question, group) for group in groups] or "no_passage"
 
     def _groups(self, passages: Sequence[str], room: int) -> list[list[str]]:
         """Passages, cut where one alone is too long, packed in order into as few groups as they fit."""
         groups: list[list[str]] = []
-        left = 0
+        remaining = 0
         for passage in passages:
             for start, end in self.reader.windows(passage, max(1, room - _SPARE)):
                 piece = passage[start:end]
                 size = self.reader.count(piece) + _SPARE
-                if not groups or size > left:
+                if not groups or size > remaining:
                     groups.append([])
-                    left = room
+                    remaining = room
                 groups[-1].append(piece)
-                left -= size
+                remaining -= size
         return groups
 
 
@@ -178,7 +178,7 @@ def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetect
 
 
 def unsupported_classes(
-    names: Sequence[str], wanted: Mapping[str, str] | None, *, model: str, setting: str
+    names: Sequence[str], labels: Mapping[str, str] | None, *, model: str, setting: str
 ) -> tuple[int, ...]:
     """Places of the classes that mean unsupported.
 
@@ -186,7 +186,7 @@ def unsupported_classes(
         SettingsError: as `meanings_of`.
     """
     usual = ("supported", *["unsupported"] * (len(names) - 1))
-    meanings = meanings_of(names, wanted, _meaning, usual, "supported", model=model, setting=setting)
+    meanings = meanings_of(names, labels, _meaning, usual, "supported", model=model, setting=setting)
     places = tuple(place for place, meaning in enumerate(meanings) if meaning == "unsupported")
     if not places:
         raise SettingsError(f"{model} has no label for unsupported words; set {setting}")

@@ -84,8 +84,8 @@ class PairReader:
     def learn(self, texts: Iterable[str]) -> None:
         """Tokenise many texts at once; without it each is tokenised when it is needed."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._known]
-        found = self._tokenizer.encode_batch(missing, add_special_tokens=False)
-        self._known.update(zip(missing, found, strict=True))
+        encodings = self._tokenizer.encode_batch(missing, add_special_tokens=False)
+        self._known.update(zip(missing, encodings, strict=True))
 
     def clear(self) -> None:
         """Drop what was tokenised; texts of the next call are others."""
@@ -114,11 +114,11 @@ class PairReader:
             return [(0, len(text))]
         overlap = min(_OVERLAP, most // 4) if overlap is None else overlap
         for size in range(most, 0, -max(1, most // 10)):
-            found = list(dict(_sliced(encoding, size, min(overlap, size - 1))).items())
-            slices = [text[start:end] for start, end in found]
+            token_slices = list(dict(_sliced(encoding, size, min(overlap, size - 1))).items())
+            slices = [text[start:end] for start, end in token_slices]
             self.learn(slices)
-            if all(self.count(one) <= most for one in slices):
-                return found
+            if all(self.count(part) <= most for part in slices):
+                return token_slices
         return []
 
     def join(self, passage: str, claim: str) -> Input:
@@ -137,8 +137,8 @@ class PairReader:
 
     def join_for_tokens(self, first: str, second: str) -> Input:
         """A pair of which the tokens of the second text, and the special ones behind it, are asked for."""
-        one = self.join(first, second)
-        return replace(one, tail=self.count(second) + self.behind)
+        joined = self.join(first, second)
+        return replace(joined, tail=self.count(second) + self.behind)
 
     def _pair(self, first: str, second: str) -> Encoding:
         return self._tokenizer.post_process(self._encoding(first), self._encoding(second))
@@ -152,14 +152,14 @@ class PairReader:
 def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Span]:
     offsets, words = encoding.offsets, encoding.word_ids
     count = len(offsets)
-    found, start = [], 0
+    pieces, start = [], 0
     while True:
         end = min(start + most, count)
         if end < count:
             end = _word_border(words, start + max(most // 2, 1), end)
-        found.append((offsets[start][0], offsets[end - 1][1]))
+        pieces.append((offsets[start][0], offsets[end - 1][1]))
         if end == count:
-            return found
+            return pieces
         start = max(_word_border(words, start + 1, end - overlap), start + 1)
 
 

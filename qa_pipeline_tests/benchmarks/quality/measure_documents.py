@@ -35,7 +35,7 @@ from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.quality.accounted_text import Account, account
-from qa_pipeline_tests.benchmarks.support.command_line import print_json
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 from qa_pipeline_tests.benchmarks.support.process_memory import peak_of
 from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
@@ -47,9 +47,11 @@ _LARGEST = 5
 
 def main() -> None:
     """Measure each folder in a process of its own, so that peaks are its own."""
-    folders = sys.argv[1:]
+    parser = parser_of(__doc__)
+    parser.add_argument("folders", type=Path, nargs="+")
+    folders = parser.parse_args().folders
     if len(folders) == 1:
-        print_json(_measure(Path(folders[0])))
+        print_json(_measure(folders[0]))
         return
     for folder in folders:
         subprocess.run([sys.executable, "-m", __spec__.name, folder], check=True)

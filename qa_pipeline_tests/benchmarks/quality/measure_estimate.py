@@ -30,12 +30,11 @@ from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage import write_table
 from qa_pipeline.tables import LLM_CALLS
-from qa_pipeline_tests.benchmarks.support.command_line import print_json
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verdict_replies import claims_in
 
 NAME = "openai/scripted"
-EMBEDDER: Embedder | None = None
 _SHOWN = re.compile(r"<sentence-(\d+)-\w+>\n(.*?)\n</sentence", re.DOTALL)
 _SENTENCE = re.compile(r"[^\s][^\n]*?[.!?](?=\s|$)", re.MULTILINE)
 
@@ -136,16 +135,16 @@ def settings_for(corpus: str, out: Path) -> Settings:
     return load_settings(corpus=corpus, out=out, llm=llm, quality={"min_pass_rate": 0.0})
 
 
-def estimated(settings: Settings, batch: str) -> Estimate:
+def estimated(settings: Settings, batch: str, embedder: Embedder | None) -> Estimate:
     """An estimate as the command makes it."""
-    resources = Resources(settings, embedder=EMBEDDER)
+    resources = Resources(settings, embedder=embedder)
     return estimate_run(resources, [batch], now=time.time())
 
 
-def run(settings: Settings, batch: str) -> list[CallRecord]:
+def run(settings: Settings, batch: str, embedder: Embedder | None) -> list[CallRecord]:
     """Run a batch, and note its calls as a run with a store of replies does."""
     model = ScriptedReplies()
-    resources = Resources(settings, embedder=EMBEDDER, model=model)
+    resources = Resources(settings, embedder=embedder, model=model)
     for outcome in run_batches(resources, [batch]):
         if outcome.error and "gate" not in outcome.error:
             sys.exit(f"{batch}: {outcome.error}")
@@ -159,21 +158,21 @@ def took(calls: Sequence[CallRecord]) -> int:
     return sum((call.usage.input_tokens or 0) + (call.usage.output_tokens or 0) for call in calls)
 
 
-def main(corpus: str, *wanted: str) -> None:
+def measure(corpus: str, wanted: list[str], embedder: Embedder | None) -> None:
     """Measure; the first batch only teaches."""
-    batches = wanted or tuple(sorted(path.name for path in Path(corpus).iterdir() if path.is_dir()))
+    batches = wanted or sorted(path.name for path in Path(corpus).iterdir() if path.is_dir())
     sums = {"actual": 0, "cold": 0, "warm": 0}
     by_batch = {}
     with tempfile.TemporaryDirectory() as folder:
         warm = settings_for(corpus, Path(folder) / "warm")
-        run(warm, batches[0])
+        run(warm, batches[0], embedder)
         for batch in batches[1:]:
             cold = settings_for(corpus, Path(folder) / "cold" / batch)
             guessed = {
-                "cold": estimated(cold, batch).total.tokens,
-                "warm": estimated(warm, batch).total.tokens,
+                "cold": estimated(cold, batch, embedder).total.tokens,
+                "warm": estimated(warm, batch, embedder).total.tokens,
             }
-            calls = run(warm, batch)
+            calls = run(warm, batch, embedder)
             actual = took(calls)
             by_batch[batch] = {name: round(tokens / actual, 3) for name, tokens in guessed.items()}
             by_batch[batch]["calls"] = len(calls)
@@ -182,7 +181,15 @@ def main(corpus: str, *wanted: str) -> None:
     print_json({"estimated_by_actual": together, "actual_tokens": sums["actual"], "batches": by_batch})
 
 
+def main() -> None:
+    """Measure the batches of a corpus."""
+    parser = parser_of(__doc__)
+    parser.add_argument("corpus")
+    parser.add_argument("batches", nargs="*")
+    parser.add_argument("--hashed", action="store_true", help="hashed words in place of the embedding model")
+    options = parser.parse_args()
+    measure(options.corpus, options.batches, HashEmbedder() if options.hashed else None)
+
+
 if __name__ == "__main__":
-    if "--hashed" in sys.argv:
-        EMBEDDER = HashEmbedder()
-    main(*(word for word in sys.argv[1:] if word != "--hashed"))
+    main()

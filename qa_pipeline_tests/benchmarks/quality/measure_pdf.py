@@ -18,7 +18,6 @@ headings found without the file's own outline, compared with the outline, number
 """
 
 import re
-import sys
 import unicodedata
 from bisect import bisect_left
 from collections import Counter
@@ -38,7 +37,7 @@ from qa_pipeline.documents.formats.pdf.glyphs import Glyphs
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
-from qa_pipeline_tests.benchmarks.support.command_line import print_json
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 _WORD = re.compile(r"[^\W_]+")
 _BROKEN = re.compile(r"([^\W\d_]+)[-\u00ad\u2010]\s*\n\s*([^\W\d_]+)")
@@ -171,7 +170,7 @@ def figures(counts: Counter[str]) -> dict[str, Any]:
     }
 
 
-def main(folder: Path) -> dict[str, Any]:
+def measure_folder(folder: Path) -> dict[str, Any]:
     total: Counter[str] = Counter()
     documents: dict[str, Any] = {}
     failed: dict[str, str] = {}
@@ -187,5 +186,12 @@ def main(folder: Path) -> dict[str, Any]:
     return {**overall, **figures(total), "failed": failed, "by_document": documents}
 
 
+def main() -> None:
+    """Measure a folder of PDFs."""
+    parser = parser_of(__doc__)
+    parser.add_argument("folder", type=Path)
+    print_json(measure_folder(parser.parse_args().folder))
+
+
 if __name__ == "__main__":
-    print_json(main(Path(sys.argv[1])))
+    main()

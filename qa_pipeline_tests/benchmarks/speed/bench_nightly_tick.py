@@ -1,14 +1,21 @@
 """How long a tick of the schedule `nightly` takes over batches that are all up to date.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_nightly_tick --batches 5000
+    … --postgres postgresql+psycopg2://user@127.0.0.1:5432/an_empty_database
+
+The latter needs dagster-postgres installed; 0.29.27 fails with psycopg 3, which SQLAlchemy 2.1 takes for a
+plain `postgresql://`.
 
 One small batch is run; the others get copies of its tables and records of the same materializations, as if
 each had been run. First ticks examine what they have not seen; the last ones are those of every later night.
 """
 
+import json
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +29,26 @@ from qa_pipeline_tests.defs.project import Project, instance_at
 
 _TEXT = "The valve is made of brass."
 _NIGHT = datetime(2026, 11, 22, 2, tzinfo=UTC)
+
+
+_POSTGRES = """
+storage:
+  postgres:
+    postgres_url: {url}
+"""
+
+
+@contextmanager
+def benchmark_instance(folder: Path, postgres: str | None) -> Iterator[dg.DagsterInstance]:
+    """The instance the project ships, in SQLite files or in a Postgres database."""
+    with instance_at(folder) as instance:
+        if postgres is None:
+            yield instance
+            return
+    with (folder / "dagster.yaml").open("a", encoding="utf-8") as file:
+        file.write(_POSTGRES.format(url=json.dumps(postgres)))
+    with dg.DagsterInstance.from_config(str(folder)) as instance:
+        yield instance
 
 
 def copy_batch(project: Project, first: str, names: list[str]) -> None:
@@ -71,8 +98,12 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--batches", type=int, default=5000)
     parser.add_argument("--ticks", type=int, default=14, help="ticks of five minutes each")
+    parser.add_argument("--postgres", metavar="URL", help="an empty database, in place of SQLite")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, instance_at(Path(name) / "dagster") as instance:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        benchmark_instance(Path(name) / "dagster", options.postgres) as instance,
+    ):
         project = Project(Path(name), instance)
         names = [f"b{number:05}" for number in range(options.batches)]
         project.write(names[0], _TEXT)
@@ -82,6 +113,7 @@ def main() -> None:
         print_json(
             {
                 "batches": options.batches,
+                "storage": "postgres" if options.postgres else "sqlite",
                 "seconds_of_each_tick": [round(seconds, 1) for seconds, _ in ticks],
                 "requested": [len(result.run_requests or []) for _, result in ticks],
                 "last_message": ticks[-1][1].skip_message,

@@ -21,7 +21,6 @@ other work on the machine slows all or none.
 """
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +36,7 @@ from qa_pipeline.records import index_text
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.language import READ_OF_A_STRETCH, languages_of, stretches
 from qa_pipeline_tests.benchmarks.speed.libraries_alone import parse_alone, sketch_alone, tell_alone
-from qa_pipeline_tests.benchmarks.support.command_line import print_json
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.chunking.documents import Counter
 
 _ROUNDS = 5
@@ -134,6 +133,13 @@ def _growth(folder: Path, target: Path, counter: Counter) -> float | None:
     return round(spent[1] / (4 * spent[0]), 3)
 
 
+def main() -> None:
+    """Measure each folder."""
+    parser = parser_of(__doc__)
+    parser.add_argument("folders", type=Path, nargs="+")
+    for folder in parser.parse_args().folders:
+        print_json(measure(folder))
+
+
 if __name__ == "__main__":
-    for argument in sys.argv[1:]:
-        print_json(measure(Path(argument)))
+    main()

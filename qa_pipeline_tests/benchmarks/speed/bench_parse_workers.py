@@ -13,7 +13,6 @@ sampled while they parse.
 """
 
 import os
-import sys
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
@@ -27,7 +26,7 @@ from qa_pipeline.documents.parsing import ParseFiles, ParseRequest, parse_in_pro
 from qa_pipeline.documents.sandbox.pool import ParsingPool
 from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline_tests.benchmarks.support.command_line import print_json
+from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 
 _ROUNDS = 3
@@ -38,7 +37,9 @@ _DOCUMENTS = (200, 400, 800)
 
 def main() -> None:
     """Measure and print."""
-    requests = list(_requests([Path(argument) for argument in sys.argv[1:]]))
+    parser = parser_of(__doc__)
+    parser.add_argument("folders", type=Path, nargs="+")
+    requests = list(_requests(parser.parse_args().folders))
     print_json(
         {
             "benchmark": "parse_workers",

@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
-from qa_pipeline.evaluation.scoring import evaluation_settings
+from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline.llm.base import LanguageModel

@@ -20,7 +20,6 @@ from qa_pipeline.prompts.loading import (
 from qa_pipeline.records import (
     AnswerReply,
     JudgeReply,
-    PairwiseReply,
     Passage,
     QuestionsReply,
     ReplyModel,
@@ -112,20 +111,6 @@ def test_a_judge_scores_what_the_passages_hold() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
-    ("first", "second", "preferred"),
-    [("Wait.", "Fly.", "first"), ("Fly.", "Wait.", "second"), ("Fly.", "Swim.", "tie")],
-)
-def test_of_two_answers_the_one_with_more_of_the_tasks_words_is_preferred(
-    language: str, first: str, second: str, preferred: str
-) -> None:
-    answers = {"first": delimit(first, "first"), "second": delimit(second, "second")}
-    task = delimit("How long must I wait?", "task")
-    reply = replied(PairwiseReply, "judge_pairwise", language, task=task, **answers)
-    assert reply.preferred == preferred
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(
     ("name", "model", "values"),
     [
         ("questions", QuestionsReply, {"limit": "2", "types": "table, summary"}),
@@ -149,7 +134,7 @@ def test_without_a_schema_the_instruction_tells_the_role(
 
 @given(
     st.text(),
-    st.sampled_from([QuestionsReply, AnswerReply, SplitReply, VerifyReply, JudgeReply, PairwiseReply]),
+    st.sampled_from([QuestionsReply, AnswerReply, SplitReply, VerifyReply, JudgeReply]),
 )
 def test_any_prompt_gets_a_reply_of_the_model_and_always_the_same(text: str, model: type[ReplyModel]) -> None:
     body = {

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy.stats import kendalltau, spearmanr
 
-Floats = npt.NDArray[np.float64]
+from qa_pipeline.evaluation.statistics import Floats, ratio
+
 Flags = npt.NDArray[np.bool_]
 
 METRICS = (
@@ -54,7 +55,7 @@ class Task:
 
     @property
     def known(self) -> Flags:
-        """Items with a score."""
+        """Return which items have a score."""
         return ~np.isnan(self.scores)
 
 
@@ -68,11 +69,11 @@ class Steps:
 
     @property
     def totals(self) -> tuple[Floats, Floats]:
-        """Weight of all supported and of all unsupported items."""
+        """Return the weight of all supported and of all unsupported items."""
         return self.supported[:, -1], self.unsupported[:, -1]
 
     def above(self, threshold: float) -> tuple[Floats, Floats]:
-        """Weight of supported and unsupported items with at least this score."""
+        """Return the weight of supported and unsupported items with at least this score."""
         place = int(np.searchsorted(-self.scores, -threshold, side="right"))
         if place == 0:
             nothing = np.zeros(len(self.supported))
@@ -81,7 +82,7 @@ class Steps:
 
 
 def measure(task: Task, weights: Floats, target: float) -> dict[str, Floats]:
-    """Every figure of `METRICS` for every row of weights; NaN where it has no meaning.
+    """Compute every figure of `METRICS` for every row of weights; NaN where it has no meaning.
 
     Args:
         task: scores and labels of n items.
@@ -94,25 +95,25 @@ def measure(task: Task, weights: Floats, target: float) -> dict[str, Floats]:
     the two differ only for a rule that leaves items open. Shares of coverage are of all items, unknown ones
     included, since those can be neither accepted nor rejected.
     """
-    known = task.known
+    scored = task.known
     blank = np.full(len(weights), np.nan)
-    found = dict.fromkeys(METRICS, blank)
-    if not known.any():
-        return found
-    steps = steps_of(task.scores[known], task.supported[known], weights[:, known])
+    figures = dict.fromkeys(METRICS, blank)
+    if not scored.any():
+        return figures
+    steps = steps_of(task.scores[scored], task.supported[scored], weights[:, scored])
     every = weights.sum(axis=1)
-    found["auroc"] = _auroc(steps)
-    found["balanced_accuracy_best"] = _best_balance(task, steps)
-    found["coverage_at_target"] = _coverage_at(steps, target, every)
+    figures["auroc"] = _auroc(steps)
+    figures["balanced_accuracy_best"] = _best_balance(task, steps)
+    figures["coverage_at_target"] = _coverage_at(steps, target, every)
     if task.accept is not None and task.reject is not None:
-        found |= _of_rule(steps, task.accept, task.reject, every)
+        figures |= _of_rule(steps, task.accept, task.reject, every)
     if task.probability:
-        found["calibration_error"] = _calibration_error(task, weights[:, known])
-    return found
+        figures["calibration_error"] = _calibration_error(task, weights[:, scored])
+    return figures
 
 
 def steps_of(scores: Floats, supported: Flags, weights: Floats) -> Steps:
-    """Weights of items at each distinct score and above."""
+    """Sum the weights of items at each distinct score and above."""
     order = np.argsort(-scores, kind="stable")
     falling = scores[order]
     ends = np.flatnonzero(np.append(np.diff(falling) != 0, True))
@@ -121,15 +122,8 @@ def steps_of(scores: Floats, supported: Flags, weights: Floats) -> Steps:
     return Steps(falling[ends], of_supported, np.cumsum(weighted, axis=1)[:, ends] - of_supported)
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
-    """Part of whole, NaN where the whole is nothing."""
-    blank = np.full(np.shape(part), np.nan)
-    shares: Floats = np.divide(part, whole, out=blank, where=whole > 0)
-    return shares
-
-
 def _auroc(steps: Steps) -> Floats:
-    """Area under the ROC curve by trapezoids, which counts ties by half (Hanley and McNeil 1982)."""
+    """Return the area under the ROC curve; trapezoids count ties by half (Hanley and McNeil 1982)."""
     hits, alarms = (np.pad(side, ((0, 0), (1, 0))) for side in (steps.supported, steps.unsupported))
     supported, unsupported = steps.totals
     area = np.asarray(np.trapezoid(hits, alarms, axis=1))
@@ -137,7 +131,7 @@ def _auroc(steps: Steps) -> Floats:
 
 
 def _best_balance(task: Task, steps: Steps) -> Floats:
-    """Balanced accuracy at the threshold that is best for the items as they are.
+    """Return the balanced accuracy at the threshold that is best for the items as they are.
 
     It is chosen on the very items it is measured on, so this is an upper bound; resamples keep it, since
     choosing anew in each would add to the bound.
@@ -151,7 +145,7 @@ def _best_balance(task: Task, steps: Steps) -> Floats:
 
 
 def _gain(steps: Steps) -> Floats:
-    """Share of supported items less share of unsupported ones, above each step."""
+    """Return the share of supported items less share of unsupported ones, above each step."""
     supported, unsupported = (
         np.broadcast_to(total[:, None], steps.supported.shape) for total in steps.totals
     )
@@ -167,8 +161,8 @@ def _coverage_at(steps: Steps, target: float, every: Floats) -> Floats:
 def _of_rule(steps: Steps, accept: float, reject: float, every: Floats) -> dict[str, Floats]:
     supported, unsupported = steps.totals
     right, wrong = steps.above(accept)
-    kept_right, kept_wrong = steps.above(reject)
-    missed, caught = supported - kept_right, unsupported - kept_wrong
+    unrejected_right, unrejected_wrong = steps.above(reject)
+    missed, caught = supported - unrejected_right, unsupported - unrejected_wrong
     accepted, rejected = right + wrong, missed + caught
     return {
         "balanced_accuracy": (ratio(right, supported) + ratio(unsupported - wrong, unsupported)) / 2,
@@ -181,7 +175,7 @@ def _of_rule(steps: Steps, accept: float, reject: float, every: Floats) -> dict[
 
 
 def reliability_bins(scores: Floats) -> npt.NDArray[np.int64]:
-    """The bin of each score: bins of about equally many items, equal scores never parted.
+    """Return the bin of each score: bins of about equally many items, equal scores never parted.
 
     A bin of few items is far off by chance, so a small set has fewer bins.
     """
@@ -191,9 +185,9 @@ def reliability_bins(scores: Floats) -> npt.NDArray[np.int64]:
 
 
 def _calibration_error(task: Task, weights: Floats) -> Floats:
-    """Mean distance of score and share supported over adaptive bins (Nguyen and O'Connor 2015)."""
-    known = task.known
-    scores, supported = task.scores[known], task.supported[known]
+    """Average the distance of score and share supported over bins (Nguyen and O'Connor 2015)."""
+    scored = task.known
+    scores, supported = task.scores[scored], task.supported[scored]
     places = reliability_bins(scores)
     member = np.zeros((len(scores), int(places.max()) + 1))
     member[np.arange(len(scores)), places] = scores - supported
@@ -201,42 +195,42 @@ def _calibration_error(task: Task, weights: Floats) -> Floats:
 
 
 def spearman(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Spearman's rho for each row of whole weights; NaN if one side is constant."""
+    """Return Spearman's rho for each row of whole weights; NaN if one side is constant."""
     return _over_copies(lambda *sides: float(spearmanr(*sides).statistic), x, y, weights)
 
 
 def kendall(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Kendall's tau-b for each row of whole weights (Kendall 1945); NaN if one side is constant."""
+    """Return Kendall's tau-b for each row of whole weights (Kendall 1945); NaN if one side is constant."""
     return _over_copies(lambda *sides: float(kendalltau(*sides).statistic), x, y, weights)
 
 
 def _over_copies(of: Callable[[Floats, Floats], float], x: Floats, y: Floats, weights: Floats) -> Floats:
-    """A correlation over as many copies of each item as its weight says."""
-    found = np.full(len(weights), np.nan)
+    """Correlate as many copies of each item as its weight says."""
+    correlations = np.full(len(weights), np.nan)
     for place, counts in enumerate(weights.astype(np.int64)):
         sides = np.repeat(x, counts), np.repeat(y, counts)
         if all(len(side) and np.ptp(side) > 0 for side in sides):
-            found[place] = of(*sides)
-    return found
+            correlations[place] = of(*sides)
+    return correlations
 
 
 def partial(of: Floats, first: Floats, second: Floats) -> Floats:
-    """Correlation of two things with a third held still.
+    """Return the correlation of two things with a third held still.
 
     Args:
         of: correlation of the two.
         first: of one with the third.
         second: of the other with the third.
     """
-    left = np.maximum((1 - first**2) * (1 - second**2), 0)
-    return ratio(of - first * second, np.sqrt(np.where(left > 1e-12, left, 0)))
+    variance = np.maximum((1 - first**2) * (1 - second**2), 0)
+    return ratio(of - first * second, np.sqrt(np.where(variance > 1e-12, variance, 0)))
 
 
 Span = dict[str, Any]
 
 
 def annotated(items: pl.DataFrame) -> pl.Series:
-    """Whether people's spans of an item are known: it has some, or is supported in a set that has some.
+    """Return which items have spans of people: those with some, and supported ones of a set that has some.
 
     An unsupported item without a span in such a set says nothing of where its fault is.
     """
@@ -246,12 +240,12 @@ def annotated(items: pl.DataFrame) -> pl.Series:
 
 
 def overlaps(items: pl.DataFrame, scorer: str) -> tuple[Floats, Floats, Floats]:
-    """Of each item, characters marked by both, by the scorer, and by people; nothing where not annotated."""
+    """Count characters of each item that both, the scorer and people mark; 0 where not annotated."""
     counts = np.zeros((items.height, 3))
     rows = items.select("spans", f"spans_{scorer}", "characters", known=annotated(items)).iter_rows()
-    for place, (marked, found, length, known) in enumerate(rows):
-        if known:
-            people, of_scorer = _mask(marked or [], length), _mask(found or [], length)
+    for place, (people_spans, scorer_spans, length, is_annotated) in enumerate(rows):
+        if is_annotated:
+            people, of_scorer = _mask(people_spans or [], length), _mask(scorer_spans or [], length)
             counts[place] = (people & of_scorer).sum(), of_scorer.sum(), people.sum()
     return counts[:, 0], counts[:, 1], counts[:, 2]
 
@@ -264,6 +258,6 @@ def _mask(spans: Sequence[Span], length: int) -> Flags:
 
 
 def span_f1(counts: tuple[Floats, Floats, Floats], weights: Floats) -> Floats:
-    """F1 over all characters of the items for each row of weights; NaN where people marked nothing."""
-    both, scored, people = (weights @ one for one in counts)
+    """Return F1 over all characters of the items for each row of weights; NaN where people marked nothing."""
+    both, scored, people = (weights @ count for count in counts)
     return ratio(2 * both, np.where(people > 0, scored + people, 0))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.datasets import ITEMS
-from qa_pipeline.evaluation.detection import annotated, overlaps, span_f1
+from qa_pipeline_tests.benchmarks.quality.detection import annotated, overlaps, span_f1
 
 PLACES = st.integers(0, 12).flatmap(lambda start: st.tuples(st.just(start), st.integers(start, 12)))
 MARKS = st.lists(PLACES, max_size=3)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, rankdata, spearmanr
 
-from qa_pipeline.evaluation.detection import kendall, partial, spearman
+from qa_pipeline_tests.benchmarks.quality.detection import kendall, partial, spearman
 
 VALUES = st.one_of(st.sampled_from([1.0, 2.0, 3.0]), st.floats(-5, 5).map(lambda value: round(value, 2)))
 ROWS = st.lists(st.tuples(VALUES, VALUES, st.integers(0, 3)), min_size=2, max_size=25)

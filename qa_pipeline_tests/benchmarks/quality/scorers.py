@@ -22,12 +22,12 @@ _WORD = re.compile(r"\w+")
 
 
 def threshold(name: str, settings: VerificationSettings) -> float | None:
-    """From which value on the shipped rule accepts; None where nobody ships one."""
+    """Return the value from which the shipped rule accepts; None where no rule is shipped."""
     return settings.similarity_pass if name == "cosine" else None
 
 
 def baselines(items: pl.DataFrame, encoder: Encoder) -> dict[str, Floats]:
-    """Every baseline of the items (`ITEMS`), one score for each; NaN where there is no text to compare."""
+    """Compute every baseline of the items (`ITEMS`); NaN where there is no text to compare."""
     answers: list[str] = items["answer"].to_list()
     contexts: list[list[str]] = items["context"].to_list()
     return {
@@ -42,17 +42,21 @@ def _words(text: str) -> list[str]:
 
 
 def word_overlap(answers: Sequence[str], contexts: Sequence[Sequence[str]]) -> Floats:
-    """Share of each answer's distinct words that its context has; NaN where either has none."""
+    """Return the share of each answer's distinct words that its context has; NaN where either has none."""
     shares = []
     for answer, context in zip(answers, contexts, strict=True):
-        wanted, held = set(_words(answer)), set(_words(" ".join(context)))
-        shares.append(len(wanted & held) / len(wanted) if wanted and held else np.nan)
+        answer_words, context_words = set(_words(answer)), set(_words(" ".join(context)))
+        shares.append(
+            len(answer_words & context_words) / len(answer_words)
+            if answer_words and context_words
+            else np.nan
+        )
     return np.array(shares)
 
 
 def _cosines(answers: Sequence[str], contexts: Sequence[Sequence[str]], encoder: Encoder) -> Floats:
-    passages = [[one for one in context if one.strip()] for context in contexts]
-    vectors = TextVectors([*answers, *(one for context in passages for one in context)], encoder)
+    passages = [[passage for passage in context if passage.strip()] for context in contexts]
+    vectors = TextVectors([*answers, *(passage for context in passages for passage in context)], encoder)
     best = [
         max(vectors.cosines(answer, context), default=np.nan)
         for answer, context in zip(answers, passages, strict=True)
@@ -107,7 +111,7 @@ UNASKED = ("llm",)
 
 
 def chosen_scorers(names: "list[str] | None") -> list[ScoreColumn]:
-    """The scorers named, or all that cost nothing.
+    """Return the scorers of these names, or all that cost nothing.
 
     Raises:
         InputError: there is no such scorer.
@@ -115,12 +119,12 @@ def chosen_scorers(names: "list[str] | None") -> list[ScoreColumn]:
     unknown = [name for name in names or [] if name not in SCORERS]
     if unknown:
         raise InputError(f"--scorer {unknown[0]}: there is no such scorer; there are {', '.join(SCORERS)}")
-    wanted = names or [name for name in SCORERS if name not in UNASKED]
-    return [SCORERS[name] for name in SCORERS if name in wanted]
+    chosen = names or [name for name in SCORERS if name not in UNASKED]
+    return [SCORERS[name] for name in SCORERS if name in chosen]
 
 
 def claim_scores(claims: pl.DataFrame, scorer: ScoreColumn) -> pl.Series:
-    """The score of each claim; null where the table lacks the scorer's column."""
+    """Return the score of each claim; null where the table lacks the scorer's column."""
     if scorer.column not in claims.columns:
         return pl.Series("score", [None] * claims.height, dtype=pl.Float64())
     score = pl.col(scorer.column)
@@ -131,15 +135,15 @@ def claim_scores(claims: pl.DataFrame, scorer: ScoreColumn) -> pl.Series:
 
 
 def pair_scores(claims: pl.DataFrame, scorer: ScoreColumn) -> pl.DataFrame:
-    """The score of each answer (`SCORED`): the smallest of its claims'.
+    """Return the score of each answer (`SCORED`): the smallest of its claims'.
 
     With a claim unknown the smallest is unknown too, unless another claim has 0, below which there is none.
     """
     score = pl.col("score")
-    known = (score.null_count() == 0) | (score.min() <= 0)
+    is_known = (score.null_count() == 0) | (score.min() <= 0)
     return (
         claims.select("pair_id", claim_scores(claims, scorer))
         .group_by("pair_id", maintain_order=True)
-        .agg(pl.when(known).then(score.min()).alias("score"))
+        .agg(pl.when(is_known).then(score.min()).alias("score"))
         .match_to_schema(SCORED)
     )

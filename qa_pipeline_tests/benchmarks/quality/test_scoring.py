@@ -6,11 +6,12 @@ import pytest
 
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.evaluation.datasets import ITEMS
-from qa_pipeline.evaluation.scorers import SCORERS
-from qa_pipeline.evaluation.scoring import evaluation_settings, score_items, unsupported_spans
+from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.llm.base import Request
 from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline_tests.benchmarks.quality.scorers import SCORERS
+from qa_pipeline_tests.benchmarks.quality.scoring import score_items, unsupported_spans
 from qa_pipeline_tests.evaluation.labelled_files import Row, item, items
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
@@ -112,13 +113,6 @@ def test_vectors_are_computed_once(tmp_path: Path) -> None:
     for _ in range(2):
         score_items(pl.DataFrame(items(6), schema=ITEMS), Resources(settings, embedder=embedder), [])
     assert len(embedder.encoded) == len(set(embedder.encoded))
-
-
-def test_progress_is_reported_item_by_item(tmp_path: Path) -> None:
-    heard: list[tuple[int, int]] = []
-    frame = pl.DataFrame([*items(4), item(9, dataset="valves")], schema=ITEMS)
-    score_items(frame, parts_at(tmp_path), [], lambda done, total: heard.append((done, total)))
-    assert heard == [(4, 5), (5, 5)]
 
 
 @pytest.mark.parametrize("count", [0, 3])

@@ -5,21 +5,24 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import ITEMS
-from qa_pipeline.evaluation.judged_datasets import RATINGS, Rated, read_opinions
-from qa_pipeline.evaluation.meta_evaluation import (
+from qa_pipeline.evaluation.metric_agreement import metric_agreement
+from qa_pipeline.evaluation.metrics.registry import chosen_metrics
+from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
+from qa_pipeline.models import encoder
+from qa_pipeline_tests.benchmarks.conftest import RunMain
+from qa_pipeline_tests.benchmarks.quality.measure_metrics import (
     agreement_with_labels,
     agreement_with_ratings,
-    known_agreement,
     labelled_rows,
+    main,
     metric_values,
     write_packaged,
 )
-from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
-from qa_pipeline_tests.evaluation.labelled_files import item
+from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, Rated, read_rated
+from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines
 from qa_pipeline_tests.evaluation.test_running import means_at
+from qa_pipeline_tests.fakes import HashEmbedder
 
 FAITHFULNESS = chosen_metrics(["faithfulness"])
 COUNT = 120
@@ -105,18 +108,25 @@ def test_files_of_labels_and_of_ratings_are_told_apart(tmp_path: Path) -> None:
     rated = {"id": "r", "dataset": "d", "language": "en", "passage": "P.", "question": "Q?", "answer": "A."}
     for name, row in (("labels", item(0)), ("ratings", {**rated, "group_id": "g", "relevance": 2})):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    ratings, items, left_out = read_opinions([tmp_path])
+    ratings, items, left_out = read_rated([tmp_path])
     assert (items.height, ratings.height, left_out.height) == (1, 1, 0)
     assert labelled_rows(ratings)["contexts"][0][0]["text"] == "P."
 
 
-def test_what_is_packaged_is_read_again_and_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "found.json"
-    assert known_agreement(path) == {}
-    known_agreement.cache_clear()
+def test_the_file_that_is_written_is_the_one_that_reports_read(tmp_path: Path) -> None:
+    path = tmp_path / "agreement.json"
     write_packaged(path, {"faithfulness": {"en": {"beats_length": False}}}, {"items": 1})
-    assert known_agreement(path) == {"faithfulness": {"en": {"beats_length": False}}}
-    known_agreement.cache_clear()
-    path.write_text("[", encoding="utf-8")
-    with pytest.raises(InputError, match="write it again with qa-pipeline eval metrics"):
-        known_agreement(path)
+    assert metric_agreement(path) == {"faithfulness": {"en": {"beats_length": False}}}
+
+
+def test_labels_and_ratings_are_measured_in_one_run(
+    tmp_path: Path, run_main: RunMain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoder, "load_embedder", lambda *_: HashEmbedder())
+    labels = write_lines(tmp_path / "labels.jsonl", items(80))
+    path = tmp_path / "agreement.json"
+    options = ("--metric", "faithfulness", "--resamples", "20", "--out", tmp_path / "out", "--to", path)
+    figures = run_main(main, labels, *options)
+    assert (figures["items"], figures["ratings"], figures["models"]) == (80, [], [])
+    assert figures["labels"]["faithfulness"]["en"]["auroc"]["value"] > 0.9
+    assert metric_agreement(path) == figures["labels"]

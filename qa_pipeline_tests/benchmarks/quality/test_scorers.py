@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.scorers import SCORERS, chosen_scorers, claim_scores, pair_scores
+from qa_pipeline_tests.benchmarks.quality.scorers import SCORERS, chosen_scorers, claim_scores, pair_scores
 
 VALUES = st.none() | st.sampled_from([0.0, 0.2, 0.9, 1.0])
 

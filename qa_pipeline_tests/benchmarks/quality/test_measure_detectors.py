@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -6,11 +5,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.evaluation.grounding import FIGURES, Options, measure_grounding
-from qa_pipeline.evaluation.scorers import NAMES, SCORERS
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline_tests.end_to_end import Ran, invoke
+from qa_pipeline_tests.benchmarks.conftest import RunMain
+from qa_pipeline_tests.benchmarks.quality.measure_detectors import FIGURES, Options, main, measure_detectors
+from qa_pipeline_tests.benchmarks.quality.scorers import NAMES, SCORERS
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines
 from qa_pipeline_tests.fakes import HashEmbedder
 
@@ -50,7 +49,7 @@ def scored(count: int = 40, **columns: Any) -> pl.DataFrame:
 
 
 def figures(frame: pl.DataFrame, **options: Any) -> Any:
-    return measure_grounding(frame, [SCORERS["entailment"]], SETTINGS, Options(resamples=100, **options))
+    return measure_detectors(frame, [SCORERS["entailment"]], SETTINGS, Options(resamples=100, **options))
 
 
 def test_the_mean_counts_each_set_alike_and_leaves_out_what_it_is_reported_to() -> None:
@@ -126,22 +125,16 @@ def bench(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "pumps.jsonl", [*items(12), item(12, label=7)])
 
 
-def evaluated(bench: Path, tmp_path: Path, *options: str) -> Ran:
-    return invoke(
-        "eval", "grounding", "--data", bench, "--out", tmp_path / "out", "--resamples", "50", *options
-    )
-
-
-def test_the_command_scores_items_by_the_code_that_scores_batches(bench: Path, tmp_path: Path) -> None:
-    ran = evaluated(bench, tmp_path, "--json")
-    assert ran.code == 0
-    told = json.loads(ran.stdout)
-    assert told["left_out"][0] | {"detail": ""} == {
+def test_items_are_scored_by_the_code_that_scores_batches(
+    bench: Path, tmp_path: Path, run_main: RunMain
+) -> None:
+    figures = run_main(main, bench, "--out", tmp_path / "out", "--resamples", "50")
+    assert figures["left_out"][0] | {"detail": ""} == {
         "file": "pumps.jsonl", "reason": "bad_label", "rows": 1, "first_row": 13, "detail": "",
     }  # fmt: skip
-    (pumps,) = told["sets"]
+    (pumps,) = figures["sets"]
     assert (pumps["items"], pumps["claims"], pumps["groups"]) == (12, 12, 6)
-    by_name = {one["name"]: one for one in pumps["scorers"]}
+    by_name = {scorer["name"]: scorer for scorer in pumps["scorers"]}
     assert set(by_name) == {*SCORERS, *NAMES} - {"llm"}
     assert by_name["cascade"]["precision"]["value"] == 1.0
     assert by_name["spans"]["unknown"] == 12
@@ -149,32 +142,28 @@ def test_the_command_scores_items_by_the_code_that_scores_batches(bench: Path, t
     assert by_name["overlap"]["auroc"]["value"] > 0.9
 
 
-def test_the_same_items_give_the_same_figures(bench: Path, tmp_path: Path) -> None:
-    told = [json.loads(evaluated(bench, tmp_path, "--json", "--limit", "8").stdout) for _ in range(2)]
-    for one in told:
-        one["sets"][0].pop("claims_per_second")
-    assert told[0] == told[1]
+def test_the_same_items_give_the_same_figures_and_pictures(
+    bench: Path, tmp_path: Path, run_main: RunMain
+) -> None:
+    options = ("--out", tmp_path / "out", "--resamples", "50", "--limit", "8", "--scorer", "cascade")
+    runs = [run_main(main, bench, *options, "--plots", tmp_path / name) for name in "ab"]
+    for run in runs:
+        run["sets"][0].pop("claims_per_second")
+    assert runs[0] == runs[1]
+    pictures = [(tmp_path / name / "risk_coverage_cascade.png").read_bytes() for name in "ab"]
+    assert pictures[0] == pictures[1]
 
 
-def test_what_cannot_be_used_is_said(bench: Path, tmp_path: Path) -> None:
-    ran = evaluated(bench, tmp_path, "--scorer", "bleu")
-    assert (ran.code, "no such scorer" in ran.stderr) == (2, True)
-    ran = evaluated(bench, tmp_path, "--scorer", "llm")
-    assert (ran.code, "llm.verifier.provider" in ran.stderr) == (2, True)
-    ran = evaluated(bench, tmp_path, "--without", "valves")
-    assert (ran.code, "there are pumps" in ran.stderr) == (2, True)
-    ran = evaluated(tmp_path / "absent", tmp_path)
-    assert (ran.code, "does not exist" in ran.stderr) == (2, True)
-
-
-def test_a_person_sees_sets_mean_and_figures_by_set_in_110_columns(bench: Path, tmp_path: Path) -> None:
-    named = ("--scorer", "cascade", "--scorer", "entailment")
-    ran = evaluated(bench, tmp_path, *named, "--plots", str(tmp_path / "p"))
-    assert ran.code == 0
-    for word in ("bad_label", "pumps", "Mean over 1 set", "rightly", "AUROC by set", "overlap", "p/risk"):
-        assert word in ran.stdout
-    tables = [
-        line.rstrip() for line in ran.stdout[ran.stdout.index("Sets") :].splitlines() if "/" not in line
-    ]
-    assert max(map(len, tables)) <= 110
-    assert (tmp_path / "p" / "risk_coverage_cascade.png").is_file()
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--scorer", "bleu"), "no such scorer"),
+        (("--scorer", "llm"), "llm.verifier.provider"),
+        (("--without", "valves"), "there are pumps"),
+    ],
+)
+def test_options_that_cannot_be_used_end_with_a_message(
+    bench: Path, tmp_path: Path, run_main: RunMain, options: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(SystemExit, match=message):
+        run_main(main, bench, "--out", tmp_path / "out", *options)

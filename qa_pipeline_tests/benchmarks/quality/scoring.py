@@ -7,16 +7,14 @@ from dataclasses import dataclass
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.scorers import ScoreColumn, baselines, claim_scores, pair_scores
 from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.resources import Resources
-from qa_pipeline.settings.tree import Settings
 from qa_pipeline.stages import score_claims
 from qa_pipeline.tables import EMBEDDINGS
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline_tests.benchmarks.quality.scorers import ScoreColumn, baselines, claim_scores, pair_scores
 
 BLOCK = 256
 """Items scored together, which bounds memory; equal texts are embedded once in any case."""
@@ -37,33 +35,10 @@ class Scored:
     models: dict[str, list[str]]
 
 
-def evaluation_settings(settings: Settings) -> Settings:
-    """The settings as they are, with the claims cut by the rules.
-
-    No scorer may see other claims than the next, nor a model be paid that nobody named.
-
-    Raises:
-        SettingsError: the settings want a model to cut them.
-    """
-    if settings.verification.split_claims == "model":
-        raise SettingsError(
-            "verification.split_claims=model: here the rules cut answers into claims, so that every scorer "
-            "sees the same; set it to auto or rules, or have the model cut with eval run --scorer model"
-        )
-    return cut_by_rules(settings)
-
-
-def cut_by_rules(settings: Settings) -> Settings:
-    """Return the settings with claims cut by the rules, whatever the pipeline does."""
-    alone = settings.verification.model_copy(update={"split_claims": "rules"})
-    return settings.model_copy(update={"verification": alone})
-
-
 def score_items(
     items: pl.DataFrame,
     resources: Resources,
     scorers: Sequence[ScoreColumn],
-    notify: ProgressCallback = no_progress,
 ) -> Scored:
     """Score every item by every scorer and baseline, in one pass of stage 1 a data set.
 
@@ -71,15 +46,14 @@ def score_items(
         items: `ITEMS`.
         resources: with `evaluation_settings`; vectors and replies are kept in its output folder.
         scorers: whose scores are wanted; `llm` asks the verifier about every claim.
-        notify: hears how many items are done.
 
     Raises:
         SettingsError: `llm` is wanted, and the settings name no model that verifies.
         PermanentModelError: the verifier can answer no further request.
     """
-    wanted = any(one.name == "llm" for one in scorers)
-    verifier = resources.reviewer("verifier") if wanted else None
-    if wanted and verifier is None:
+    needs_model = any(scorer.name == "llm" for scorer in scorers)
+    verifier = resources.reviewer("verifier") if needs_model else None
+    if needs_model and verifier is None:
         raise SettingsError("scorer llm needs a model; set llm.verifier.provider, or leave --scorer llm out")
     done: list[pl.DataFrame] = []
     models: dict[str, set[str]] = {}
@@ -89,15 +63,14 @@ def score_items(
         for column in ("entailment_model", "span_model", "llm_model"):
             if column in claims.columns:
                 models.setdefault(column, set()).update(claims[column].drop_nulls().unique().to_list())
-        done.append(_beside(block, claims, pair_ids, seconds, resources, scorers))
-        notify(sum(frame.height for frame in done), items.height)
+        done.append(_item_scores(block, claims, pair_ids, seconds, resources, scorers))
     return Scored(pl.concat(done), {name: sorted(of_column) for name, of_column in sorted(models.items())})
 
 
 def _claims(
-    block: pl.DataFrame, resources: Resources, asks: LanguageModel | None
+    block: pl.DataFrame, resources: Resources, verifier: LanguageModel | None
 ) -> tuple[pl.DataFrame, list[str], float]:
-    """Claims with their verdicts beside them, the pair of each item, and the seconds stage 1 took."""
+    """Return claims with their verdicts, the pair of each item, and the seconds stage 1 took."""
     tables = items_as_tables(block)
     started = time.perf_counter()
     claims = score_claims(
@@ -105,17 +78,19 @@ def _claims(
     )
     seconds = time.perf_counter() - started
     settings, replies = resources.settings, None
-    if asks is not None:
-        replies = ask_verifier(claims, tables.pairs, tables.chunks, asks, settings.verification, settings.llm)
+    if verifier is not None:
+        replies = ask_verifier(
+            claims, tables.pairs, tables.chunks, verifier, settings.verification, settings.llm
+        )
     verdicts = decide_claims(claims, tables.pairs, settings.verification, replies)
     decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id", maintain_order="left")
     if replies is not None:
-        said = replies.select("claim_id", llm_said="decision", llm_model="model")
-        decided = decided.join(said, on="claim_id", how="left", maintain_order="left")
+        decisions = replies.select("claim_id", llm_said="decision", llm_model="model")
+        decided = decided.join(decisions, on="claim_id", how="left", maintain_order="left")
     return decided, tables.pair_ids, seconds
 
 
-def _beside(
+def _item_scores(
     block: pl.DataFrame,
     claims: pl.DataFrame,
     pair_ids: Sequence[str],
@@ -133,10 +108,10 @@ def _beside(
         pl.Series(f"score_{name}", scores).fill_nan(None)
         for name, scores in baselines(block, resources.embedder).items()
     ]
-    kept = block.select(
+    shortened = block.select(
         pl.exclude("answer", "context", "question"), characters=pl.col("answer").str.len_chars()
     )
-    joined = kept.with_columns(pl.Series("pair_id", pair_ids), *trivial).join(
+    joined = shortened.with_columns(pl.Series("pair_id", pair_ids), *trivial).join(
         by_pair, on="pair_id", how="left", maintain_order="left"
     )
     counted = joined.drop("pair_id").with_columns(pl.col("claims").fill_null(0))
@@ -145,7 +120,7 @@ def _beside(
 
 
 def unsupported_spans(claims: pl.DataFrame, scorer: ScoreColumn, threshold: float) -> pl.DataFrame:
-    """Places of each answer that the scorer does not support, by pair: `spans_NAME`.
+    """Return places of each answer that the scorer does not support, by pair: `spans_NAME`.
 
     These are the spans it marks, where it marks any; else whole claims: those below the threshold, or those
     it rejects where it may leave claims open.
