@@ -38,6 +38,7 @@ from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.serve_fake import serve_fake
+from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
 
 if TYPE_CHECKING:
@@ -242,6 +243,7 @@ def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
 
 
 app.command()(estimate)
+app.command("settings")(show_settings)
 app.command()(show)
 app.command()(audit_references)
 app.command()(calibrate)

@@ -53,7 +53,7 @@ TEXT_COLUMNS = {
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
     "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost", "document",
     "section", "decision", "used", "agreement", "annotator", "first", "second", "query", "on held-out groups",
-    "metric", "check", "outcome",
+    "metric", "check", "outcome", "setting", "value", "from",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.reference import pages, setting_fields
+from qa_pipeline.cli.reference import pages
+from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import STORED, VERDICTS
 
