@@ -35,13 +35,13 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.tables import QUESTIONS
-from qa_pipeline.testing.fake_server.responses import Asked
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.judging import assess_pairs
 from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.curation import rows
+from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.injections import INJECTIONS
 from qa_pipeline_tests.llm.serving import model_for
 from qa_pipeline_tests.support.servers import GeminiServer

@@ -14,9 +14,9 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import OK
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import GeminiServer
 
 ROOT = Path(__file__).parent.parent
@@ -100,7 +100,7 @@ def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
 
 
 def test_the_readme_shows_the_commands_a_new_user_needs() -> None:
-    assert {"run", "status", "show", "validate", "estimate", "serve-fake"} <= {one[0] for one in COMMANDS}
+    assert {"run", "status", "show", "validate", "estimate"} <= {one[0] for one in COMMANDS}
 
 
 @pytest.mark.parametrize("target", TARGETS)

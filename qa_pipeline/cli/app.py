@@ -37,7 +37,6 @@ from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
-from qa_pipeline.cli.serve_fake import serve_fake
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
 
@@ -258,4 +257,3 @@ app.command()(forget)
 app.add_typer(audit)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))
-app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

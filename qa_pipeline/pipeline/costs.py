@@ -17,12 +17,12 @@ STAGES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class CostSummary:
-    """What the calls took.
+    """Hold calls, tokens and cost of model calls, by stage and in all.
 
     `stages` has a row for each stage that asked, and one that adds them up. `cost` is the sum of all costs
     that are known, None where none is, or where they are in several currencies; `calls_without_cost` says how
-    many calls are missing in it. `cost_per_accepted_pair` is None without either. The server of `serve-fake`
-    answered `fake_calls` of them.
+    many calls are missing in it. `cost_per_accepted_pair` is None without either; `fake_calls` were
+    answered by the server of `make serve-fake`.
     """
 
     stages: pl.DataFrame

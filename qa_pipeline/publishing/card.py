@@ -48,7 +48,7 @@ _LIMITS = (
     "Scores of judges and of entailment are those of models, and no probabilities unless calibrated.",
 )
 _FAKE = (
-    "Some of it was written, verified or judged by the server of `serve-fake`; Models and prompts says what "
+    "Some of it was written, verified or judged by a fake server; Models and prompts says what "
     "(fake-): it is for trying out, not for training."
 )
 _NO_TEXTS = (

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK, PENDING, STOPPED
-from qa_pipeline.testing.fake_server.gemini import says
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.replies import sensible_text
-from qa_pipeline.testing.fake_server.responses import Asked, Script, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
+from qa_pipeline_tests.fake_server.gemini import says
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.replies import sensible_text
+from qa_pipeline_tests.fake_server.responses import Asked, Script, ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.replies import stops
 from qa_pipeline_tests.support.servers import GeminiServer
 

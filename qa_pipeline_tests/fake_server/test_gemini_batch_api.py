@@ -9,13 +9,13 @@ from google.genai.errors import ClientError
 from google.genai.types import BatchJob, CreateBatchJobConfig, InlinedRequest
 
 from qa_pipeline.records import VerifyReply
-from qa_pipeline.testing.fake_server.gemini import fails, says
-from qa_pipeline.testing.fake_server.plan import BatchEnd, ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
+from qa_pipeline_tests.fake_server.clients import MODEL, config, prompt, with_gemini
+from qa_pipeline_tests.fake_server.gemini import fails, says
+from qa_pipeline_tests.fake_server.plan import BatchEnd, ServerPlan
+from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.llm.requests import ACCEPT
 from qa_pipeline_tests.support.replies import stops
 from qa_pipeline_tests.support.servers import GeminiServer
-from qa_pipeline_tests.testing.fake_server.clients import MODEL, config, prompt, with_gemini
 
 
 def requests(*claims: str, **changes: Any) -> list[InlinedRequest]:

@@ -27,9 +27,9 @@ from qa_pipeline.records import (
     SplitReply,
     VerifyReply,
 )
-from qa_pipeline.testing.fake_server.replies import sensible_text, smallest
-from qa_pipeline.testing.fake_server.responses import Asked
 from qa_pipeline.text.lexicon.languages import LANGUAGES
+from qa_pipeline_tests.fake_server.replies import sensible_text, smallest
+from qa_pipeline_tests.fake_server.responses import Asked
 
 TEXT = "To drain the boiler, open the lower valve.\nWait 10 minutes."
 OTHER = "The office is closed on Sundays."

@@ -19,9 +19,7 @@ from google.genai.types import Part as TextPart
 from pydantic import BaseModel
 
 from qa_pipeline.records import VerifyReply
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline_tests.support.servers import GeminiServer
-from qa_pipeline_tests.testing.fake_server.clients import (
+from qa_pipeline_tests.fake_server.clients import (
     CLAIM,
     MODEL,
     config,
@@ -30,6 +28,8 @@ from qa_pipeline_tests.testing.fake_server.clients import (
     with_gemini,
     with_vertex,
 )
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.support.servers import GeminiServer
 
 
 def test_a_sensible_reply_fits_the_schema_and_counts_its_tokens_honestly() -> None:

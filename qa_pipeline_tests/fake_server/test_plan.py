@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.testing.fake_server.chat import ChatAbilities
-from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan, load_plan
+from qa_pipeline_tests.fake_server.chat import ChatAbilities
+from qa_pipeline_tests.fake_server.plan import Fault, ServerPlan, load_plan
 
 SHARES: dict[Fault, float] = {"server_error": 0.2, "reset": 0.1, "cut_json": 0.3}
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from qa_pipeline.llm.base import FAKE
 from qa_pipeline.records import ReplyModel
-from qa_pipeline.testing.fake_server.chat import ChatAbilities
-from qa_pipeline.testing.fake_server.plan import BatchEnd
-from qa_pipeline.testing.fake_server.replies import gemini_complaint
-from qa_pipeline.testing.fake_server.responses import (
+from qa_pipeline_tests.fake_server.chat import ChatAbilities
+from qa_pipeline_tests.fake_server.plan import BatchEnd
+from qa_pipeline_tests.fake_server.replies import gemini_complaint
+from qa_pipeline_tests.fake_server.responses import (
     THOUGHT_TOKENS,
     Asked,
     ServerResponse,

@@ -13,7 +13,7 @@ from openai import AsyncOpenAI
 from qa_pipeline.llm.gemini.wire import response_schema
 from qa_pipeline.prompts.loading import delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage, VerifyReply
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
 
 MODEL = "gemini-x"

@@ -14,7 +14,7 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.testing.fake_server.chat import ChatAbilities
+from qa_pipeline_tests.fake_server.chat import ChatAbilities
 
 Fault = Literal["rate_limit", "server_error", "unavailable", "reset", "drip", "wrong_json", "cut_json"]
 """429, 500 and 503; a connection reset; a slow body; JSON that can be repaired; JSON that ends too early."""
@@ -70,7 +70,7 @@ class ServerPlan:
     def draw(self, request: bytes, arrival: int) -> Fault | None:
         """The fault that the given arrival of a request meets; `request` tells it from others."""
         content = f"{self.seed} {arrival} ".encode() + request
-        point = random.Random(blake2b(content, digest_size=16).digest()).random()  # noqa: S311 - no secret
+        point = random.Random(blake2b(content, digest_size=16).digest()).random()
         for fault, share in self.faults.items():
             point -= share
             if point < 0:

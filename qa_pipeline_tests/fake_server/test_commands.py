@@ -13,7 +13,7 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT
 from qa_pipeline_tests.end_to_end import GUIDE, invoke, new_workspace
 
-COMMAND = [sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "serve-fake"]
+COMMAND = [sys.executable, "-m", "qa_pipeline_tests.fake_server"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -66,8 +66,8 @@ def in_flight(url: str) -> int:
 def test_a_plan_that_is_none_is_refused(tmp_path: Path) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("faults: {fire: 1}")
-    ran = invoke("serve-fake", "--plan", plan)
-    assert ran.code == BAD_INPUT
+    ran = subprocess.run([*COMMAND, "--plan", str(plan)], capture_output=True, text=True, check=False)
+    assert ran.returncode == BAD_INPUT
     assert "plan.yaml" in ran.stderr
 
 

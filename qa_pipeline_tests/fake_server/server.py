@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.service import Service
+from qa_pipeline_tests.fake_server.responses import ServerResponse
+from qa_pipeline_tests.fake_server.service import Service
 
 MOST_BYTES = 64 * 2**20
 """The longest request that is read."""

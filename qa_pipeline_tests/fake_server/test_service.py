@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
-from qa_pipeline.testing.fake_server.service import Quota, Service
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.service import Quota, Service
 from qa_pipeline_tests.llm.budget.fakes import Clock
 
 HEADERS = {"x-goog-api-key": LOOPBACK_KEY, "Authorization": f"Bearer {LOOPBACK_KEY}"}

@@ -11,12 +11,12 @@ from openai import AsyncOpenAI
 from qa_pipeline.llm.openai_compatible.wire import strict_schema
 from qa_pipeline.prompts.loading import load_prompt
 from qa_pipeline.records import AnswerReply, VerifyReply
-from qa_pipeline.testing.fake_server import chat as chat_dialect
-from qa_pipeline.testing.fake_server.chat import ChatAbilities
-from qa_pipeline.testing.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server import chat as chat_dialect
+from qa_pipeline_tests.fake_server.chat import ChatAbilities
+from qa_pipeline_tests.fake_server.clients import prompt, with_chat
+from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.support import replies
 from qa_pipeline_tests.support.servers import ChatServer
-from qa_pipeline_tests.testing.fake_server.clients import prompt, with_chat
 
 SYSTEM = load_prompt("en", "verify").system
 STRICT = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

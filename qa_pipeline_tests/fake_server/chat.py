@@ -7,8 +7,8 @@ from typing import Any
 
 from qa_pipeline.llm.base import FAKE
 from qa_pipeline.records import ReplyModel
-from qa_pipeline.testing.fake_server.replies import strict_complaint
-from qa_pipeline.testing.fake_server.responses import (
+from qa_pipeline_tests.fake_server.replies import strict_complaint
+from qa_pipeline_tests.fake_server.responses import (
     THOUGHT_TOKENS,
     Asked,
     ServerResponse,

@@ -15,11 +15,11 @@ from google.genai.errors import APIError
 from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import VerifyReply
-from qa_pipeline.testing.fake_server import gemini, service
-from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan
+from qa_pipeline_tests.fake_server import gemini, service
+from qa_pipeline_tests.fake_server.clients import generate, with_chat
+from qa_pipeline_tests.fake_server.plan import Fault, ServerPlan
+from qa_pipeline_tests.fake_server.test_chat import chat
 from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
-from qa_pipeline_tests.testing.fake_server.clients import generate, with_chat
-from qa_pipeline_tests.testing.fake_server.test_chat import chat
 
 STATUSES = {"rate_limit": 429, "server_error": 500, "unavailable": 503}
 

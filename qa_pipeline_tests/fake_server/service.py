@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Protocol
 
-from qa_pipeline.testing.fake_server import chat, gemini
-from qa_pipeline.testing.fake_server.chat import ChatAbilities
-from qa_pipeline.testing.fake_server.plan import Fault, ServerPlan
-from qa_pipeline.testing.fake_server.replies import sensible_text
-from qa_pipeline.testing.fake_server.responses import (
+from qa_pipeline_tests.fake_server import chat, gemini
+from qa_pipeline_tests.fake_server.chat import ChatAbilities
+from qa_pipeline_tests.fake_server.plan import Fault, ServerPlan
+from qa_pipeline_tests.fake_server.replies import sensible_text
+from qa_pipeline_tests.fake_server.responses import (
     LETTERS_A_TOKEN,
     Asked,
     Script,
@@ -44,15 +44,15 @@ _ANY_MODEL = "any-model"
 class Dialect(Protocol):
     """What the modules `gemini` and `chat` both offer: the same responses in the form of each."""
 
-    def reply(self, asked: Asked, text: str, *, complete: bool = True) -> ServerResponse: ...  # noqa: D102
-    def fails(self, status: int, message: str = ...) -> ServerResponse: ...  # noqa: D102
-    def limits_rate(self, seconds: float) -> ServerResponse: ...  # noqa: D102
-    def rejects_key(self) -> ServerResponse: ...  # noqa: D102
-    def lacks_model(self, model: str) -> ServerResponse: ...  # noqa: D102
-    def is_too_long(self, tokens: int, limit: int) -> ServerResponse: ...  # noqa: D102
-    def complaint(self, asked: Asked, abilities: ChatAbilities) -> ServerResponse | None: ...  # noqa: D102
-    def streamed(self, asked: Asked, response: ServerResponse) -> ServerResponse: ...  # noqa: D102
-    def models(self, names: Sequence[str], name: str | None) -> ServerResponse: ...  # noqa: D102
+    def reply(self, asked: Asked, text: str, *, complete: bool = True) -> ServerResponse: ...
+    def fails(self, status: int, message: str = ...) -> ServerResponse: ...
+    def limits_rate(self, seconds: float) -> ServerResponse: ...
+    def rejects_key(self) -> ServerResponse: ...
+    def lacks_model(self, model: str) -> ServerResponse: ...
+    def is_too_long(self, tokens: int, limit: int) -> ServerResponse: ...
+    def complaint(self, asked: Asked, abilities: ChatAbilities) -> ServerResponse | None: ...
+    def streamed(self, asked: Asked, response: ServerResponse) -> ServerResponse: ...
+    def models(self, names: Sequence[str], name: str | None) -> ServerResponse: ...
 
 
 class Quota:

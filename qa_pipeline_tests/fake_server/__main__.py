@@ -1,4 +1,4 @@
-"""The command `qa-pipeline serve-fake`: the loopback server as a process of its own."""
+"""Serve replies that are made from the prompts alone: python -m qa_pipeline_tests.fake_server."""
 
 import sys
 from pathlib import Path
@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.testing.fake_server.plan import ServerPlan
+    from qa_pipeline_tests.fake_server.plan import ServerPlan
 
 
 def serve_fake(
@@ -23,7 +24,7 @@ def serve_fake(
     Replies are made from the prompts alone, so the same prompt always gets the same one. The key it prints is
     the only one it accepts. GET /stats shows its counts of requests, refusals and faults.
     """
-    from qa_pipeline.testing.fake_server.plan import ServerPlan, load_plan
+    from qa_pipeline_tests.fake_server.plan import ServerPlan, load_plan
 
     _serve(load_plan(plan) if plan else ServerPlan(), port)
 
@@ -32,8 +33,8 @@ def _serve(plan: "ServerPlan", port: int) -> None:
     import asyncio
     import signal
 
-    from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, serve
-    from qa_pipeline.testing.fake_server.service import Service
+    from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY, serve
+    from qa_pipeline_tests.fake_server.service import Service
 
     def report(bound: int) -> None:
         place = f"http://127.0.0.1:{bound}"
@@ -50,3 +51,7 @@ def _serve(plan: "ServerPlan", port: int) -> None:
         asyncio.run(run())
     except OSError as error:
         raise InputError(f"--port {port}: cannot serve on 127.0.0.1: {error.strerror}") from error
+
+
+if __name__ == "__main__":
+    typer.run(errors_as_exit_codes()(serve_fake))
