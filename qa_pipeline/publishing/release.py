@@ -87,7 +87,7 @@ def publish_release(resources: Resources) -> Release:
         InputError: the key to sign with cannot be used.
         ReleaseError: there is nothing to release, an earlier release is damaged, a batch changes while it is
             released, it would not verify, or an evaluation file has rows that cannot be read.
-        PairsFileError: an evaluation file cannot be read.
+        InputError: an evaluation file cannot be read.
         StorageError: it cannot be written; the releases there are stay as they are.
     """
     releases = resources.layout.releases

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import PairsFileError
-from qa_pipeline.generation.pair_formats import _OTHER_KINDS
+from qa_pipeline.errors import InputError
+from qa_pipeline.row_files import _OTHER_KINDS
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import PAIRS
@@ -135,7 +135,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
         None,
         "line_too_long",
     ]
-    with pytest.raises(PairsFileError, match="more than 2 pairs"):
+    with pytest.raises(InputError, match="more than 2 pairs"):
         imported(GOOD, GOOD, GOOD, limits=small)
 
 
@@ -148,7 +148,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str, message: str) -> None:
-    with pytest.raises(PairsFileError, match=message):
+    with pytest.raises(InputError, match=message):
         parse_pairs(content, name)
 
 
@@ -177,17 +177,17 @@ def test_parquet_is_read_like_json_lines() -> None:
 
 
 def test_parquet_without_the_columns_says_which() -> None:
-    with pytest.raises(PairsFileError, match="no column answer"):
+    with pytest.raises(InputError, match="no column answer"):
         parse_pairs(parquet(pl.DataFrame({"question": ["a"]})), "pairs.parquet")
 
 
 def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
-    with pytest.raises(PairsFileError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_pairs(file)
     file.write_bytes(lines(GOOD))
     assert read_pairs(file).height == 1
-    with pytest.raises(PairsFileError, match="larger than"):
+    with pytest.raises(InputError, match="larger than"):
         read_pairs(file, PairsFileSettings(max_bytes=3))
 
 

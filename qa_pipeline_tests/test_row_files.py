@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import PairsFileError
+from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.verification.rows import chunks, documents
@@ -81,7 +81,7 @@ def test_limits_hold_for_every_format(kind: str) -> None:
     rows = [GOOD, GOOD | {"answer": "x" * 900}, GOOD]
     found = read(write(rows), name, max_line_bytes=500)
     assert [row["reason"] for row in found] == [None, "line_too_long", None]
-    with pytest.raises(PairsFileError, match="more than 2 pairs"):
+    with pytest.raises(InputError, match="more than 2 pairs"):
         read(write(rows), name, max_pairs=2)
 
 
@@ -99,13 +99,13 @@ def test_a_question_of_ten_thousand_characters_is_kept(kind: str) -> None:
 def test_what_a_paragraph_is_repeated_to_is_bounded() -> None:
     nested = {"context": "x" * 3000, "qas": [{"question": "A", "answers": [{"text": "x"}]}] * 9}
     assert len(read(as_json([nested]), "pairs.json")) == 9
-    with pytest.raises(PairsFileError, match="unpacks to more"):
+    with pytest.raises(InputError, match="unpacks to more"):
         read(as_json([nested]), "pairs.json", max_bytes=4000)
 
 
 def test_what_a_parquet_file_unpacks_to_is_bounded() -> None:
     content = as_parquet([GOOD | {"answer": f"{n}" * 2000} for n in range(9)])
-    with pytest.raises(PairsFileError, match="unpacks to more"):
+    with pytest.raises(InputError, match="unpacks to more"):
         read(content, "pairs.parquet", max_bytes=1000)
 
 
@@ -124,7 +124,7 @@ def test_what_a_parquet_file_unpacks_to_is_bounded() -> None:
     ],
 )
 def test_a_file_that_is_no_csv_of_pairs_says_what_was_found(text: str | bytes, told: str) -> None:
-    with pytest.raises(PairsFileError, match=told):
+    with pytest.raises(InputError, match=told):
         parse_pairs(text if isinstance(text, bytes) else text.encode(), "pairs.csv")
 
 
@@ -170,18 +170,18 @@ def test_a_cell_may_hold_a_list_as_json() -> None:
 
 
 def test_json_that_breaks_off_is_named_with_the_place() -> None:
-    with pytest.raises(PairsFileError, match=r"pairs.json is not JSON \(line \d+ column \d+: "):
+    with pytest.raises(InputError, match=r"pairs.json is not JSON \(line \d+ column \d+: "):
         read(as_json([GOOD, GOOD, GOOD])[:-30], "pairs.json")
 
 
 @pytest.mark.parametrize("text", ["[", "{", "{7: 1}", '{"a" 1}', "no", '{"a": [}'])
 def test_a_file_that_is_no_json_names_where_it_breaks(text: str) -> None:
-    with pytest.raises(PairsFileError, match=r"pairs.json is not JSON \(line 1"):
+    with pytest.raises(InputError, match=r"pairs.json is not JSON \(line 1"):
         read(text.encode(), "pairs.json")
 
 
 def test_a_json_file_nested_without_end_is_refused_and_a_number_is_no_pair() -> None:
-    with pytest.raises(PairsFileError, match="nested too deeply"):
+    with pytest.raises(InputError, match="nested too deeply"):
         read(b"[" * 99_999, "pairs.json")
     assert read(b"7", "pairs.json")[0]["reason"] == "broken_line"
 
