@@ -158,12 +158,15 @@ def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterato
     Args:
         path: of the file.
         limits: of the file and of a line.
-        tolerant: whether a line that is not UTF-8 is a fault of that line; else it is one of the file.
+        tolerant: whether a line that cannot be read is the `Fault` of that line; else it is refused.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: the file, or a line of it, cannot be read.
     """
-    return _json_lines(_Source(path, None, limits), tolerant=tolerant)
+    for row in _json_lines(_Source(path, None, limits), tolerant=tolerant):
+        if isinstance(row.value, Fault) and not tolerant:
+            raise InputError(f"{path}, line {row.place}: {row.value.detail}; write one JSON object a line")
+        yield row
 
 
 def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:

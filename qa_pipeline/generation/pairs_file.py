@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import (
+    COLUMNS,
     LAYOUT_FIELDS,
     LAYOUTS,
     UnusableEntry,
@@ -257,7 +258,6 @@ LIMITS = PairsFileSettings()
 
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
-_COLUMNS = LAYOUT_FIELDS | PairLine.model_fields.keys()
 _LISTS = frozenset({"citations", "sources", "contexts", "messages", "conversations", "answers"})
 
 
@@ -283,7 +283,7 @@ def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -
 
 
 def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> pl.DataFrame:
-    file = open_rows(path, limits.limits, SUFFIXES, content=content, known=_COLUMNS, unfold=unfolded)
+    file = open_rows(path, limits.limits, SUFFIXES, content=content, known=COLUMNS, unfold=unfolded)
     is_csv = unit_of(path.name) == "row" and not file.types
     if file.columns and (is_csv or file.types):
         _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))

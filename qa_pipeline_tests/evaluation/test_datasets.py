@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     ITEMS,
-    Fault,
     Item,
     check,
     decoded,
     draw,
     read_labelled,
 )
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.evaluation.labelled_files import item, items, write_lines, write_parquet
 

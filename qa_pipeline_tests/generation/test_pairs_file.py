@@ -9,8 +9,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.row_files import _OTHER_KINDS
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
+from qa_pipeline.row_files import _OTHER_KINDS
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.tables import PAIRS
 from qa_pipeline_tests.verification.rows import chunks, documents
