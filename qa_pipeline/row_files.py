@@ -313,7 +313,9 @@ def _lines(file: IO[bytes], most: int) -> Iterator[tuple[bytes, int]]:
 def _decoded(text: str) -> Any:
     try:
         value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
+        return Fault("broken_line", f"not JSON: {error.msg} in column {error.colno}")
+    except (ValueError, RecursionError) as error:  # a number, or nesting, without end
         return Fault("broken_line", f"not JSON: {error}")
     # an object of few brackets cannot be deep, and most are
     if text.count("[") + text.count("{") > MOST_LEVELS and is_too_deep(value):
