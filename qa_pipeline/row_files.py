@@ -13,9 +13,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, AnyStr, NamedTuple
 
 from qa_pipeline.errors import InputError
 
@@ -33,7 +33,9 @@ _BLOCK = 256
 """Rows of a table that are objects at one time: as columns they take a tenth of the memory."""
 _SPREADSHEETS = (".csv", ".tsv", ".txt")
 """`.txt` is what Excel calls "Unicode text", `.tsv` what Google Sheets calls tab-separated values."""
+_TABLES = (".parquet", ".arrow")
 _DELIMITERS = ",;\t"
+_LINE_ENDS: tuple[object, ...] = ("\n", "\r", b"\n")
 _OTHER_KINDS = {
     b"PK\x03\x04": "a spreadsheet or another ZIP file",
     b"\xd0\xcf\x11\xe0": "an old spreadsheet or document",
@@ -86,8 +88,8 @@ class RowFile:
 
     Args:
         columns: of a table, or the fields of the first object.
-        types: of the columns of Parquet, else empty.
-        rows: reads the rows, of Parquet the columns given alone; raises `InputError`.
+        types: of the columns of Parquet and Arrow, else empty.
+        rows: reads the rows, of Parquet only some columns where these are given; raises `InputError`.
     """
 
     columns: Sequence[str]
@@ -134,19 +136,14 @@ def open_rows(
     if suffix not in suffixes:
         raise InputError(f"{path}: unknown format; rows come as {', '.join(suffixes)}")
     source = _Source(path, content, limits)
-    if suffix in _SPREADSHEETS:
-        opened = _csv(source, known, short_rows=short_rows)
-    elif suffix == ".parquet":
-        opened = _parquet(source)
-    elif suffix == ".arrow":
-        opened = _arrow(source)
-    else:
+    if suffix not in (*_SPREADSHEETS, *_TABLES):
         rows = _json_file(source) if suffix == ".json" else _json_lines(source)
         return _with_columns(_limited(rows, source, unfold))
+    opened = _table(source) if suffix in _TABLES else _csv(source, known, short_rows=short_rows)
     if len(opened.columns) > MOST_COLUMNS:
-        raise InputError(f"{path} has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
+        raise source.error(f"has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     if repeated := next((name for name, count in Counter(opened.columns).items() if count > 1), None):
-        raise InputError(f"{path} row 1: column {repeated[:200]!r} stands twice; rename one")
+        raise source.error(f"row 1: column {repeated[:200]!r} stands twice; rename one")
     return RowFile(
         opened.columns, opened.types, lambda only=None: _limited(opened.rows(only), source, unfold)
     )
@@ -183,87 +180,71 @@ class _Source:
     content: bytes | None
     limits: Limits
 
-    @property
-    def handle(self) -> Path | BinaryIO:
-        return self.path if self.content is None else io.BytesIO(self.content)
+    def error(self, problem: str, setting: str = "") -> InputError:
+        return InputError(f"{self.path} {problem}{self.limits.remedy(setting) if setting else ''}")
+
+    def not_utf8(self, place: str) -> InputError:
+        return self.error(f"is not UTF-8 ({place}); save it as UTF-8, in Excel as 'CSV UTF-8'")
+
+    def check_unpacked(self, size: int) -> None:
+        most = MOST_UNPACKED * self.limits.max_bytes
+        if size > most:
+            raise self.error(f"unpacks to more than {most} bytes; ", "max_bytes")
+
+    def check_rows(self, count: int) -> None:
+        if count > self.limits.max_rows:
+            raise self.error(f"holds more than {self.limits.max_rows} rows; ", "max_pairs")
 
     @contextmanager
-    def opened(self) -> Iterator[BinaryIO]:
-        """Open it, if it is no device and not too large."""
+    def opened(self) -> Iterator[IO[bytes]]:
+        """Open the file, if it is no device and not too large."""
         try:
             if self.content is None and not stat.S_ISREG(self.path.stat().st_mode):
-                raise InputError(f"{self.path} cannot be read: it is no file; name one")
+                raise self.error("cannot be read: it is no file; name one")
             with self.path.open("rb") if self.content is None else io.BytesIO(self.content) as file:
                 if file.seek(0, io.SEEK_END) > self.limits.max_bytes:
-                    raise InputError(
-                        f"{self.path}: larger than {self.limits.max_bytes} bytes; "
-                        f"{self.limits.remedy('max_bytes')}"
-                    )
+                    raise self.error(f"is larger than {self.limits.max_bytes} bytes; ", "max_bytes")
                 file.seek(0)
                 yield file
         except OSError as error:
-            raise InputError(
-                f"{self.path} cannot be read: {error.strerror or error}; check path and rights"
-            ) from error
+            raise self.error(f"cannot be read: {error.strerror or error}; check path and rights") from error
 
     @contextmanager
     def text(self) -> Iterator[IO[bytes]]:
         """Open a file of text behind its byte order mark, as UTF-8."""
         with self.opened() as file:
             start = file.read(4)
-            kind = next((kind for begin, kind in _OTHER_KINDS.items() if start.startswith(begin)), None)
-            if kind is not None:
-                raise InputError(f"{self.path} is {kind}; save it as UTF-8 text, or name it after what it is")
+            if kind := next((_OTHER_KINDS[begin] for begin in _OTHER_KINDS if start.startswith(begin)), None):
+                raise self.error(f"is {kind}; save it as UTF-8 text, or name it after what it is")
             file.seek(len(codecs.BOM_UTF8) if start.startswith(codecs.BOM_UTF8) else 0)
-            if start.startswith(_UTF16):
-                try:
-                    yield io.BytesIO(file.read().decode("utf-16").encode())
-                except UnicodeDecodeError as error:
-                    raise InputError(f"{self.path} is damaged UTF-16; save it as UTF-8") from error
-            else:
-                yield file
+            yield self._from_utf16(file.read()) if start.startswith(_UTF16) else file
 
-    def not_utf8(self, place: str) -> InputError:
-        return InputError(f"{self.path} is not UTF-8 ({place}); save it as UTF-8, in Excel as 'CSV UTF-8'")
-
-    def too_large(self) -> InputError:
-        most = MOST_UNPACKED * self.limits.max_bytes
-        return InputError(f"{self.path} unpacks to more than {most} bytes; {self.limits.remedy('max_bytes')}")
-
-    def too_many_rows(self) -> InputError:
-        return InputError(
-            f"{self.path} holds more than {self.limits.max_rows} rows; {self.limits.remedy('max_pairs')}"
-        )
+    def _from_utf16(self, content: bytes) -> IO[bytes]:
+        try:
+            return io.BytesIO(content.decode("utf-16").encode())
+        except UnicodeDecodeError as error:
+            raise self.error("is damaged UTF-16; save it as UTF-8") from error
 
 
 def _limited(
     rows: Iterator[FileRow], source: _Source, unfold: Callable[[Any], Iterable[Any]] | None
 ) -> Iterator[FileRow]:
     """Give the rows, unfolded, as long as they are neither too many nor together too large."""
-    limits = source.limits
-    most, longest, most_bytes = limits.max_rows, limits.max_line_bytes, MOST_UNPACKED * limits.max_bytes
-    place = size = 0
+    count = size = 0
     for row in rows:
         for value in (row.value,) if unfold is None else unfold(row.value):
-            is_same = value is row.value
-            written = row.written if is_same else json.dumps(value, default=str).encode()
-            place, size = place + 1, size + len(written)
-            if place > most:
-                raise source.too_many_rows()
-            if size > most_bytes:
-                raise source.too_large()
-            if len(written) > longest and not isinstance(value, Fault):
-                yield FileRow(row.place or place, too_long(len(written), limits), written)
-            elif is_same and row.place:
-                yield row
-            else:
-                yield FileRow(row.place or place, value, written)
+            written = row.written if value is row.value else json.dumps(value, default=str).encode()
+            count, size = count + 1, size + len(written)
+            source.check_rows(count)
+            source.check_unpacked(size)
+            is_long = len(written) > source.limits.max_line_bytes and not isinstance(value, Fault)
+            yield FileRow(row.place or count, too_long(source.limits) if is_long else value, written)
 
 
-def too_long(size: int, limits: Limits) -> Fault:
-    """Return the fault of a row of so many bytes."""
+def too_long(limits: Limits) -> Fault:
+    """Return the fault of a row that is written in more bytes than allowed."""
     setting = " (pairs_file.max_line_bytes)" if limits.are_settings else ""
-    return Fault("line_too_long", f"{size} bytes, at most {limits.max_line_bytes} are read{setting}")
+    return Fault("line_too_long", f"longer than {limits.max_line_bytes} bytes{setting}; shorten it")
 
 
 def _with_columns(rows: Iterator[FileRow]) -> RowFile:
@@ -278,36 +259,30 @@ def _with_columns(rows: Iterator[FileRow]) -> RowFile:
     return RowFile(columns, {}, lambda _=None: chain(first, rows))
 
 
+def _line(file: IO[AnyStr], most: int) -> AnyStr:
+    """Read a line; of one that is longer than allowed the beginning, and the rest is skipped."""
+    longest = most + len("\r\n")
+    line = rest = file.readline(longest)
+    while len(rest) == longest and rest[-1:] not in _LINE_ENDS:
+        rest = file.readline(longest)
+    return line
+
+
 def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]:
+    place, most = 0, source.limits.max_line_bytes
     with source.text() as file:
-        for place, (line, size) in enumerate(_lines(file, source.limits.max_line_bytes), start=1):
+        while line := _line(file, most):
+            place += 1
             if not (written := line.strip()):
                 continue
-            if max(size, len(written)) > source.limits.max_line_bytes:
-                yield FileRow(place, too_long(size or len(written), source.limits), written)
-                continue
+            is_long = len(line.rstrip(b"\r\n")) > most
             try:
-                text = written.decode()
+                value = too_long(source.limits) if is_long else _decoded(written.decode())
             except UnicodeDecodeError as error:
                 if not tolerant:
                     raise source.not_utf8(f"line {place}") from error
-                yield FileRow(place, Fault("broken_line", "not UTF-8"), written)
-            else:
-                yield FileRow(place, _decoded(text), written)
-
-
-def _lines(file: IO[bytes], most: int) -> Iterator[tuple[bytes, int]]:
-    """Read lines; of one that is too long its beginning and its size, of others the size is 0."""
-    longest = most + len("\r\n")
-    while line := file.readline(longest):
-        size = 0
-        if len(line) == longest and not line.endswith(b"\n"):
-            size = longest
-            while rest := file.readline(longest):
-                size += len(rest)
-                if rest.endswith(b"\n"):
-                    break
-        yield line, size
+                value = Fault("broken_line", "not UTF-8")
+            yield FileRow(place, value, written)
 
 
 def _decoded(text: str) -> Any:
@@ -319,7 +294,7 @@ def _decoded(text: str) -> Any:
         return Fault("broken_line", f"not JSON: {error}")
     # an object of few brackets cannot be deep, and most are
     if text.count("[") + text.count("{") > MOST_LEVELS and is_too_deep(value):
-        return Fault("broken_line", f"not usable JSON: nested more than {MOST_LEVELS} levels deep")
+        return Fault("broken_line", f"nested more than {MOST_LEVELS} levels deep")
     return value
 
 
@@ -327,93 +302,62 @@ def _json_file(source: _Source) -> Iterator[FileRow]:
     """Read the objects of a list, or of the list `data` of an object; or one object, or one a line."""
     with source.text() as file:
         content = file.read()
+    too_deep = source.error(f"is nested more than {MOST_LEVELS} levels deep; write it again")
     try:
         text = content.decode()
         value = json.loads(text if text.strip() else "[]")
     except UnicodeDecodeError as error:
         raise source.not_utf8(_broken_line(content)) from error
     except RecursionError as error:
-        raise InputError(f"{source.path} is nested too deeply; write it again") from error
-    except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
+        raise too_deep from error
+    except ValueError as error:
+        if getattr(error, "msg", "") == "Extra data":
             lines = _json_lines(_Source(source.path, content, source.limits))
             yield from (row._replace(place=0) for row in lines)
             return
-        place = f"line {error.lineno} column {error.colno}: {error.msg}"
-        raise InputError(
-            f"{source.path} is not JSON ({place}); write it again, as JSONL if it is long"
-        ) from error
-    except ValueError as error:  # a number of thousands of digits
-        raise InputError(f"{source.path} is not JSON ({error}); write it again") from error
+        raise source.error(f"is not JSON ({error}); write it again, as JSONL if it is long") from error
     listed = value.get("data") if isinstance(value, dict) else value
     for one in listed if isinstance(listed, list) else [value]:
         if is_too_deep(one):
-            raise InputError(f"{source.path} is nested too deeply; write it again")
+            raise too_deep
         yield FileRow(0, one, json.dumps(one).encode())
 
 
-class _CsvLines(Iterator[str]):
-    """Lines of a CSV file; remembers those of the current record, to go back behind its first.
-
-    Without that, a quote that is never closed would swallow all lines after it.
-    """
-
-    def __init__(self, file: IO[str], most: int) -> None:
-        self._file, self._again, self._most = file, deque[str](), most
-        self._lines: list[str] = []
-        self._size = 0
-
-    def __next__(self) -> str:
-        line = self._again.popleft() if self._again else self._read()
-        if not line:
-            raise StopIteration
-        self._lines.append(line)
-        self._size += len(line) if line.isascii() else len(line.encode(errors="replace"))
-        if self._size > self._most:
-            raise _UnusableRecordError(
-                "line_too_long", f"more than {self._most} bytes; is a quote left open?"
-            )
-        return line
-
-    def _read(self) -> str:
-        """Read a line, or of one that is too long the beginning."""
-        line = self._file.readline(self._most + 1)
-        rest = line
-        while len(rest) > self._most and not rest.endswith(("\n", "\r")):
-            rest = self._file.readline(self._most + 1)
-        return line
-
-    def end_record(self, lines: int | None = None) -> str:
-        """End a record after the lines read, or after the first of them, and return its text."""
-        record, again = self._lines[:lines], self._lines[len(self._lines[:lines]) :]
-        self._again.extendleft(reversed(again))
-        self._lines, self._size = [], 0
-        return "".join(record)
-
-
-class _UnusableRecordError(Exception):
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(detail)
-        self.fault = Fault(reason, detail)
-
-
 def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[str, list[str] | Fault]]:
-    """Read each record as its text and its cells, or why it has none."""
+    """Read each record as its text and its cells, or why it has none.
+
+    After a record that cannot be read the next one begins on the next line: else a quote that is never closed
+    would swallow all lines after it.
+    """
     # The limit of the csv module holds for the whole process. Ours is that of a record, so it is only raised.
     csv.field_size_limit(max(csv.field_size_limit(), limits.max_line_bytes))
-    lines = _CsvLines(file, limits.max_line_bytes)
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    again, lines = deque[str](), list[str]()
+
+    def of_record() -> Iterator[str]:
+        size = 0
+        while line := again.popleft() if again else _line(file, limits.max_line_bytes):
+            lines.append(line)
+            size += len(line) if line.isascii() else len(line.encode())
+            if size > limits.max_line_bytes:
+                return
+            yield line
+
     while True:
+        lines.clear()
+        cells: list[str] | Fault
         try:
-            cells = next(reader)
+            cells = next(csv.reader(of_record(), delimiter=delimiter, strict=True))
         except StopIteration:
-            return
+            if not lines:
+                return
+            cells = too_long(limits)
         except csv.Error as error:
-            yield lines.end_record(1), Fault("broken_line", f"not CSV: {error}")
-        except _UnusableRecordError as error:
-            yield lines.end_record(1), error.fault
-        else:
-            yield lines.end_record(), cells
+            is_open = str(error) == "unexpected end of data"
+            cells = Fault("broken_line", f"not CSV: {'a quote is never closed' if is_open else error}")
+        if isinstance(cells, Fault):
+            again.extendleft(reversed(lines[1:]))
+            del lines[1:]
+        yield "".join(lines), cells
 
 
 def _csv(source: _Source, known: Collection[str], *, short_rows: bool) -> RowFile:
@@ -428,14 +372,14 @@ def _csv(source: _Source, known: Collection[str], *, short_rows: bool) -> RowFil
     if any("\0" in name for name in header):
         raise source.not_utf8("row 1")
     if not header and head.strip():
-        raise InputError(f"{source.path} row 1: found no header that can be read; write the file again")
+        raise source.error("row 1: found no header that can be read; write the file again")
 
-    def rows() -> Iterator[FileRow]:
+    def rows(_: Collection[str] | None = None) -> Iterator[FileRow]:
         with _csv_text(source) as file:
             file.read(begin)
             yield from _csv_rows(_records(file, delimiter, source.limits), header, short_rows=short_rows)
 
-    return RowFile(header, {}, lambda _=None: rows())
+    return RowFile(header, {}, rows)
 
 
 @contextmanager
@@ -470,81 +414,69 @@ def _header(text: str, delimiter: str, known: Collection[str], limits: Limits) -
 def _csv_rows(
     records: Iterator[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
 ) -> Iterator[FileRow]:
-    is_header = True
+    is_header, width = True, len(header)
     for place, (text, cells) in enumerate(records, start=1):
-        written = text.strip().encode()
-        if is_header or not written:
-            is_header = is_header and not written
-        elif isinstance(cells, Fault):
-            yield FileRow(place, cells, written)
-        elif "\0" in text:
-            yield FileRow(place, Fault("broken_line", "contains a NUL character"), written)
-        elif any(filled := [bool(cell.strip()) for cell in cells]):
-            count = len(cells) if any(filled[len(header) :]) else min(len(cells), len(header))
-            if count > len(header) or (count < len(header) and not short_rows):
-                detail = f"{count} cells under a header of {len(header)}; quote cells that hold the delimiter"
-                yield FileRow(place, Fault("broken_line", detail), written)
-            else:
-                values = (cell if is_filled else None for cell, is_filled in zip(cells, filled, strict=True))
-                yield FileRow(place, dict(zip(header, values, strict=False)), written)
+        value: Any = cells
+        if not (written := text.strip().encode()):
+            continue
+        if is_header:
+            is_header = False
+            continue
+        if "\0" in text:
+            value = Fault("broken_line", "contains a NUL character")
+        elif isinstance(cells, list):
+            filled = [cell if cell.strip() else None for cell in cells]
+            if not any(filled):
+                continue
+            count = len(cells) if any(filled[width:]) else min(len(cells), width)
+            value = dict(zip(header, filled, strict=False))
+            if count > width or (count < width and not short_rows):
+                detail = f"{count} cells under a header of {width}; quote cells that hold the delimiter"
+                value = Fault("broken_line", detail)
+        yield FileRow(place, value, written)
 
 
-def _parquet(source: _Source) -> RowFile:
+def _table(source: _Source) -> RowFile:
     import polars as pl
-    import pyarrow.parquet as pq
-
-    with source.opened(), _table_errors(source, "a Parquet file"):
-        facts = pq.read_metadata(source.handle)
-        unpacked = sum(facts.row_group(group).total_byte_size for group in range(facts.num_row_groups))
-        if facts.num_rows > source.limits.max_rows:
-            raise source.too_many_rows()
-        if unpacked > MOST_UNPACKED * source.limits.max_bytes:
-            raise source.too_large()
-        types = pl.read_parquet_schema(source.handle)
 
     def rows(only: Collection[str] | None = None) -> Iterator[FileRow]:
-        columns = list(types if only is None else only)
-        with _table_errors(source, "a Parquet file"), pq.ParquetFile(source.handle) as file:
-            yield from _table_rows(source, file.iter_batches(_BLOCK, columns=columns))
+        place = size = 0
+        with _batches(source, only) as (_, batches):
+            for batch in batches:
+                size += batch.nbytes  # a file may say less of itself
+                source.check_unpacked(size)
+                for start in range(0, batch.num_rows, _BLOCK):
+                    for row in pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True):
+                        place += 1
+                        yield FileRow(place, row)
 
+    with source.opened(), _batches(source) as (schema, _):
+        types = pl.Schema(schema)
     return RowFile(tuple(types), types, rows)
 
 
-def _arrow(source: _Source) -> RowFile:
-    """Open a file that `save_to_disk` of `datasets` wrote."""
-    from pyarrow import ipc
-
-    with source.opened(), _table_errors(source, "an Arrow stream"), ipc.open_stream(source.handle) as stream:
-        columns = tuple(stream.schema.names)
-
-    def rows() -> Iterator[FileRow]:
-        with _table_errors(source, "an Arrow stream"), ipc.open_stream(source.handle) as stream:
-            yield from _table_rows(source, stream)
-
-    return RowFile(columns, {}, lambda _=None: rows())
-
-
-def _table_rows(source: _Source, batches: "Iterable[pyarrow.RecordBatch]") -> Iterator[FileRow]:
-    """Give rows as objects; what they take unpacked is counted, for a file may say less of itself."""
-    import polars as pl
-
-    places, size = count(1), 0
-    for batch in batches:
-        size += batch.nbytes
-        if size > MOST_UNPACKED * source.limits.max_bytes:
-            raise source.too_large()
-        for start in range(0, batch.num_rows, _BLOCK):
-            frame = pl.DataFrame(batch.slice(start, _BLOCK))
-            for row in frame.iter_rows(named=True):
-                yield FileRow(next(places), row)
-
-
 @contextmanager
-def _table_errors(source: _Source, kind: str) -> Iterator[None]:
+def _batches(
+    source: _Source, only: Collection[str] | None = None
+) -> "Iterator[tuple[pyarrow.Schema, Iterable[pyarrow.RecordBatch]]]":
+    """Open Parquet, or the stream of Arrow's batches that `save_to_disk` of `datasets` writes."""
     import polars as pl
-    from pyarrow import ArrowException
+    import pyarrow.parquet as pq
+    from pyarrow import ArrowException, ipc
 
+    handle = source.path if source.content is None else io.BytesIO(source.content)
+    is_parquet = source.path.suffix.lower() == ".parquet"
     try:
-        yield
+        if not is_parquet:
+            with ipc.open_stream(handle) as stream:
+                yield stream.schema, stream
+            return
+        with pq.ParquetFile(handle) as file:
+            facts = file.metadata
+            groups = [facts.row_group(number) for number in range(facts.num_row_groups)]
+            source.check_rows(facts.num_rows)
+            source.check_unpacked(sum(group.total_byte_size for group in groups))
+            yield file.schema_arrow, file.iter_batches(_BLOCK, columns=None if only is None else list(only))
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise InputError(f"{source.path} is not {kind} that can be read; write it again") from error
+        kind = "a Parquet file" if is_parquet else "an Arrow stream"
+        raise source.error(f"is not {kind} that can be read; write it again") from error

@@ -123,7 +123,7 @@ def test_too_many_rows_and_too_many_bytes_are_refused_with_the_setting_to_raise(
         read(content, name, Limits(max_rows=2))
     limits = Limits(max_bytes=len(content) - 1, are_settings=True)
     with pytest.raises(
-        InputError, match=r"^rows\.\w+: larger than .*split it, or raise pairs_file.max_bytes"
+        InputError, match=r"^rows\.\w+ is larger than .*split it, or raise pairs_file.max_bytes"
     ):
         read(content, name, limits)
 
@@ -133,6 +133,11 @@ def test_a_row_longer_than_allowed_is_a_fault_and_the_others_go_on(kind: str) ->
     name, write = FORMATS[kind]
     found = read(write([GOOD, GOOD | {"answer": "x" * 900}, GOOD]), name, Limits(max_line_bytes=500))
     assert values(found) == [GOOD, "line_too_long", GOOD]
+
+
+def test_what_comes_behind_the_longest_line_is_never_dropped_unseen() -> None:
+    content = '{"a": 1}' + " " * 500 + '{"b": 2}\n{"a": 3}\n'
+    assert values(read(content, "rows.jsonl", Limits(max_line_bytes=100))) == ["line_too_long", {"a": 3}]
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
@@ -227,13 +232,13 @@ def test_json_lines_are_counted_or_refused_line_by_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_json_file_that_breaks_off_is_refused_with_the_place(text: str, place: str) -> None:
-    with pytest.raises(InputError, match=rf"^rows\.json is not JSON \({place}.*; write it again"):
+    with pytest.raises(InputError, match=rf"^rows\.json is not JSON \(.*{place}.*; write it again"):
         read(text, "rows.json")
 
 
 @pytest.mark.parametrize("depth", [MOST_LEVELS + 3, 99_999])
 def test_a_json_file_nested_without_end_is_refused(depth: int) -> None:
-    with pytest.raises(InputError, match="nested too deeply"):
+    with pytest.raises(InputError, match=r"^rows\.json is nested more than 200 levels deep; write it again"):
         read("[" * depth + "]" * depth, "rows.json")
 
 

@@ -294,7 +294,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> 
         if file.types and not written:
             written = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
             if len(written) > limits.max_line_bytes:
-                value = too_long(len(written), limits.limits)
+                value = too_long(limits.limits)
         elif is_csv and isinstance(value, dict):
             value = {column: _cell(column, cell) for column, cell in value.items()}
         sha256 = hashlib.sha256(written).hexdigest()
