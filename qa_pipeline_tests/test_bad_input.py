@@ -259,7 +259,9 @@ def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones
         key=str,
     )
     details = workspace.table("pairs", "b").filter(pl.col("status") == "failed")["detail"].to_list()
-    assert all(detail.startswith(f"pairs.{kind} line ") for detail in details)
+    assert all(
+        detail.startswith(f"pairs.{kind} {'row' if kind == 'parquet' else 'line'} ") for detail in details
+    )
 
 
 def linked(workspace: Workspace) -> None:

@@ -17,7 +17,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRATION, NOISE, REJECTION
-from qa_pipeline.evaluation.datasets import LIMITS, Fault, Labelled, Row, read_file
+from qa_pipeline.evaluation.datasets import LIMITS, Labelled, Row, read_file
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.evaluation.statistics import mean_bounds
@@ -25,6 +25,7 @@ from qa_pipeline.evaluation.summaries import group_sums, number
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal

@@ -16,7 +16,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError, ModelError, PermanentModelError, SettingsError, TableError
-from qa_pipeline.evaluation.datasets import Fault, Row, check
+from qa_pipeline.evaluation.datasets import Row, check
 from qa_pipeline.evaluation.rag_datasets import RagRow
 from qa_pipeline.generation.answers import answer_request, draft_answers
 from qa_pipeline.generation.round_trip import recall_request
@@ -28,6 +28,7 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings
 from qa_pipeline.storage.parquet import read_table

@@ -10,9 +10,10 @@ import polars as pl
 from pydantic import Field
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import LIMITS, Fault, LabelledRow, Row, Text, read_file
+from qa_pipeline.evaluation.datasets import LIMITS, LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.rag_datasets import is_unanswerable
 from qa_pipeline.evaluation.stored_report import StoredReport
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 
 REFUSAL = "refusal_correct"

@@ -16,7 +16,6 @@ from qa_pipeline.curation.training import HEADING_JOINT
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     LIMITS,
-    Fault,
     Faults,
     Labelled,
     LabelledRow,
@@ -26,6 +25,7 @@ from qa_pipeline.evaluation.datasets import (
     left_out,
     read_blocks,
 )
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.text.language import languages_of

@@ -15,9 +15,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from qa_pipeline.errors import SettingsError
+from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
+from qa_pipeline.row_files import Limits, json_lines
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.storage.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
@@ -157,7 +158,7 @@ def _personas(path: Path) -> tuple[Persona, ...]:
     except yaml.YAMLError as error:
         raise SettingsError(f"generation.personas: {path} is not readable YAML") from error
     wanted = "a list of entries with name and description"
-    found = _checked(TypeAdapter(list[Persona]), listed, f"generation.personas: {path}", wanted, "entry")
+    found = _checked(TypeAdapter(list[Persona]), listed, f"generation.personas: {path}", wanted)
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -170,13 +171,14 @@ def _personas(path: Path) -> tuple[Persona, ...]:
 
 
 def _examples(path: Path) -> tuple[Example, ...]:
-    lines = [line for line in _text(path, "generation.examples").splitlines() if line.strip()]
+    where = f"generation.examples: {path}"
     try:
-        listed = [json.loads(line) for line in lines]
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"generation.examples: {path} is not JSONL, one JSON object a line") from error
+        rows = list(json_lines(path, Limits(max_bytes=_MOST_BYTES)))
+    except InputError as error:
+        raise SettingsError(f"generation.examples: {error}") from error
     wanted = "objects with question, question_type and language"
-    found = _checked(TypeAdapter(list[Example]), listed, f"generation.examples: {path}", wanted, "line")
+    listed, places = [row.value for row in rows], [f"line {row.place}" for row in rows]
+    found = _checked(TypeAdapter(list[Example]), listed, where, wanted, places)
     most = max((sum(one.language == code for one in found) for code in LANGUAGES), default=0)
     if most > MOST_EXAMPLES:
         raise SettingsError(
@@ -197,13 +199,16 @@ def _text(path: Path, setting: str) -> str:
         raise SettingsError(f"{setting}: {path} is not UTF-8; save it as UTF-8") from error
 
 
-def _checked(adapter: TypeAdapter[Any], listed: object, where: str, wanted: str, unit: str) -> Sequence[Any]:
+def _checked(
+    adapter: TypeAdapter[Any], listed: object, where: str, wanted: str, places: Sequence[str] = ()
+) -> Sequence[Any]:
     try:
         return adapter.validate_python(listed)  # type: ignore[no-any-return]
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if not problem["loc"]:
             raise SettingsError(f"{where} must be {wanted}") from error
-        place, *field = problem["loc"]
+        index, *field = problem["loc"]
+        place = places[int(index)] if places else f"entry {int(index) + 1}"
         named = f" {'.'.join(map(str, field))}:" if field else ""
-        raise SettingsError(f"{where}, {unit} {int(place) + 1}:{named} {problem['msg']}") from error
+        raise SettingsError(f"{where}, {place}:{named} {problem['msg']}") from error

@@ -129,6 +129,10 @@ LAYOUTS = (
 
 
 LAYOUT_FIELDS = frozenset(name for layout in LAYOUTS for name in (*layout.known_by, *layout.also))
+COLUMNS = LAYOUT_FIELDS | {
+    "citations", "sources", "contexts", "language", "coverage", "id", "expected_verdict", "expected_kind",
+}  # fmt: skip
+"""Names that columns of CSV files may have in any case."""
 
 
 def read_pair(entry: Row) -> Row:

@@ -15,11 +15,20 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from qa_pipeline.errors import PairsFileError
-from qa_pipeline.generation.pair_formats import entries
-from qa_pipeline.generation.pair_layouts import LAYOUT_FIELDS, UnusableEntry, read_pair
+from qa_pipeline.errors import InputError
+from qa_pipeline.generation.pair_layouts import (
+    COLUMNS,
+    LAYOUT_FIELDS,
+    LAYOUTS,
+    UnusableEntry,
+    fitting,
+    layout_of,
+    read_pair,
+    unfolded,
+)
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
+from qa_pipeline.row_files import Fault, open_rows, too_long, unit_of
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -95,7 +104,7 @@ _READ = PairLine.model_fields.keys() - set(NUMBERED)
 
 def read_entry(entry: object) -> Row:
     """Check one entry of a pairs file; one that cannot be used comes back as a failed row."""
-    if isinstance(entry, UnusableEntry):
+    if isinstance(entry, Fault):
         return _failed(entry.reason, entry.detail)
     if not isinstance(entry, dict):
         return _failed("broken_line", f"expected an object, found {type(entry).__name__}")
@@ -248,35 +257,72 @@ RAW_PAIRS = pl.Schema(
 LIMITS = PairsFileSettings()
 
 
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+_LISTS = frozenset({"citations", "sources", "contexts", "messages", "conversations", "answers"})
+
+
 def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
     """Read a pairs file, one row for each pair, usable or not.
 
     Raises:
-        PairsFileError: the file as a whole cannot be read, or holds nothing.
+        InputError: the file as a whole cannot be read, or holds nothing.
     """
-    try:
-        if path.stat().st_size > limits.max_bytes:
-            raise PairsFileError(
-                f"{path.name}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise PairsFileError(
-            f"{path.name} cannot be read: {error.strerror}; check path and rights"
-        ) from error
-    raw = parse_pairs(content, path.name, limits)
+    raw = _raw_pairs(path, None, limits)
     if raw.is_empty():
-        raise PairsFileError(f"{path.name} holds no pair; name a file with at least one")
+        raise InputError(f"{path} holds no pair; name a file with at least one")
     return raw
 
 
 def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
-    """Parse the bytes of a pairs file; `name` tells the format and appears in messages."""
-    rows = [
-        {"file": name, "line": entry.place, "sha256": entry.sha256, **read_entry(entry.value)}
-        for entry in entries(content, name, limits)
-    ]
+    """Parse the bytes of a pairs file; `name` tells the format and appears in messages.
+
+    Raises:
+        InputError: the file as a whole cannot be read.
+    """
+    return _raw_pairs(Path(name), content, limits)
+
+
+def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> pl.DataFrame:
+    file = open_rows(path, limits.limits, SUFFIXES, content=content, known=COLUMNS, unfold=unfolded)
+    is_csv = unit_of(path.name) == "row" and not file.types
+    if file.columns and (is_csv or file.types):
+        _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))
+    name = path.name if content is None else str(path)
+    rows = []
+    for row in file.rows():
+        value, written = row.value, row.written
+        if file.types and not written:
+            written = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
+            if len(written) > limits.max_line_bytes:
+                value = too_long(limits.limits)
+        elif is_csv and isinstance(value, dict):
+            value = {column: _cell(column, cell) for column, cell in value.items()}
+        sha256 = hashlib.sha256(written).hexdigest()
+        rows.append({"file": name, "line": row.place, "sha256": sha256, **read_entry(value)})
     return pl.DataFrame(rows, schema=RAW_PAIRS)
+
+
+def _check_columns(columns: Sequence[str], place: str) -> None:
+    """Miss a column that no row can do without once, not in every row."""
+    if fitting(columns) or not {"paragraphs", "qas"}.isdisjoint(columns):
+        return
+    try:
+        layout_of(columns)
+    except UnusableEntry as error:
+        if error.reason == "missing_field":
+            missing = next(name for name in LAYOUTS[0].known_by if name not in columns)
+            raise InputError(f"{place} has no column {missing}; rename or add it") from error
+        raise InputError(f"{place}: {error.detail}; rename or add columns") from error
+
+
+def _cell(column: str, cell: str | None) -> Any:
+    """Return a cell's text; in columns of lists the list, where it is written as JSON."""
+    if cell and column in _LISTS and cell.lstrip().startswith(('["', "[{", "{", "[]")):
+        try:
+            return json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return cell
 
 
 def import_pairs(
@@ -308,13 +354,8 @@ def _broken(line: Row) -> Row:
         "citations": [],
         "status": "failed",
         "reason": line["reason"],
-        "detail": f"{line['file']} {_place(line['file'])} {line['line']}: {line['detail']}",
+        "detail": f"{line['file']} {unit_of(line['file'])} {line['line']}: {line['detail']}",
     }
-
-
-def _place(file: str) -> str:
-    """What the numbers of a file count: a JSON file may be one line."""
-    return "entry" if file.lower().endswith(".json") else "line"
 
 
 def _base(line: Row) -> Row:

@@ -17,10 +17,11 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import LEFT_OUT, LIMITS, Fault, Labelled, Row, check, decoded
+from qa_pipeline.evaluation.datasets import LEFT_OUT, LIMITS, Labelled, Row, check
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.monitoring.observing import DROPPED
 from qa_pipeline.monitoring.spans import Span, is_otlp, read_spans, request_of
+from qa_pipeline.row_files import Fault, json_lines
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import LogField
 from qa_pipeline.settings.tree import Settings
@@ -141,21 +142,13 @@ class _Reading:
     def read_file(self, file: Path) -> None:
         self.file, self.line = _plain(file.name) or "", 1
         try:
-            if file.stat().st_size > self.limits.max_bytes:
-                most = f"larger than {self.limits.max_bytes} bytes (pairs_file.max_bytes)"
-                self.fault("file_too_large", most)
-                return
-            lines = file.read_bytes().split(b"\n")
-        except OSError as error:
-            self.fault("unreadable_file", error.strerror or str(error))
-            return
-        for place, line in enumerate(lines, start=1):
-            self.line = place
-            if line.strip():
-                self.read_line(line)
+            for row in json_lines(file, self.limits.limits, tolerant=True):
+                self.line = row.place
+                self.read_line(row.value, row.written)
+        except InputError as error:
+            self.fault("unreadable_file", _plain(error) or "")
 
-    def read_line(self, line: bytes) -> None:
-        value = decoded(line, self.limits)
+    def read_line(self, value: Any, written: bytes) -> None:
         if isinstance(value, Fault):
             self.fault(value.reason, value.detail)
         elif not isinstance(value, dict):
@@ -173,7 +166,7 @@ class _Reading:
         else:
             found = {name: _held(value, other) for name, other in self.fields.items()}
             named = {**value, **{name: one for name, one in found.items() if one is not None}}
-            self.add(named, hashlib.sha256(line).hexdigest()[:32])  # equal lines are one request
+            self.add(named, hashlib.sha256(written).hexdigest()[:32])  # equal lines are one request
 
     def add_trace(self, placed: Sequence[tuple[str, int, Span]]) -> None:
         self.file, self.line, first = placed[0]

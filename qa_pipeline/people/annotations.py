@@ -21,7 +21,6 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     LEFT_OUT,
     LIMITS,
-    Fault,
     Labelled,
     LabelledRow,
     Row,
@@ -30,6 +29,7 @@ from qa_pipeline.evaluation.datasets import (
     read_file,
 )
 from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.verification.outcomes import wilson_interval
 

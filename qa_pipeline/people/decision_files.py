@@ -1,6 +1,5 @@
 """Taking people's decisions: each line is held against the tables it is about, and recorded if it fits."""
 
-import codecs
 import csv
 import hashlib
 import io
@@ -19,13 +18,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
+from qa_pipeline.row_files import Fault, Limits, open_rows, unit_of
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
-MAX_BYTES = 200_000_000
+LIMITS = Limits(max_bytes=200_000_000, max_line_bytes=4_000_000)
+"""A row holds an answer, its new text, and claims with their evidence."""
 MAX_TEXT = 100_000
+SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "detail", "question", "answer", "claims",
     "evidence", "source", "decision", "edited_answer", "who", "why", "decided_at",
@@ -41,9 +43,8 @@ _CONVERTED = re.compile(
 """Cells that a spreadsheet reads as a number, a date or a truth value, and saves in its own way."""
 _LONGEST_CELL = 32_767
 """Characters of a cell in Excel; it drops what comes after them."""
-_SEPARATORS = (",", ";", "\t")
-_TABLE_SUFFIXES = (".csv", ".tsv", ".txt")
-"""`.txt` is what Excel calls "Unicode text", `.tsv` what Google Sheets calls tab-separated values."""
+_NAMELESS = re.compile(r"column \d+")
+"""What the reader calls a column without a name."""
 
 
 def _blank_is_none(value: object) -> object:
@@ -127,24 +128,19 @@ def read_decision_file(path: Path) -> ReadFile:
     Raises:
         InputError: the file as a whole cannot be read.
     """
-    text = _text(path)
-    suffix = path.suffix.lower()
-    unit = "row" if suffix in _TABLE_SUFFIXES else "line"
-    if suffix in _TABLE_SUFFIXES:
-        rows = list(_csv_rows(text, path.name))
-    elif suffix in (".jsonl", ".ndjson"):
-        rows = list(_json_rows(text))
-    else:
-        raise InputError(f"{path.name}: decisions come as .csv, .tsv, .txt (Unicode text) or .jsonl")
+    file = open_rows(path, LIMITS, SUFFIXES, known=TEMPLATE, short_rows=True)
+    unit = unit_of(path.name)
+    if unit == "row":
+        _check_header(file.columns, path)
     lines, problems, blank = {}, [], 0
-    for number, row in rows:
-        found = row if isinstance(row, str) else _line(row)
-        if isinstance(found, DecisionLine):
-            lines[number] = found
-        elif found is None:
+    for row in file.rows():
+        read = _line(row.value, unit)
+        if isinstance(read, DecisionLine):
+            lines[row.place] = read
+        elif read is None:
             blank += 1
         else:
-            problems.append(Problem(number, found if isinstance(row, str) else _about(row, found)))
+            problems.append(Problem(row.place, read))
     return ReadFile(lines, problems, blank, unit)
 
 
@@ -156,82 +152,22 @@ def _about(pair: Mapping[str, Any], text: str) -> str:
     return f"{', '.join(names)}: {text}" if names else text
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path.name} is larger than {MAX_BYTES} bytes; split it")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
-    is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        text = content.decode("utf-16" if is_utf16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        place = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path.name} is not UTF-8 (line {place}); save it as UTF-8, in Excel as 'CSV UTF-8'"
-        ) from error
-    if "\0" in text:
-        raise InputError(f"{path.name} is not UTF-8 text; save it as UTF-8, in Excel as 'CSV UTF-8'")
-    return text
-
-
-def _csv_rows(text: str, name: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Rows by their number in a spreadsheet, their cells as they were before they were made safe."""
-    lines = io.StringIO(text, newline="")
-    separator = _separator(text)
-    if text.startswith("sep="):
-        lines.readline()  # spreadsheets show no row for it
-    csv.field_size_limit(MAX_TEXT * 10)
-    reader = csv.reader(lines, delimiter=separator)
-    try:
-        header = [cell.strip().lower() for cell in next(reader, [])]
-        _check_header(header, name)
-        for number, cells in enumerate(reader, start=2):
-            if any(cell.strip() for cell in cells[len(header) :]):
-                yield number, "it has more cells than the header has columns; save the file with quoted cells"
-            elif any(cell.strip() for cell in cells):
-                yield number, dict(zip(header, map(_as_written, cells), strict=False))
-    except csv.Error as error:
-        raise InputError(f"{name} is no CSV file, near line {reader.line_num}: {error}") from error
-
-
-def _check_header(header: Sequence[str], name: str) -> None:
+def _check_header(header: Sequence[str], path: Path) -> None:
     missing = [column for column in ("content_sha256", "decision", "who") if column not in header]
-    unknown = sorted({column for column in header if column} - {*TEMPLATE})
+    unknown = sorted(name for name in {*header} - {*TEMPLATE} if not _NAMELESS.fullmatch(name))
     if unknown:  # one of them may be the renamed column of a text that was edited
         missing += [column for column in ("question", "answer") if column not in header]
     if missing:
         others = f" (it has {', '.join(unknown)[:200]})" if unknown else ""
-        raise InputError(f"{name} has no column {', '.join(missing)}{others}; make one with --template")
-    if repeated := [column for column, count in Counter(header).items() if column and count > 1]:
-        raise InputError(
-            f"{name} has the column {', '.join(repeated)[:200]} more than once; keep one of each"
-        )
+        raise InputError(f"{path} has no column {', '.join(missing)}{others}; make one with --template")
 
 
-def _separator(text: str) -> str:
-    """Comma, semicolon or tab: whichever parts the column names."""
-    if text.startswith("sep=") and text[4:5] in _SEPARATORS:
-        return text[4]
-    header = text.split("\n", 1)[0]
-    return max(_SEPARATORS, key=header.count)
-
-
-def _json_rows(text: str) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            yield number, f"not JSON: {error}"
-            continue
-        yield number, value if isinstance(value, dict) else "expected a JSON object"
-
-
-def _line(row: Mapping[str, Any]) -> DecisionLine | str | None:
-    """The decision of a row, what is wrong with it, or None where there is none yet."""
+def _line(value: Any, unit: str) -> DecisionLine | str | None:
+    """Return the decision of a row, what is wrong with it, or None where there is none yet."""
+    if not isinstance(value, dict):
+        return value.detail if isinstance(value, Fault) else "expected a JSON object"
+    # a blank cell is a text that was deleted
+    row = {name: _as_written(cell or "") for name, cell in value.items()} if unit == "row" else value
     if _blank_is_none(row.get("decision")) is None:
         return None
     try:
@@ -239,7 +175,7 @@ def _line(row: Mapping[str, Any]) -> DecisionLine | str | None:
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = str(problem["loc"][0])
-        return _ADVICE.get(field, f"{field}: {problem['msg']}")
+        return _about(row, _ADVICE.get(field, f"{field}: {problem['msg']}"))
 
 
 _ADVICE = {

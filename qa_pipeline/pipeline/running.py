@@ -103,7 +103,7 @@ def validate_pairs(
 
     Raises:
         PermanentModelError: the model can answer no further request.
-        PairsFileError: the file as a whole cannot be read.
+        InputError: the file as a whole cannot be read.
         CorpusError: the folder cannot be used.
     """
     collect_replies(resources)

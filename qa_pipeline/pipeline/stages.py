@@ -31,7 +31,7 @@ from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, Fou
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
 from qa_pipeline.documents.reading import read_documents
-from qa_pipeline.errors import PairsFileError
+from qa_pipeline.errors import InputError
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answers, keep_all
 from qa_pipeline.generation.deduplication import find_twins
@@ -299,7 +299,7 @@ def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.D
     """Read the files of existing pairs beside the documents of a batch.
 
     Raises:
-        PairsFileError: one cannot be read; like a document, it is not followed out of the batch.
+        InputError: one cannot be read; like a document, it is not followed out of the batch.
     """
     pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
     return [parse_pairs(_content(file, limits), file.path, limits) for file in pair_files]
@@ -313,7 +313,7 @@ def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
             message = f"{file.path} is a link out of the batch folder; put the file itself there"
         else:
             message = f"{file.path} cannot be read: {failure.detail}"
-        raise PairsFileError(message) from failure
+        raise InputError(message) from failure
 
 
 def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:

@@ -85,10 +85,9 @@ def publish_release(resources: Resources) -> Release:
     """Publish the accepted rows of all batches; where nothing has changed, the last release stays the latest.
 
     Raises:
-        InputError: the key to sign with cannot be used.
+        InputError: the key to sign with cannot be used, or an evaluation file cannot be read.
         ReleaseError: there is nothing to release, an earlier release is damaged, a batch changes while it is
             released, it would not verify, or an evaluation file has rows that cannot be read.
-        PairsFileError: an evaluation file cannot be read.
         StorageError: it cannot be written; the releases there are stay as they are.
     """
     releases = resources.layout.releases

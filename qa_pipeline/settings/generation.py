@@ -7,6 +7,7 @@ from typing import Literal, cast
 from pydantic import Field, model_validator
 
 from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
+from qa_pipeline.row_files import Limits
 from qa_pipeline.settings.base import Group
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
@@ -249,3 +250,8 @@ class PairsFileSettings(Group):
     max_bytes: int = Field(1_000_000_000, gt=0, description="Larger files are refused.")
     max_line_bytes: int = Field(1_000_000, gt=0, description="A longer line is a failed row.")
     max_pairs: int = Field(1_000_000, gt=0, description="A file of more pairs is refused.")
+
+    @property
+    def limits(self) -> Limits:
+        """The limits as the reader of files takes them."""
+        return Limits(self.max_bytes, self.max_line_bytes, self.max_pairs, are_settings=True)

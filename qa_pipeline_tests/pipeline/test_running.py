@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
-from qa_pipeline.errors import BudgetExhaustedError, PairsFileError, PermanentModelError
+from qa_pipeline.errors import BudgetExhaustedError, InputError, PermanentModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
@@ -266,7 +266,7 @@ def test_a_pairs_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     pairs = tmp_path / "mine.parquet"
     pairs.write_bytes(b"not parquet")
     resources = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
-    with pytest.raises(PairsFileError, match=r"mine\.parquet"):
+    with pytest.raises(InputError, match=r"mine\.parquet"):
         validate_pairs(resources, "boilers", pairs)
 
 

@@ -15,6 +15,7 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
+from qa_pipeline.row_files import is_too_deep
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
@@ -90,12 +91,6 @@ def too_many_rows(settings: DocumentSettings, what: str = "the file") -> Documen
     """The failure of a file, or a table in it, with more rows than allowed."""
     limit = settings.max_rows
     return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
-
-
-def too_deep(value: object, levels: int = _DEEPEST) -> bool:
-    """Whether mappings and lists are nested more levels deep than any writer means."""
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return any(levels == 0 or too_deep(one, levels - 1) for one in inner)
 
 
 def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
@@ -259,7 +254,7 @@ def _value(line: str, settings: DocumentSettings) -> object:
         raise _BrokenLine("is nested too deep") from error
     except ValueError as error:
         raise _BrokenLine("is no JSON") from error
-    if too_deep(value):
+    if is_too_deep(value, _DEEPEST):
         raise _BrokenLine("is nested too deep")
     return value
 
@@ -303,7 +298,7 @@ def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> Parse
         rows = _rows(file, settings)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
-    if any(too_deep(row.fields) for row in rows[:1]):
+    if any(is_too_deep(row.fields, _DEEPEST) for row in rows[:1]):
         raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
     return read_rows(rows, source.path, settings)
 

@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, Field
 from qa_pipeline.evaluation.datasets import (
     LANGUAGE,
     LIMITS,
-    Fault,
     Item,
     LabelledRow,
     Row,
@@ -20,6 +19,7 @@ from qa_pipeline.evaluation.datasets import (
     labelled_files,
     read_file,
 )
+from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 
 
