@@ -25,8 +25,8 @@ from qa_pipeline.evaluation.summaries import group_sums, number
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal
 from qa_pipeline.text.sentences import split_sentences

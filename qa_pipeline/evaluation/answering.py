@@ -28,10 +28,10 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings
 from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
 
 BATCH = "evaluation"

@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
-from qa_pipeline.row_files import Fault, open_rows
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault, open_rows
 
 Row = dict[str, Any]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")

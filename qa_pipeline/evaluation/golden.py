@@ -13,8 +13,8 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import LIMITS, LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.rag_datasets import is_unanswerable
 from qa_pipeline.evaluation.stored_report import StoredReport
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 
 REFUSAL = "refusal_correct"
 """The metric that says whether a question was rightly refused or answered."""

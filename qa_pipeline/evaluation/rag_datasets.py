@@ -25,9 +25,9 @@ from qa_pipeline.evaluation.datasets import (
     left_out,
     read_blocks,
 )
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.parquet import appended_parquet
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
 

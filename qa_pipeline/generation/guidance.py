@@ -18,9 +18,9 @@ from pydantic.errors import PydanticUserError
 from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
-from qa_pipeline.row_files import Limits, json_lines
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
+from qa_pipeline.storage.row_files import Limits, json_lines
 from qa_pipeline.storage.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 

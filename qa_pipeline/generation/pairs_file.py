@@ -28,8 +28,8 @@ from qa_pipeline.generation.pair_layouts import (
 )
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
-from qa_pipeline.row_files import Fault, open_rows, too_long, unit_of
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (

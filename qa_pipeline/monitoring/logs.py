@@ -21,10 +21,10 @@ from qa_pipeline.evaluation.datasets import LEFT_OUT, LIMITS, Labelled, Row, che
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.monitoring.observing import DROPPED
 from qa_pipeline.monitoring.spans import Span, is_otlp, read_spans, request_of
-from qa_pipeline.row_files import Fault, json_lines
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import LogField
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.row_files import Fault, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
 """One row for each request. Where it failed, or its texts cannot be evaluated, the columns of `RAG_ROWS` but

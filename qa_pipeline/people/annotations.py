@@ -29,8 +29,8 @@ from qa_pipeline.evaluation.datasets import (
     read_file,
 )
 from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.verification.outcomes import wilson_interval
 
 Codes = npt.NDArray[np.int64]

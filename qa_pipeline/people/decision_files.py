@@ -18,9 +18,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.row_files import Fault, Limits, open_rows, unit_of
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.row_files import Fault, Limits, open_rows, unit_of
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 

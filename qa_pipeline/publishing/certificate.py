@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from qa_pipeline.errors import InputError, ReleaseError
 from qa_pipeline.publishing.loading import load_release
 from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest
-from qa_pipeline.row_files import Limits, json_lines
+from qa_pipeline.storage.row_files import Limits, json_lines
 
 LABELS = ("right", "wrong", "unsure")
 CONFIDENCE = 0.95

@@ -7,8 +7,8 @@ from typing import Literal, cast
 from pydantic import Field, model_validator
 
 from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
-from qa_pipeline.row_files import Limits
 from qa_pipeline.settings.base import Group
+from qa_pipeline.storage.row_files import Limits
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
 SWEDISH_EMBEDDING_REVISION = "6b5e83cd29c03729cfdc33d13b1423399b0efb5c"

@@ -14,8 +14,8 @@ from qa_pipeline.evaluation.datasets import (
     check,
     draw,
 )
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
 
 ANY = st.recursive(

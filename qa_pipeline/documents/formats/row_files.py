@@ -15,8 +15,8 @@ from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
-from qa_pipeline.row_files import is_too_deep
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.row_files import is_too_deep
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import fields_of_all

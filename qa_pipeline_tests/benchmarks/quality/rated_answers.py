@@ -19,8 +19,8 @@ from qa_pipeline.evaluation.datasets import (
     labelled_files,
     read_file,
 )
-from qa_pipeline.row_files import Fault
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 
 
 def _rating(value: object) -> object:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.row_files import (
+from qa_pipeline.storage.row_files import (
     MOST_COLUMNS,
     MOST_LEVELS,
     Fault,
