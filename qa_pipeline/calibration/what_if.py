@@ -187,7 +187,7 @@ def compare(frames: Frames, new: Redecided) -> dict[str, pl.DataFrame]:
 
 def add_up(comparisons: Sequence[Frames]) -> dict[str, pl.DataFrame]:
     """Several batches as one: stages in the order of the road, the largest first, and moved rows counted."""
-    every = {name: pl.concat([one[name] for one in comparisons]) for name in comparisons[0]}
+    every = {name: pl.concat([comparison[name] for comparison in comparisons]) for name in comparisons[0]}
     steps = every["steps"].group_by(_STEP, maintain_order=True).sum()
     stages = pl.Enum(["pairs", "claims", "refusals", "verdicts"])
     return {
@@ -265,8 +265,8 @@ def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 def _refusal(name: str) -> str:
     known = {
-        **{f"verification.{one}": None for one in VerificationSettings.model_fields},
-        **{f"judging.{one}": None for one in JudgingSettings.model_fields},
+        **{f"verification.{model_field}": None for model_field in VerificationSettings.model_fields},
+        **{f"judging.{model_field}": None for model_field in JudgingSettings.model_fields},
     }
     if name in known:
         return (

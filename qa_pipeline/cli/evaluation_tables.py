@@ -75,7 +75,9 @@ def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) ->
     names = list(batches)
     for start in range(0, len(names) if len(names) > 1 else 0, _MOST_COLUMNS):
         shown = names[start : start + _MOST_COLUMNS]
-        of_batches = zip(*([one["share"] for one in batches[name]["shares"]] for name in shown), strict=True)
+        of_batches = zip(
+            *([share["share"] for share in batches[name]["shares"]] for name in shown), strict=True
+        )
         rows = [[one["what"], *values] for one, values in zip(shares, of_batches, strict=True)]
         show_table("Shares by batch", ["what", *shown], rows)
 
@@ -100,8 +102,8 @@ def _show_compared(compared: Document) -> None:
         show_frame("Questions that ended otherwise", pl.DataFrame(compared["moves"]))
     columns = ["score", "questions", "unknown", "without", "changed", "difference (95 % interval)"]
     rows = [
-        [*(one[name] for name in columns[:-1]), with_interval(one["difference"], sign="+")]
-        for one in compared["differences"]
+        [*(difference[name] for name in columns[:-1]), with_interval(difference["difference"], sign="+")]
+        for difference in compared["differences"]
     ]
     show_table("Scores without and with the change", columns, rows)
 
@@ -111,20 +113,23 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
     _show_left_out(left_out)
     about = f"{found['criterion']}: {found['ratings']:,} ratings of {found['items']:,} items"
     columns = ["agreement", "value (95 % interval)", "unknown because"]
-    rows = [[one["name"], with_interval(one), one["unknown"] or ""] for one in found["agreement"]]
+    rows = [
+        [agreement["name"], with_interval(agreement), agreement["unknown"] or ""]
+        for agreement in found["agreement"]
+    ]
     show_table(f"Agreement on {about}", columns, rows)
     columns = ["annotator", "ratings", "always", "as most others", "of", "as gold", "of"]
     rows = [
         [
-            one["annotator"],
-            one["ratings"],
-            one["always"] or "",
-            with_interval(_named(one, "others")),
-            one["others_compared"],
-            with_interval(_named(one, "gold")),
-            one["gold_compared"],
+            row["annotator"],
+            row["ratings"],
+            row["always"] or "",
+            with_interval(_named(row, "others")),
+            row["others_compared"],
+            with_interval(_named(row, "gold")),
+            row["gold_compared"],
         ]
-        for one in found["annotators"].to_dicts()
+        for row in found["annotators"].to_dicts()
     ]
     show_table("Annotators (95 % intervals)", columns, rows)
     show_frame("Two and two", found["pairs"].head(_MOST_PAIRS))

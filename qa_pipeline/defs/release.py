@@ -119,11 +119,12 @@ def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
         return dg.AssetCheckResult(passed=False, description=cell(str(error), INLINE_LENGTH))
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems]
     table = markdown_table(
-        ("check", "looked at", "problems"), [(one.name, one.checked, len(one.problems)) for one in checks]
+        ("check", "looked at", "problems"),
+        [(check.name, check.checked, len(check.problems)) for check in checks],
     )
     shown = {"checks": dg.MetadataValue.md(table)}
     if problems:
-        listed = markdown_table(("problem",), [(one,) for one in problems[:MOST_SHOWN]])
+        listed = markdown_table(("problem",), [(problem,) for problem in problems[:MOST_SHOWN]])
         shown["problems"] = dg.MetadataValue.md(listed)
     return dg.AssetCheckResult(
         passed=not problems,

@@ -58,13 +58,13 @@ def read_documents(
         SettingsError: masking needs something that is not there.
     """
     files = open_folder(files) if isinstance(files, Path) else files
-    found = documents_among(files.list())
+    document_files = documents_among(files.list())
     description, masking = description_and_masking(batch, files, settings.masking)
     settings = settings.model_copy(update={"masking": masking})
-    work = _Work(settings, description, found, previous, forgotten)
+    work = _Work(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(work.requests(), settings)):
         work.outcomes[work.asked[number]] = outcome
-        notify(len(work.outcomes), len(found))
+        notify(len(work.outcomes), len(document_files))
     documents = DOCUMENTS.frame([{"batch": batch, **row} for row in work.rows()])
     return mark_near_duplicates(documents, settings.near_duplicate_similarity)
 
@@ -76,19 +76,19 @@ class _Work:
         self,
         settings: DocumentSettings,
         description: BatchDescription,
-        found: list[FoundFile],
+        files: list[FoundFile],
         previous: pl.DataFrame | None,
         forgotten: Set[str],
     ) -> None:
         self.settings = settings
         self.forgotten = forgotten
         self.description = description
-        self.found = found
+        self.found = files
         self.version = parser_version(settings)
-        self.known = _known(previous, self.version)
+        self.known = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
-        self.card_licence = self.bare_mask(card_licence(found) or "")[0] or None
-        self.shown = [mask_path(file.path, self.bare_mask) for file in found]
+        self.card_licence = self.bare_mask(card_licence(files) or "")[0] or None
+        self.shown = [mask_path(file.path, self.bare_mask) for file in files]
         self.read: dict[int, Row] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
         self.asked: list[int] = []
@@ -180,7 +180,7 @@ class _Work:
         return alone or declared or self.description.licence or self.card_licence
 
 
-def _known(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
+def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
     """What an earlier run parsed, by content and format, where the same code with the same settings did."""
     if previous is None:
         return {}

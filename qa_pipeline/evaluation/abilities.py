@@ -61,7 +61,7 @@ class Suite:
         counts = [(*key, rows, 0) for key, rows in sorted(built.items())]
         counts += [(*key, 0, pairs) for key, pairs in sorted(self.missed.items())]
         names = ("ability", "what", "rows", "not_built")
-        return [dict(zip(names, one, strict=True)) for one in counts]
+        return [dict(zip(names, count, strict=True)) for count in counts]
 
     def lines(self) -> bytes:
         """The rows as JSON lines."""
@@ -155,12 +155,12 @@ def _integration_rows(source: Source, pair: Proved) -> list[Row] | str:
     return _together(source, [pair, by_id[source.material.pick(sorted(by_id), pair.pair_id)]], "joined")
 
 
-def _apart(one: Proved, other: Proved) -> bool:
+def _apart(first: Proved, second: Proved) -> bool:
     return (
-        one.language == other.language
-        and one.documents != other.documents
-        and one.question != other.question
-        and one.kind not in HOP_SCOPES
+        first.language == second.language
+        and first.documents != second.documents
+        and first.question != second.question
+        and first.kind not in HOP_SCOPES
     )
 
 
@@ -200,17 +200,19 @@ def _row(
     planted: Row | None = None,
 ) -> Row:
     """A row as `eval run` reads it. Its group is the document that the first pair is about."""
-    query = " ".join(one.question for one in pairs)
+    query = " ".join(pair.question for pair in pairs)
     shown = [
         {"text": one.shown(rank), "document": one.document, "rank": rank}
         for rank, one in enumerate(contexts, start=1)
     ]
     answerable = ability != REJECTION
     truth = {
-        "answer": "\n".join(one.answer for one in pairs),
-        "relevant_documents": list(dict.fromkeys(name for one in pairs for name in one.documents)),
+        "answer": "\n".join(pair.answer for pair in pairs),
+        "relevant_documents": list(dict.fromkeys(name for pair in pairs for name in pair.documents)),
         "claims": [
-            {"claim": one.claim, "source": one.passage.document} for pair in pairs for one in pair.proofs
+            {"claim": proof.claim, "source": proof.passage.document}
+            for pair in pairs
+            for proof in pair.proofs
         ],
     }
     parts = [ability, difficulty, query, *(str(one[name]) for one in shown for name in ("document", "text"))]
@@ -224,7 +226,7 @@ def _row(
         "language": pairs[0].language,
         "dataset": source.name,
         "group": f"{source.name}/{(pairs[0].documents or (pairs[0].pair_id,))[0]}",
-        "pairs": [one.pair_id for one in pairs],
+        "pairs": [pair.pair_id for pair in pairs],
     }
     return row if planted is None else {**row, "planted": planted}
 
@@ -254,13 +256,15 @@ def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Tex
 
 def _may_answer(text: Text, plain: str, pair: Proved) -> bool:
     """Whether a passage holds a proof, may say the same in other words, or is under the heading of one."""
-    if any(text.is_under(one) for one in pair.passages):
+    if any(text.is_under(passage) for passage in pair.passages):
         return True
     question = _stems(pair.question, pair.language)
     sentences = (text.text[start:end] for start, end in split_sentences(text.text, text.language))
-    if any((recall(question, _stems(one, text.language)) or 0.0) >= _MOST_ASKED for one in sentences):
+    if any(
+        (recall(question, _stems(sentence, text.language)) or 0.0) >= _MOST_ASKED for sentence in sentences
+    ):
         return True
-    return any(_holds(text, plain, one, question) for one in pair.proofs)
+    return any(_holds(text, plain, proof, question) for proof in pair.proofs)
 
 
 def _holds(text: Text, plain: str, proof: Proof, question: frozenset[str]) -> bool:
@@ -283,8 +287,10 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
     """
     whole = pair.passages[0]
     text = whole.text
-    first = min(text.find(one.quote) for one in pair.proofs)
-    last = max(text.rfind(one.quote) + len(one.quote) for one in pair.proofs)  # whichever of them is meant
+    first = min(text.find(proof.quote) for proof in pair.proofs)
+    last = max(
+        text.rfind(proof.quote) + len(proof.quote) for proof in pair.proofs
+    )  # whichever of them is meant
     spans = split_sentences(text, whole.language)
     starts = [start for start, _ in spans if start <= first][-_REACH:]
     ends = [end for _, end in spans if end >= last][:_REACH]
@@ -310,10 +316,10 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
     others = sorted(OTHERS, key=lambda kind: draw(source.seed, "kind", pair.pair_id, kind))
     for kind in (*VALUES, *others):
         for true, claim in _denials(source, pair, kind):
-            found = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
-            if found is None:
+            match = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
+            if match is None:
                 continue
-            text = f"{passage.text[: found.start()]}{claim}{passage.text[found.end() :]}"
+            text = f"{passage.text[: match.start()]}{claim}{passage.text[match.end() :]}"
             gone = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
             left = set(folded_words(text, pair.language))
             if _plain(true) not in _plain(text) and (kind == "negation" or not left & gone.keys()):
@@ -334,8 +340,8 @@ def _denials(source: Source, pair: Proved, kind: str) -> Iterator[tuple[str, str
             if generator.kind != kind:
                 continue
             for made in generator.make(sentence, source.material):
-                one, other = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
-                gone = Counter(one) - Counter(other)
+                first, second = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
+                gone = Counter(first) - Counter(second)
                 of_answer = bool(gone) and gone.keys() <= answer - question
                 named = kind != "name" or _are_names(source, sentence, made.claim)
                 if told >= _LEAST_TOLD if kind == "negation" else of_answer and named:
@@ -355,7 +361,7 @@ def _are_names(source: Source, sentence: Sentence, claim: str) -> bool:
 
 
 def _sentences(pair: Proved) -> Iterator[Sentence]:
-    for quote in dict.fromkeys(one.quote for one in pair.proofs):
+    for quote in dict.fromkeys(proof.quote for proof in pair.proofs):
         for start, end in split_sentences(quote, pair.language):
             line = " ".join(quote[start:end].split())
             if is_prose(line):

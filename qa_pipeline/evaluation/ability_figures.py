@@ -200,7 +200,7 @@ def _of_planted(row: Row, stated: Sequence[bool], *, refused: bool) -> Row:
 
 def _own_words(row: Row) -> str:
     """The sentences of an answer that are in no context."""
-    contexts = [_plain(one["text"] or "") for one in row["contexts"]]
+    contexts = [_plain(context["text"] or "") for context in row["contexts"]]
     spans = split_sentences(row["answer"], row["language"])
     own = (row["answer"][start:end] for start, end in spans)
     return " ".join(one for one in own if not any(_plain(one) in context for context in contexts))

@@ -74,12 +74,12 @@ class Proved:
     @property
     def passages(self) -> tuple[Text, ...]:
         """Those of the proofs, each once."""
-        return tuple(dict.fromkeys(one.passage for one in self.proofs))
+        return tuple(dict.fromkeys(proof.passage for proof in self.proofs))
 
     @property
     def documents(self) -> tuple[str, ...]:
         """Those of the proofs, each once."""
-        return tuple(dict.fromkeys(one.passage.document for one in self.proofs))
+        return tuple(dict.fromkeys(proof.passage.document for proof in self.proofs))
 
 
 @dataclass(frozen=True)
@@ -95,22 +95,22 @@ class Source:
     def material(self) -> Material:
         """The passages as canaries are made from them."""
         columns = ("chunk_id", "document_id", "text", "language")
-        rows = [(one.name, one.document, one.text, one.language) for one in self.texts]
+        rows = [(text.name, text.document, text.text, text.language) for text in self.texts]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
         return gather(frame.with_columns(position=pl.int_range(pl.len()), repeats=pl.lit(None)), self.seed)
 
     @cached_property
     def small_words(self) -> frozenset[str]:
         """Words that some passage writes in small letters, so that they are no names."""
-        return frozenset().union(*(lower_words(one.text) for one in self.texts))
+        return frozenset().union(*(lower_words(text.text) for text in self.texts))
 
     @cached_property
     def _by_language(self) -> dict[str, tuple[list[Text], WordIndex]]:
         found: dict[str, list[Text]] = defaultdict(list)
-        for one in self.texts:
-            found[one.language].append(one)
+        for text in self.texts:
+            found[text.language].append(text)
         return {
-            language: (texts, WordIndex([terms(one.shown(1), language) for one in texts]))
+            language: (texts, WordIndex([terms(text.shown(1), language) for text in texts]))
             for language, texts in found.items()
         }
 
@@ -143,9 +143,15 @@ def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
         .iter_rows()
     }
     pairs = [
-        _proved(row, [Proof(one["claim"], one["quote"], texts[one["chunk_id"]]) for one in row["evidence"]])
+        _proved(
+            row,
+            [
+                Proof(evidence["claim"], evidence["quote"], texts[evidence["chunk_id"]])
+                for evidence in row["evidence"]
+            ],
+        )
         for row in examples.iter_rows(named=True)
-        if all(one["chunk_id"] in texts for one in row["evidence"])
+        if all(evidence["chunk_id"] in texts for evidence in row["evidence"])
     ]
     return Source(batch, tuple(pairs), tuple(texts.values()), seed)
 
@@ -183,8 +189,10 @@ def release_source(folder: Path, seed: int = 0) -> Source:
         texts.update((one.name, one) for one in found)
     pairs = []
     for row in examples.sort("pair_id").iter_rows(named=True):
-        proofs = [_proof(one, of_row.get(row["pair_id"], []), row["language"]) for one in row["evidence"]]
-        texts.update((one.passage.name, one.passage) for one in proofs)
+        proofs = [
+            _proof(evidence, of_row.get(row["pair_id"], []), row["language"]) for evidence in row["evidence"]
+        ]
+        texts.update((proof.passage.name, proof.passage) for proof in proofs)
         pairs.append(_proved(row, proofs))
     return Source(folder.name, tuple(pairs), tuple(texts[name] for name in sorted(texts)), seed)
 

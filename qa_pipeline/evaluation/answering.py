@@ -231,11 +231,11 @@ def _read(reply: Reply[AnswerReply | RecallReply], row: Row) -> Made:
     shown = [context["document"] for context, _ in _passages(row)]
     citations = [
         {
-            "raw": f"[c{one.passage}]",
-            "document": shown[one.passage - 1] if one.passage <= len(shown) else None,
-            "quote": one.quote,
+            "raw": f"[c{citation.passage}]",
+            "document": shown[citation.passage - 1] if citation.passage <= len(shown) else None,
+            "quote": citation.quote,
         }
-        for one in value.citations
+        for citation in value.citations
     ]
     return Made(value.answer, citations=citations, seconds=seconds)
 
@@ -332,8 +332,8 @@ def _drafted(
         for rank, (name, score) in enumerate(passages, start=1)
     ]
     citations = [
-        {"raw": one["raw"], "document": paths.get(one["document_id"]), "quote": one["quote"]}
-        for one in pair["citations"]
+        {"raw": citation["raw"], "document": paths.get(citation["document_id"]), "quote": citation["quote"]}
+        for citation in pair["citations"]
     ]
     return Made(pair["answer"], contexts, citations, seconds)
 
@@ -404,7 +404,7 @@ class _Calls:
             return Unanswered("timed_out", f"no answer in {self._seconds:g} seconds")
 
     def _call(self, row: Row) -> Made | Unanswered:
-        contexts = None if row["contexts"] is None else [dict(one) for one in row["contexts"]]
+        contexts = None if row["contexts"] is None else [dict(context) for context in row["contexts"]]
         began = time.perf_counter()
         try:
             value = self._function(row["query"], contexts)

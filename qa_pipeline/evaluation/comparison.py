@@ -139,7 +139,7 @@ def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> di
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
     """Metrics that mean the same in both, in the order of current; the others, and why."""
     excluded = {}
-    for name in [*current.metrics, *(one for one in baseline.metrics if one not in current.metrics)]:
+    for name in [*current.metrics, *(metric for metric in baseline.metrics if metric not in current.metrics)]:
         before, now = baseline.metrics.get(name), current.metrics.get(name)
         if before is None or now is None:
             excluded[name] = f"only in {'current' if before is None else 'baseline'}"

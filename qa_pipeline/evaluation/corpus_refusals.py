@@ -89,15 +89,15 @@ def judge_over_corpus(
     """
     shards: dict[str, str] = {}
     found = []
-    for one in batches:
-        others = set(one.embeddings["model"]) - {model}
+    for batch in batches:
+        others = set(batch.embeddings["model"]) - {model}
         if others:
             raise IndexMismatchError(
-                f"the vectors of batch {one.batch} are of {sorted(others)} and not of {model}; "
+                f"the vectors of batch {batch.batch} are of {sorted(others)} and not of {model}; "
                 f"name that model in the settings, or compute the batch again"
             )
-        shards[one.batch] = frame_hash(one.embeddings)
-        found.append(_in_batch(pairs, one, embedder, settings))
+        shards[batch.batch] = frame_hash(batch.embeddings)
+        found.append(_in_batch(pairs, batch, embedder, settings))
     return _strongest(pairs, found), shards
 
 

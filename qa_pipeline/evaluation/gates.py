@@ -89,7 +89,7 @@ def gate(
             f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
             "threshold and no golden set; give --baseline, --threshold or --golden"
         )
-    outcomes = {one["outcome"] for one in checks}
+    outcomes = {check["outcome"] for check in checks}
     outcome = next((one for one in (FAILED, UNDECIDED) if one in outcomes), PASSED)
     return {
         "outcome": outcome,
@@ -135,12 +135,12 @@ def _unless_likeness(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
     """Name who decided each figure; critical checks and thresholds over likeness alone are undecided."""
-    for one in checks:
-        by = [report.metrics[one["name"]].decided_by for report in reports]
-        told = {**one, "decided_by": describe_deciders(by[0])}
-        strict = one["kind"] == "threshold" or (one["kind"] == "drop" and one["critical"])
+    for check in checks:
+        by = [report.metrics[check["name"]].decided_by for report in reports]
+        told = {**check, "decided_by": describe_deciders(by[0])}
+        strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
         if strict and not limits.accept_likeness and any(map(rests_on_likeness, by)):
-            told |= {"outcome": UNDECIDED, "detail": f"{one['detail']}; {_BY_LIKENESS} of it"}
+            told |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
         yield told
 
 

@@ -111,7 +111,7 @@ def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
                 f"{path} has rows of more than one {column}: {found[0]!r} and {found[1]!r}; split it"
             )
     criteria = {
-        name: {one["metric"]: one["bound"] for one in bounds}
+        name: {bound["metric"]: bound["bound"] for bound in bounds}
         for name, bounds in read.items.select("id", "criteria").iter_rows()
     }
     name, version = read.items.select("dataset", "version").row(0)

@@ -244,7 +244,7 @@ class RagRow(LabelledRow):
         if row["id"] is None:
             del row["id"]
         contexts = row["contexts"] or []
-        ranks = [one["rank"] for one in contexts if one["rank"] is not None]
+        ranks = [context["rank"] for context in contexts if context["rank"] is not None]
         if len(set(ranks)) < len(ranks):
             return Fault("repeated_rank", "two contexts have the same rank; give each its own")
         if ranks and len(ranks) < len(contexts):
@@ -255,9 +255,9 @@ class RagRow(LabelledRow):
             one["rank"] = place
         row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
-        documents = [*(row["relevant_documents"] or []), *(one["document"] for one in contexts)]
+        documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
         own = hashlib.sha256(row["query"].encode()).hexdigest()[:16]
-        row["group"] = row["group"] or next((one for one in documents if one), own)
+        row["group"] = row["group"] or next((document for document in documents if document), own)
         return row
 
 
@@ -305,7 +305,11 @@ def _shown_passages(messages: object) -> str:
     """Return what a released row shows before the question: passages, each under its line of headings."""
     if not isinstance(messages, list):
         return ""
-    said = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
+    said = [
+        message.get("content")
+        for message in messages
+        if isinstance(message, Mapping) and message.get("role") == "user"
+    ]
     return next((text for text in said if isinstance(text, str)), "")
 
 
@@ -363,7 +367,7 @@ def _of_deepeval(values: Row) -> Row:
 def _with_documents(values: Row) -> Row:
     """Contexts with the ids that Ragas gives them; without ids they are named by their texts."""
     contexts = _listed(values.get("contexts"))
-    if not isinstance(contexts, list) or not all(isinstance(one, str) for one in contexts):
+    if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
         return values
     ids, relevant, references = (
         _listed(values.get(name))
@@ -381,7 +385,7 @@ def _with_documents(values: Row) -> Row:
 
 
 def _text_ids(texts: Iterable[object]) -> list[str]:
-    return [hashlib.sha256(str(one).encode(errors="replace")).hexdigest()[:16] for one in texts]
+    return [hashlib.sha256(str(text).encode(errors="replace")).hexdigest()[:16] for text in texts]
 
 
 def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:

@@ -325,8 +325,8 @@ def _by_part(parts: Mapping[str, Mapping[str, Document]], column: str, name: str
 
 def _decided(metrics: Mapping[str, Document]) -> str:
     most: dict[str, int] = {}
-    for one in metrics.values():
-        for who, count in decision_counts(one["decided_by"]).items():
+    for metric in metrics.values():
+        for who, count in decision_counts(metric["decided_by"]).items():
             most[who] = max(most.get(who, 0), count)
     ranked = sorted(most.items(), key=lambda one: (-one[1], one[0]))
     said = ", ".join(f"{code(who)} {count:,}" for who, count in ranked)

@@ -46,7 +46,7 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
         for block in blocks_of(rows.select(*_ASKED, refuse))
         for row in block.iter_rows(named=True)
     }
-    return hashlib.sha256(b"".join(digests[one] for one in sorted(digests))).hexdigest()
+    return hashlib.sha256(b"".join(digests[digest] for digest in sorted(digests))).hexdigest()
 
 
 @contextmanager

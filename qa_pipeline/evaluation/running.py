@@ -98,7 +98,7 @@ class Counts:
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
     """Columns of `rows.parquet`: the row, and one for each metric."""
     texts = dict.fromkeys(ROW_COLUMNS, pl.String()) | {"seconds": pl.Float64()}
-    return pl.Schema(texts | {one.name: pl.Float64() for one in metrics})
+    return pl.Schema(texts | {metric.name: pl.Float64() for metric in metrics})
 
 
 def evaluate(
@@ -117,10 +117,10 @@ def evaluate(
     Raises:
         PermanentModelError: a model can answer no further request.
     """
-    wanted = dict.fromkeys(name for one in metrics for name in one.needs)
+    wanted = dict.fromkeys(name for metric in metrics for name in metric.needs)
     blocks = [add_signals(block, wanted, means) for block in rows.iter_slices(BLOCK)]
     frame = pl.concat(blocks) if blocks else add_signals(rows, wanted, means)
-    return frame, pl.DataFrame([one.scores(frame) for one in metrics])
+    return frame, pl.DataFrame([metric.scores(frame) for metric in metrics])
 
 
 def evaluate_into(
@@ -178,7 +178,7 @@ def _done(
     if workers < 2 or means.verifier is not None or means.judge is not None:
         yield from (_evaluated(block, metrics, means) for block in blocks)
         return
-    start = (means.resources.settings, means.undecided, [one.name for one in metrics])
+    start = (means.resources.settings, means.undecided, [metric.name for metric in metrics])
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads of polars and torch
     with ProcessPoolExecutor(workers, context, _start, start) as pool:
         under_way: deque[Future[_Done]] = deque()

@@ -103,7 +103,7 @@ def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
     found = rows.group_by("group").agg(*totals, *counts).sort("group")
     of = {kind: [f"{kind} {name}" for name in names] for kind in ("total", "count")}
     matrices = (found.select(columns).to_numpy().astype(np.float64) for columns in of.values())
-    return Sums(*(one.reshape(found.height, len(names)) for one in matrices))
+    return Sums(*(matrix.reshape(found.height, len(names)) for matrix in matrices))
 
 
 def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:

@@ -72,13 +72,17 @@ def request_of(spans: Sequence[Span]) -> dict[str, Any] | None:
     Args:
         spans: of one trace, at least one.
     """
-    told = [one for one in spans if one.is_genai]
+    told = [span for span in spans if span.is_genai]
     if not told:
         return None
     first = sorted(told, key=lambda one: (one.begins, -one.ends))
     last = sorted(told, key=lambda one: (-one.ends, one.begins))
-    begins, ends = min(one.begins for one in spans), max(one.ends for one in spans)
-    documents = {str((one["document"], one["text"])): one for span in first for one in span.documents}
+    begins, ends = min(span.begins for span in spans), max(span.ends for span in spans)
+    documents = {
+        str((document["document"], document["text"])): document
+        for span in first
+        for document in span.documents
+    }
     return {
         "id": told[0].trace,
         "time": begins,
@@ -200,7 +204,7 @@ def _text_of(message: Mapping[str, Any]) -> str:
     if isinstance(parts, str):
         return parts
     texts = [one.get("content", one.get("text")) for one in _objects(parts) if one.get("type") in _TEXT_PARTS]
-    return "\n".join(one for one in texts if isinstance(one, str))
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _plain(value: Any) -> str | None:

@@ -123,7 +123,7 @@ def read_ratings(
         InputError: a file cannot be read as a whole, or there is no rating that can be used.
     """
     files = [read_file(path, lambda _: RatedItem, limits) for path in labelled_files(places)]
-    items = pl.concat([one.items for one in files]).explode("ratings").drop_nulls("ratings")
+    items = pl.concat([file.items for file in files]).explode("ratings").drop_nulls("ratings")
     rows = (
         items.unnest("ratings")
         .with_columns(pl.col("criterion").fill_null(CRITERION), row=pl.col("id").cast(pl.Int64) + 1)
@@ -150,7 +150,7 @@ def read_ratings(
             detail=pl.format("{} rated {} as {}", "annotator", "item", "rating").first(),
         )
     )
-    return Labelled(used, pl.concat([*(one.left_out for one in files), set_aside.select(LEFT_OUT.names())]))
+    return Labelled(used, pl.concat([*(file.left_out for file in files), set_aside.select(LEFT_OUT.names())]))
 
 
 def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
@@ -217,7 +217,7 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
         raise InputError(f"{len(annotators)} annotators, at most {MOST_ANNOTATORS} are compared; part them")
     if len(categories) > MOST_CATEGORIES:
         raise InputError(f"{len(categories)} different ratings, at most {MOST_CATEGORIES}; round them")
-    if order and (strange := [one for one in categories if one not in order]):
+    if order and (strange := [category for category in categories if category not in order]):
         raise InputError(f"rating {strange[0]!r} is none of the ordered ones: {', '.join(order)}")
     categories = list(order or categories)
     numbers = pl.Series(categories, dtype=pl.String()).cast(pl.Float64, strict=False)
@@ -382,10 +382,10 @@ def pairs(rated: Panel) -> pl.DataFrame:
     table = np.full((len(rated.annotators), len(rated.items)), -1)
     table[rated.annotator, rated.item] = rated.category
     found = []
-    for one, other in combinations(range(len(table)), 2):
-        both = (table[one] >= 0) & (table[other] >= 0)
-        common, alike = int(both.sum()), int((table[one] == table[other])[both].sum())
-        names = rated.annotators[one], rated.annotators[other]
+    for first, second in combinations(range(len(table)), 2):
+        both = (table[first] >= 0) & (table[second] >= 0)
+        common, alike = int(both.sum()), int((table[first] == table[second])[both].sum())
+        names = rated.annotators[first], rated.annotators[second]
         found.append((*names, common, alike / common if common else None))
     schema = {"first": pl.String(), "second": pl.String(), "common": pl.Int64(), "alike": pl.Float64()}
     return pl.DataFrame(found, schema=schema, orient="row")

@@ -23,8 +23,8 @@ def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Cor
     Raises:
         CorpusError: the location is none that can be used.
     """
-    known = _known(location, "corpus")
-    return RemoteCorpus(known, limits) if is_remote(known) else FolderCorpus(known, limits)
+    path = _existing(location, "corpus")
+    return RemoteCorpus(path, limits) if is_remote(path) else FolderCorpus(path, limits)
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:
@@ -33,14 +33,14 @@ def split_batch(location: str | Path) -> tuple[str, str]:
     Raises:
         CorpusError: the location is none that can be used.
     """
-    known = _known(location, "documents")
-    if not is_remote(known):
-        path = Path(known).resolve()
+    folder_path = _existing(location, "documents")
+    if not is_remote(folder_path):
+        path = Path(folder_path).resolve()
         is_file = path.is_file() and is_archive(path.name)
         return str(path.parent), path.stem if is_file else path.name
-    corpus, _, name = known.rpartition("/")
+    corpus, _, name = folder_path.rpartition("/")
     if corpus.endswith("/"):
-        raise CorpusError(f"{known} is not a folder of documents; name one below it")
+        raise CorpusError(f"{folder_path} is not a folder of documents; name one below it")
     return corpus, PurePosixPath(name).stem if is_archive(name) else name
 
 
@@ -57,14 +57,14 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
         if path.is_file():
             return split_batch(location) if is_archive(path.name) else None
         with os.scandir(path) as entries:
-            shown = [entry for entry in entries if not entry.name.startswith(".")]
+            visible = [entry for entry in entries if not entry.name.startswith(".")]
     except (OSError, ValueError):  # an address, or opening it as a corpus gives the reason
         return None
-    flat = bool(shown) and not any(entry.is_dir() or is_archive(entry.name) for entry in shown)
+    flat = bool(visible) and not any(entry.is_dir() or is_archive(entry.name) for entry in visible)
     return split_batch(location) if flat else None
 
 
-def _known(location: str | Path, what: str) -> str:
+def _existing(location: str | Path, what: str) -> str:
     try:
         return location_of(location)
     except ValueError as error:

@@ -21,7 +21,7 @@ from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST = 5_000_000
-_SHOWN = 3
+_MOST_PROBLEMS = 3
 _CARD = "README.md"
 _DATA = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
@@ -102,12 +102,12 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     Raises:
         CorpusError: the file is not readable YAML of the right shape.
     """
-    found = files.find(DESCRIPTION_FILE)
+    file = files.find(DESCRIPTION_FILE)
     name = f"{files.name}/{DESCRIPTION_FILE}"
-    if found is None:
+    if file is None:
         return BatchDescription()
     try:
-        content = read_bytes(found, _LONGEST, "its limit")
+        content = read_bytes(file, _LONGEST, "its limit")
     except DocumentFailure as failure:
         raise CorpusError(f"{name} cannot be read: {failure.detail}") from failure
     values = _parsed(content, name)
@@ -117,9 +117,9 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         return BatchDescription.model_validate(values)
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False)
-        rest = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        shown = "; ".join(_problem(problem, mask) for problem in problems[:_SHOWN])
-        raise CorpusError(f"{name}: {shown}{rest}") from None  # the error quotes the file
+        rest = f" and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+        first_problems = "; ".join(_problem(problem, mask) for problem in problems[:_MOST_PROBLEMS])
+        raise CorpusError(f"{name}: {first_problems}{rest}") from None  # the error quotes the file
 
 
 def _parsed(content: bytes, name: str) -> Any:
@@ -138,17 +138,17 @@ def _problem(problem: Mapping[str, Any], mask: Mask) -> str:
         return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
     if problem["loc"] == ("kind",):
         return "kind is no longer read; state source_uri or base_uri, and licence, in its place"
-    known = "licence and source_uri; for a batch also base_uri, documents and masking"
-    return f"{place} is unknown; known are {known}"
+    fields = "licence and source_uri; for a batch also base_uri, documents and masking"
+    return f"{place} is unknown; known are {fields}"
 
 
-def card_licence(found: Sequence[FoundFile]) -> str | None:
+def card_licence(files: Sequence[FoundFile]) -> str | None:
     """The one licence that the card of a Hugging Face dataset names for its rows, in its front matter.
 
     None without data files or without such a card. Its language is not used: the text shows it more reliably.
     """
-    card = next((file for file in found if file.path == _CARD), None)
-    if card is None or not any(file.path.lower().endswith(_DATA) for file in found):
+    card = next((file for file in files if file.path == _CARD), None)
+    if card is None or not any(file.path.lower().endswith(_DATA) for file in files):
         return None
     try:
         front = _FRONT_MATTER.match(read_bytes(card, _LONGEST).decode("utf-8", "replace"))

@@ -59,61 +59,61 @@ class FoundFile:
     stamp: str | None = None
 
 
-def documents_among(found: Iterable[FoundFile]) -> list[FoundFile]:
+def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
     """All but the pairs files and the batch description."""
-    return [file for file in found if file.path not in _NOT_DOCUMENTS]
+    return [file for file in files if file.path not in _NOT_DOCUMENTS]
 
 
-def in_order(found: Iterable[FoundFile]) -> list[FoundFile]:
+def in_order(files: Iterable[FoundFile]) -> list[FoundFile]:
     """The order in which files are listed everywhere."""
-    return sorted(found, key=lambda file: (file.path, file.raw))
+    return sorted(files, key=lambda file: (file.path, file.raw))
 
 
-def read_bytes(found: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
+def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
     """The content of a file of at most `limit` bytes.
 
     Args:
-        found: the file.
+        listed: the file.
         limit: most bytes it may hold.
         setting: where the limit is set, for the message.
 
     Raises:
         DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
     """
-    if found.failure is not None:
-        raise found.failure
+    if listed.failure is not None:
+        raise listed.failure
     pieces: list[bytes] = []
-    left = limit + 1  # the size may have changed since it was listed
-    if found.size <= limit:
-        with found.open() as file:
-            while left > 0 and (piece := file.read(left)):
+    remaining = limit + 1  # the size may have changed since it was listed
+    if listed.size <= limit:
+        with listed.open() as file:
+            while remaining > 0 and (piece := file.read(remaining)):
                 pieces.append(piece)
-                left -= len(piece)
-    if found.size > limit or left <= 0:
+                remaining -= len(piece)
+    if listed.size > limit or remaining <= 0:
         raise DocumentFailure("too_large", f"the file is larger than {setting} = {limit}")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def hash_files(found: Iterable[FoundFile]) -> str:
+def hash_files(files: Iterable[FoundFile]) -> str:
     """Hash of the names and contents of files: equal when nothing was changed.
 
     A file whose place vouches for its content is not read.
     """
     total = hashlib.sha256()
-    for file in found:
+    for file in files:
         name = file.path.encode()
         total.update(len(name).to_bytes(8, "big") + name + _content_hash(file))
     return total.hexdigest()
 
 
-def _content_hash(found: FoundFile) -> bytes:
+def _content_hash(file: FoundFile) -> bytes:
     """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
-    if found.failure is not None:
-        return hashlib.sha256(found.failure.reason.encode()).digest()
-    if found.stamp is not None:
-        return hashlib.sha256(f"{found.stamp}:{found.size}".encode()).digest()
+    if file.failure is not None:
+        return hashlib.sha256(file.failure.reason.encode()).digest()
+    if file.stamp is not None:
+        return hashlib.sha256(f"{file.stamp}:{file.size}".encode()).digest()
     try:
-        return hash_content(found.open)
+        return hash_content(file.open)
     except DocumentFailure as failure:
         return hashlib.sha256(failure.reason.encode()).digest()
 

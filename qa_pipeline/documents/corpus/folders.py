@@ -119,7 +119,7 @@ def _listing_fingerprint(place: Path) -> str | None:
 
 def _locations(folder: str) -> list[str]:
     """Every visible entry below a folder; one that may not be entered counts for what it holds."""
-    found: list[str] = []
+    locations: list[str] = []
     pending = [folder]
     while pending:
         try:
@@ -127,9 +127,9 @@ def _locations(folder: str) -> list[str]:
                 visible = [entry for entry in entries if not entry.name.startswith(".")]
         except PermissionError:
             continue
-        found += [entry.path for entry in visible]
+        locations += [entry.path for entry in visible]
         pending += [entry.path for entry in visible if entry.is_dir(follow_symlinks=False)]
-    return sorted(found)
+    return sorted(locations)
 
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
@@ -149,7 +149,7 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
                 ]
         except OSError as error:
             detail = f"the folder cannot be listed, so no file in it is read: {_unreadable(error).detail}"
-            yield _found(folder, inside, None, 0, DocumentFailure("unreadable", detail))
+            yield _located(folder, inside, None, 0, DocumentFailure("unreadable", detail))
             continue
         for location, is_folder, is_link in kinds:
             if is_folder:
@@ -174,7 +174,7 @@ def _look_at(folder: str, location: str, base: str | None) -> FoundFile:
             failure = _irregular(status)
     except OSError as error:  # a link that leads to itself among them
         failure = _unreadable(error)
-    return _found(folder, location, base, size, failure)
+    return _located(folder, location, base, size, failure)
 
 
 def _irregular(status: os.stat_result) -> DocumentFailure | None:
@@ -189,7 +189,7 @@ def _inside(target: str, base: str) -> bool:
     return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
 
 
-def _found(
+def _located(
     folder: str, location: str, base: str | None, size: int, failure: DocumentFailure | None
 ) -> FoundFile:
     relative = location[len(folder) :].lstrip(os.sep) or "."

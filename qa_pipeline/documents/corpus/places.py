@@ -68,14 +68,14 @@ class BatchFiles:
         A folder of that name with files in it comes as a file that cannot be read.
         """
         listed = self.list()
-        named = sorted(
+        matching = sorted(
             (file for file in listed if file.path == path), key=lambda file: file.failure is not None
         )
         below = (file for file in listed if file.path.startswith(f"{path}/"))
-        if not named and (inside := next(below, None)):
+        if not matching and (inside := next(below, None)):
             folder = DocumentFailure("not_a_file", "a folder is in its place")
             return replace(inside, path=path, raw=path.encode(), size=0, failure=folder)
-        return next(iter(named), None)
+        return next(iter(matching), None)
 
     def fingerprint(self) -> str:
         """Hash of the names and contents of all files: equal when nothing was changed.
@@ -162,16 +162,16 @@ def sort_out(entries: Iterable[Entry]) -> FoundBatches:
     refused: dict[str, str] = {}
     loose: list[str] = []
     for entry in ordered:
-        shown = stored_path(entry.raw)
+        path = stored_path(entry.raw)
         name = _name(entry)
-        if not entry.is_folder and not is_archive(shown):
-            loose.append(shown)
+        if not entry.is_folder and not is_archive(path):
+            loose.append(path)
         elif entry.problem is not None:
-            refused[shown] = f"{shown} {entry.problem}"
+            refused[path] = f"{path} {entry.problem}"
         elif problem := name_problem(name):
-            refused[shown] = refusal(name, problem)
+            refused[path] = refusal(name, problem)
         elif not entry.is_folder and (name in folders or name in names):
-            refused[shown] = f"{shown} is next to a batch of the same name; rename one of them"
+            refused[path] = f"{path} is next to a batch of the same name; rename one of them"
         else:
             names.append(name)
     return FoundBatches(tuple(sorted(names)), refused, tuple(loose))

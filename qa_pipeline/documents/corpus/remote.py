@@ -48,7 +48,7 @@ class RemoteCorpus(Corpus):
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
         """A hash of what the listing of each batch shows, from one listing of the whole corpus."""
-        found: dict[str, Any] = defaultdict(sha256)
+        hashes: dict[str, Any] = defaultdict(sha256)
         try:
             with _faults_named(self.location):
                 listed = self._files.find(self._root, detail=True)
@@ -58,10 +58,10 @@ class RemoteCorpus(Corpus):
             inside = path[len(self._root) :].lstrip("/")
             first, _, rest = inside.partition("/")
             seen = (inside, info.get("size"), _stamp(info) or _time(info))
-            found[first if rest else without_suffix(first)].update(
+            hashes[first if rest else without_suffix(first)].update(
                 repr(seen).encode("utf-8", "surrogatepass")
             )
-        return {name: found[name].hexdigest() if name in found else None for name in names}
+        return {name: hashes[name].hexdigest() if name in hashes else None for name in names}
 
     def _entries(self) -> Iterator[Entry]:
         for name, info in self._in_root().items():
@@ -83,8 +83,8 @@ class RemoteCorpus(Corpus):
     def _in_root(self) -> dict[str, Info]:
         """What lies directly at the address, by name; some stores list the address itself too."""
         with _faults_named(self.location):
-            found = self._files.ls(self._root, detail=True)
-        listed = {str(info["name"]).rstrip("/")[len(self._root) :].strip("/"): info for info in found}
+            entries = self._files.ls(self._root, detail=True)
+        listed = {str(info["name"]).rstrip("/")[len(self._root) :].strip("/"): info for info in entries}
         return {name: info for name, info in listed.items() if name}
 
 
@@ -160,15 +160,15 @@ def cause_of(error: Exception) -> str:
         return "permission denied"
     if isinstance(error, FileNotFoundError):
         return "it is gone"
-    known = type(error.__cause__ or error).__name__
-    return error.strerror if isinstance(error, OSError) and error.errno and error.strerror else known
+    cause = type(error.__cause__ or error).__name__
+    return error.strerror if isinstance(error, OSError) and error.errno and error.strerror else cause
 
 
 def _stamp(info: Info) -> str | None:
     settings = info.get("content_settings")
-    known = {**info, **settings} if isinstance(settings, Mapping) else info
+    stamp = {**info, **settings} if isinstance(settings, Mapping) else info
     for name in _VOUCHERS:
-        value = known.get(name)
+        value = stamp.get(name)
         if isinstance(value, bytes | bytearray):
             value = value.hex()
         if isinstance(value, str | int) and value:

@@ -114,8 +114,8 @@ def timed_out(settings: DocumentSettings) -> DocumentFailure:
 def _end_in_words(status: int) -> str:
     if status >= 0:
         return f"it ended with status {status}"
-    known = -status in set(signal.Signals)
-    return f"it was ended by {signal.Signals(-status).name if known else f'signal {-status}'}"
+    is_signal = -status in set(signal.Signals)
+    return f"it was ended by {signal.Signals(-status).name if is_signal else f'signal {-status}'}"
 
 
 @cache

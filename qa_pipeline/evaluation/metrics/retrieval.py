@@ -33,7 +33,7 @@ def _rankings(frame: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str,
         relevance[str(place)] = dict(
             zip(map(normalise_path, relevant), grades or [1] * len(relevant), strict=True)
         )
-        distinct = dict.fromkeys(normalise_path(one) for one in documents)
+        distinct = dict.fromkeys(normalise_path(document) for document in documents)
         scores[str(place)] = {one: float(-rank) for rank, one in enumerate(distinct)}
     return relevance, scores
 
@@ -83,8 +83,8 @@ def at_cutoff(k: int) -> tuple[Metric, ...]:
 
 def metric_at(name: str) -> Metric | None:
     """The metric of a ranking at any depth, by its name; None for another name."""
-    found = _AT_CUTOFF.fullmatch(name)
-    return next((one for one in at_cutoff(int(found[1])) if one.name == name), None) if found else None
+    match = _AT_CUTOFF.fullmatch(name)
+    return next((one for one in at_cutoff(int(match[1])) if one.name == name), None) if match else None
 
 
 def micro_f1_parts(frame: pl.DataFrame, k: int) -> tuple[int, int]:

@@ -90,7 +90,7 @@ def ask_relevance(
     found: list[list[list[bool | None]] | None] = []
     for of_row, texts in zip(asked, sentences, strict=True):
         given = iter(of_row)
-        found.append([next(given) if one else [] for one in texts])
+        found.append([next(given) if text else [] for text in texts])
     return found
 
 
@@ -105,8 +105,10 @@ def ask_back_questions(
     requests = [back_questions_request(row, llm) for row in rows.iter_rows(named=True)]
     replies = _replies(requests, model, llm)
     return [
-        None if one is None or not (one.noncommittal or any(q.strip() for q in one.questions)) else one
-        for one in replies
+        None
+        if reply is None or not (reply.noncommittal or any(q.strip() for q in reply.questions))
+        else reply
+        for reply in replies
     ]
 
 
@@ -166,7 +168,9 @@ def _comparison(row: Row, left: Sequence[int], llm: LLMSettings) -> Request[Comp
 
 def _grouped(own: list[int], left: Sequence[int], reply: CompareReply | None) -> list[int] | None:
     """The groups with those that are said to be the same as the first one left."""
-    said = {} if reply is None else {one.answer: one.agreement for one in reply.comparisons}
+    said = (
+        {} if reply is None else {comparison.answer: comparison.agreement for comparison in reply.comparisons}
+    )
     agreements = [said.get(number) for number in range(1, len(left))]
     if any(one not in ("same", "different") for one in agreements):
         return None
@@ -213,7 +217,7 @@ def _request(
     prompt = load_prompt(row["language"], name)
     values = {label: delimit(text, label) for label, text in texts.items()} | dict(further or {})
     if "passages" in prompt.placeholders:
-        values["passages"] = render_passages([redact_injections(one) for one in passages])
+        values["passages"] = render_passages([redact_injections(passage) for passage in passages])
     return Request(
         role="evaluate",
         system=prompt.system,
@@ -240,12 +244,12 @@ def _replies(
     requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings
 ) -> list[ReplyT | None]:
     """What is said to each request, equal ones asked once; None where it failed or is not believed."""
-    distinct = {one.key: one for one in requests}
+    distinct = {request.key: request for request in requests}
     asked = complete_all(model, list(distinct.values()), workers=llm.workers)
     replies = dict(zip(distinct, asked, strict=True))
     return [
-        None if isinstance(reply := replies[one.key], ModelError) or _injected(one) else reply.value
-        for one in requests
+        None if isinstance(reply := replies[request.key], ModelError) or _injected(request) else reply.value
+        for request in requests
     ]
 
 

@@ -71,7 +71,7 @@ def _cited(row: Row) -> list[Row] | None:
     found = _with_marks(entries, row["answer"])
     if given is None and not found:
         return None
-    known = [one["document"] for one in row["contexts"]]
+    known = [context["document"] for context in row["contexts"]]
     others = [*(row["relevant_documents"] or ()), *(one["source"] for one in row["true_claims"] or ())]
     return [_looked_up(one, row, known, [other for other in others if other]) for one in found]
 
@@ -81,9 +81,9 @@ def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
     extra: dict[str, _Citation] = {}
     for at, number, reference in _marks(answer):
         own = (
-            (one for one in entries if one.number == number)
+            (entry for entry in entries if entry.number == number)
             if number is not None
-            else (one for one in entries if one.document and _same(one.document, reference))
+            else (entry for entry in entries if entry.document and _same(entry.document, reference))
         )
         mark = _Citation(reference, reference, None, number)
         one = next(own, None) or extra.setdefault(reference, mark)
@@ -141,9 +141,9 @@ def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
 
 def _same(reference: str, document: str) -> bool:
     """Whether two paths are one, but for the leading folders, or the suffix, that one of them lacks."""
-    one, other = (normalise_path(split_reference(name)[0]) for name in (reference, document))
-    suffixes = {found[0] for name in (one, other) if (found := _SUFFIX.search(name))}
-    short, long = sorted((_SUFFIX.sub("", one), _SUFFIX.sub("", other)), key=len)
+    first, second = (normalise_path(split_reference(name)[0]) for name in (reference, document))
+    suffixes = {match[0] for name in (first, second) if (match := _SUFFIX.search(name))}
+    short, long = sorted((_SUFFIX.sub("", first), _SUFFIX.sub("", second)), key=len)
     return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
 
 
@@ -156,7 +156,7 @@ def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
     """
     found = []
     for cited, statements in rows.select("cited", "statements").iter_rows():
-        owners = _owners([one["start"] for one in statements], cited)
+        owners = _owners([statement["start"] for statement in statements], cited)
         found.append(
             [
                 _support(one, [statements[at] for at in owned])
@@ -179,10 +179,10 @@ def _support(cited: Row, statements: Sequence[Row]) -> Row:
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     scored = [
-        (score, one, at)
-        for one in statements
+        (score, statement, at)
+        for statement in statements
         for at in cited["contexts"]
-        if (score := _score(one, at)) is not None
+        if (score := _score(statement, at)) is not None
     ]
     if not scored:
         return {"score": None, "proves": [], "decided_by": None}

@@ -116,7 +116,7 @@ def _claims(
     return [
         [
             Statement(claim, *_shown(texts, headings, language, query))
-            for claim in ([reference or ""] if claims is None else [one["claim"] for one in claims])
+            for claim in ([reference or ""] if claims is None else [claim["claim"] for claim in claims])
         ]
         for (claims, reference, language, query), (texts, headings) in zip(wanted, shown, strict=True)
     ]
@@ -143,11 +143,16 @@ def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
 
 def _as_one(statements: Sequence[Row]) -> Row:
     """A claim of several statements: held where all of them are, unknown where it has none."""
-    verdicts = [one["verdict"] for one in statements]
+    verdicts = [statement["verdict"] for statement in statements]
     if not verdicts:
         return {"supported": None, "context": None, "decided_by": None}
-    lost = next((one for one in statements if one["verdict"] not in ("supported", "undecided")), None)
-    telling = lost or next((one for one in statements if one["verdict"] == "undecided"), statements[0])
+    lost = next(
+        (statement for statement in statements if statement["verdict"] not in ("supported", "undecided")),
+        None,
+    )
+    telling = lost or next(
+        (statement for statement in statements if statement["verdict"] == "undecided"), statements[0]
+    )
     known = lost is not None or "undecided" not in verdicts
     return {
         "supported": lost is None if known else None,
@@ -200,11 +205,11 @@ def _unscored(asked: Statement, rows: Sequence[Row]) -> list[Row]:
     contexts = _not_blank(asked)
     return [
         {
-            "verdict": one["verdict"],
-            "decided_by": one["decided_by"],
-            "context": _context_of(one, contexts),
+            "verdict": row["verdict"],
+            "decided_by": row["decided_by"],
+            "context": _context_of(row, contexts),
         }
-        for one in rows
+        for row in rows
     ]
 
 
@@ -351,8 +356,8 @@ class _Scorer:
             joined = _entailed(model.probabilities([(f"{texts[first]}\n\n{texts[second]}", stated)]))
             return single, max(best, float(joined.max())), single >= ENTAILED
         vector, pieces = self._vectors.of(stated), [self._stacked[asked.language, text] for text in texts]
-        cosines = [each @ vector for each in pieces]
-        alike = np.clip([float(each.max()) for each in cosines], 0.0, 1.0)
+        cosines = [piece @ vector for piece in pieces]
+        alike = np.clip([float(cosine.max()) for cosine in cosines], 0.0, 1.0)
         terms = read(one["self_contained"] or one["text"], asked.language).term_set
         held = [_held_terms(terms, text, asked.language) for text in texts]
         single = np.array([_mean(cosine, terms, own) for cosine, own in zip(alike, held, strict=True)])
@@ -429,7 +434,7 @@ def sentences(text: str, language: str) -> list[str]:
 @functools.lru_cache(maxsize=1024)
 def _windows(text: str, language: str) -> tuple[Set[str], ...]:
     """The terms of each `LONGEST_WINDOW` neighbouring sentences of a text, or of all where they are fewer."""
-    terms = [read(one, language).term_set for one in sentences(text, language)]
+    terms = [read(sentence, language).term_set for sentence in sentences(text, language)]
     last = max(1, len(terms) - LONGEST_WINDOW + 1)
     return tuple(frozenset().union(*terms[first : first + LONGEST_WINDOW]) for first in range(last))
 

@@ -55,7 +55,7 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
         return found, [[MODEL]] * rows.height
     local: list[list[Row]] = []
     for contexts, statements in rows.select("contexts", "statements").iter_rows():
-        denied = {one["context"] for one in statements if one["verdict"] == "contradicted"}
+        denied = {statement["context"] for statement in statements if statement["verdict"] == "contradicted"}
         local.append([{"contradicted": at in denied} for at in range(len(contexts))])
     return local, [[ALIGNMENT]] * rows.height
 
@@ -66,9 +66,10 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
     if means.judge is not None:
         replies = asked.ask_back_questions(rows, means.judge, means.resources.settings.llm)
         texts = [
-            None if one is None else [q for q in one.questions if q.strip()][:QUESTIONS] for one in replies
+            None if reply is None else [q for q in reply.questions if q.strip()][:QUESTIONS]
+            for reply in replies
         ]
-        committed = [None if one is None else not one.noncommittal for one in replies]
+        committed = [None if reply is None else not reply.noncommittal for reply in replies]
     else:
         texts = [
             list(sentences(without_marks(answer), language))
@@ -92,7 +93,7 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
     """
     texts = [
-        [sentences(one["text"] or "", language) for one in contexts]
+        [sentences(context["text"] or "", language) for context in contexts]
         for contexts, language in rows.select("contexts", "language").iter_rows()
     ]
     if means.judge is not None:
@@ -193,19 +194,19 @@ def _conflicts(row: Row) -> list[Row]:
     stated = find_sentences(chunks) if len(chunks) > 1 else []
     said: set[str] = set()
     found = []
-    for left, right in combinations(stated, 2):
-        if left.document_id == right.document_id or not _about_one_thing(left, right):
+    for first, second in combinations(stated, 2):
+        if first.document_id == second.document_id or not _about_one_thing(first, second):
             continue
-        denied = denials(left.reading, right.reading)
+        denied = denials(first.reading, second.reading)
         if len(denied) == 1:
             said = said or {unit.key for unit in units(read(row["answer"], row["language"]))}
             found.append({"handled": row["refused"] or denied[0].keys <= said})
     return found
 
 
-def _about_one_thing(left: Sentence, right: Sentence) -> bool:
-    shared = len(left.stems & right.stems)
-    return shared >= OVERLAP * (len(left.stems) + len(right.stems) - shared)
+def _about_one_thing(first: Sentence, second: Sentence) -> bool:
+    shared = len(first.stems & second.stems)
+    return shared >= OVERLAP * (len(first.stems) + len(second.stems) - shared)
 
 
 def find_reference_similarity(rows: pl.DataFrame, means: Means) -> Found:
