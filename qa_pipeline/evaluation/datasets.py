@@ -171,10 +171,11 @@ def read_blocks(
     if block:
         yield pl.DataFrame(block, schema=schema)
     if not ids:
-        first = next((one for (file, _), one in faults.items() if file == path.name), None)
-        if first is None:
+        unusable = [one for (file_name, _), one in faults.items() if file_name == path.name]
+        if not unusable:
             raise InputError(f"{path} holds no row; name a file of labelled items")
-        raise InputError(f"{path} holds no row that can be used; row {first['first_row']}: {first['detail']}")
+        problem = f"row {unusable[0]['first_row']}: {unusable[0]['detail']}"
+        raise InputError(f"{path} holds no row that can be used; {problem}")
 
 
 def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[LabelledRow]) -> None:

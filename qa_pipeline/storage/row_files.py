@@ -13,7 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, AnyStr, NamedTuple
 
@@ -27,8 +27,6 @@ MOST_COLUMNS = 2_000
 """No table that people label has more, and a header of millions of names would be held for every row."""
 MOST_LEVELS = 200
 """Traces, the deepest JSON that is read, need 90; Python's own functions give up from about 900 on."""
-MOST_UNPACKED = 4
-"""Times `Limits.max_bytes` that the rows of a file may take when they are unpacked."""
 _BLOCK = 256
 """Rows of a table that are objects at one time: as columns they take a tenth of the memory."""
 _SPREADSHEETS = (".csv", ".tsv", ".txt")
@@ -43,6 +41,8 @@ _OTHER_KINDS = {
     b"PAR1": "a Parquet file",
     b"%PDF": "a PDF file",
 }
+_read_json = json.JSONDecoder().raw_decode
+"""Takes a text without blanks around it, for which `json.loads` looks twice."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -54,6 +54,11 @@ class Limits:
     max_line_bytes: int = 1_000_000
     max_rows: int = 1_000_000
     are_settings: bool = False
+
+    @property
+    def max_unpacked(self) -> int:
+        """Bytes that the rows of a file may take when they are unpacked."""
+        return 4 * self.max_bytes
 
     def remedy(self, setting: str) -> str:
         """Return what to do about a file that is too large."""
@@ -142,7 +147,7 @@ def open_rows(
     opened = _table(source) if suffix in _TABLES else _csv(source, known, short_rows=short_rows)
     if len(opened.columns) > MOST_COLUMNS:
         raise source.error(f"has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
-    if repeated := next((name for name, count in Counter(opened.columns).items() if count > 1), None):
+    if repeated := next((name for name, times in Counter(opened.columns).items() if times > 1), None):
         raise source.error(f"row 1: column {repeated[:200]!r} stands twice; rename one")
     return RowFile(
         opened.columns, opened.types, lambda only=None: _limited(opened.rows(only), source, unfold)
@@ -186,14 +191,11 @@ class _Source:
     def not_utf8(self, place: str) -> InputError:
         return self.error(f"is not UTF-8 ({place}); save it as UTF-8, in Excel as 'CSV UTF-8'")
 
-    def check_unpacked(self, size: int) -> None:
-        most = MOST_UNPACKED * self.limits.max_bytes
-        if size > most:
-            raise self.error(f"unpacks to more than {most} bytes; ", "max_bytes")
+    def too_large(self) -> InputError:
+        return self.error(f"unpacks to more than {self.limits.max_unpacked} bytes; ", "max_bytes")
 
-    def check_rows(self, count: int) -> None:
-        if count > self.limits.max_rows:
-            raise self.error(f"holds more than {self.limits.max_rows} rows; ", "max_pairs")
+    def too_many_rows(self) -> InputError:
+        return self.error(f"holds more than {self.limits.max_rows} rows; ", "max_pairs")
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -230,15 +232,21 @@ def _limited(
     rows: Iterator[FileRow], source: _Source, unfold: Callable[[Any], Iterable[Any]] | None
 ) -> Iterator[FileRow]:
     """Give the rows, unfolded, as long as they are neither too many nor together too large."""
-    count = size = 0
+    limits, most, longest = source.limits, source.limits.max_unpacked, source.limits.max_line_bytes
+    number = size = 0
     for row in rows:
         for value in (row.value,) if unfold is None else unfold(row.value):
-            written = row.written if value is row.value else json.dumps(value, default=str).encode()
-            count, size = count + 1, size + len(written)
-            source.check_rows(count)
-            source.check_unpacked(size)
-            is_long = len(written) > source.limits.max_line_bytes and not isinstance(value, Fault)
-            yield FileRow(row.place or count, too_long(source.limits) if is_long else value, written)
+            is_whole = value is row.value
+            written = row.written if is_whole else json.dumps(value, default=str).encode()
+            number, size = number + 1, size + len(written)
+            if number > limits.max_rows:
+                raise source.too_many_rows()
+            if size > most:
+                raise source.too_large()
+            if len(written) > longest and not isinstance(value, Fault):
+                yield FileRow(row.place or number, too_long(limits), written)
+            else:
+                yield row if is_whole and row.place else FileRow(row.place or number, value, written)
 
 
 def too_long(limits: Limits) -> Fault:
@@ -262,21 +270,24 @@ def _with_columns(rows: Iterator[FileRow]) -> RowFile:
 def _line(file: IO[AnyStr], most: int) -> AnyStr:
     """Read a line; of one that is longer than allowed the beginning, and the rest is skipped."""
     longest = most + len("\r\n")
-    line = rest = file.readline(longest)
-    while len(rest) == longest and rest[-1:] not in _LINE_ENDS:
-        rest = file.readline(longest)
+    line = file.readline(longest)
+    if len(line) == longest:
+        rest = line
+        while len(rest) == longest and rest[-1:] not in _LINE_ENDS:
+            rest = file.readline(longest)
     return line
 
 
 def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]:
-    place, most = 0, source.limits.max_line_bytes
+    most = source.limits.max_line_bytes
     with source.text() as file:
-        while line := _line(file, most):
-            place += 1
+        for place in count(1):
+            if not (line := _line(file, most)):
+                return
             if not (written := line.strip()):
                 continue
-            is_long = len(line.rstrip(b"\r\n")) > most
             try:
+                is_long = len(line) > most and len(line.rstrip(b"\r\n")) > most
                 value = too_long(source.limits) if is_long else _decoded(written.decode())
             except UnicodeDecodeError as error:
                 if not tolerant:
@@ -287,11 +298,13 @@ def _json_lines(source: _Source, *, tolerant: bool = False) -> Iterator[FileRow]
 
 def _decoded(text: str) -> Any:
     try:
-        value = json.loads(text)
+        value, end = _read_json(text)
     except json.JSONDecodeError as error:
         return Fault("broken_line", f"not JSON: {error.msg} in column {error.colno}")
     except (ValueError, RecursionError) as error:  # a number, or nesting, without end
         return Fault("broken_line", f"not JSON: {error}")
+    if end < len(text):
+        return Fault("broken_line", f"not JSON: something follows the value in column {end + 1}")
     # an object of few brackets cannot be deep, and most are
     if text.count("[") + text.count("{") > MOST_LEVELS and is_too_deep(value):
         return Fault("broken_line", f"nested more than {MOST_LEVELS} levels deep")
@@ -307,7 +320,8 @@ def _json_file(source: _Source) -> Iterator[FileRow]:
         text = content.decode()
         value = json.loads(text if text.strip() else "[]")
     except UnicodeDecodeError as error:
-        raise source.not_utf8(_broken_line(content)) from error
+        line = content.count(b"\n", 0, error.start) + 1
+        raise source.not_utf8(f"line {line}") from error
     except RecursionError as error:
         raise too_deep from error
     except ValueError as error:
@@ -337,7 +351,7 @@ def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[st
         size = 0
         while line := again.popleft() if again else _line(file, limits.max_line_bytes):
             lines.append(line)
-            size += len(line) if line.isascii() else len(line.encode())
+            size += len(line) if line.isascii() else len(line.encode(errors="surrogateescape"))
             if size > limits.max_line_bytes:
                 return
             yield line
@@ -361,45 +375,38 @@ def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[st
 
 
 def _csv(source: _Source, known: Collection[str], *, short_rows: bool) -> RowFile:
-    with _csv_text(source) as file:
-        head = file.read(source.limits.max_line_bytes)
+    with source.text() as file, _csv_text(file) as text:
+        head = text.read(source.limits.max_line_bytes)
     # the line that names the delimiter to spreadsheets, which show no row for it
     hint = head[4] if head.startswith("sep=") and head[4:5] in {*_DELIMITERS} else ""
     begin = len(io.StringIO(head, newline="").readline()) if hint else 0
     headers = {sign: _header(head[begin:], sign, known, source.limits) for sign in hint or _DELIMITERS}
     delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*known}), len(headers[sign])))
     header = headers[delimiter]
-    if any("\0" in name for name in header):
+    if b"\0" in _encoded("".join(header), source, 1):
         raise source.not_utf8("row 1")
     if not header and head.strip():
         raise source.error("row 1: found no header that can be read; write the file again")
 
     def rows(_: Collection[str] | None = None) -> Iterator[FileRow]:
-        with _csv_text(source) as file:
-            file.read(begin)
-            yield from _csv_rows(_records(file, delimiter, source.limits), header, short_rows=short_rows)
+        with source.text() as file, _csv_text(file) as text:
+            text.read(begin)
+            records = _records(text, delimiter, source.limits)
+            yield from _csv_rows(source, records, header, short_rows=short_rows)
 
     return RowFile(header, {}, rows)
 
 
-@contextmanager
-def _csv_text(source: _Source) -> Iterator[IO[str]]:
-    with source.text() as file:
-        text = io.TextIOWrapper(file, "utf-8", newline="")
-        try:
-            yield text
-        except UnicodeDecodeError as error:
-            file.seek(0)
-            raise source.not_utf8(_broken_line(file.read())) from error
+def _csv_text(file: IO[bytes]) -> IO[str]:
+    """Decode a file; what is not UTF-8 in it becomes what cannot be encoded again."""
+    return io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="")
 
 
-def _broken_line(content: bytes) -> str:
-    """Return the line that is not UTF-8."""
+def _encoded(text: str, source: _Source, place: int) -> bytes:
     try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        content = content[: error.start]
-    return f"line {content.count(10) + 1}"
+        return text.strip().encode()
+    except UnicodeEncodeError as error:
+        raise source.not_utf8(f"row {place}") from error
 
 
 def _header(text: str, delimiter: str, known: Collection[str], limits: Limits) -> list[str]:
@@ -412,12 +419,12 @@ def _header(text: str, delimiter: str, known: Collection[str], limits: Limits) -
 
 
 def _csv_rows(
-    records: Iterator[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
+    source: _Source, records: Iterable[tuple[str, list[str] | Fault]], header: list[str], *, short_rows: bool
 ) -> Iterator[FileRow]:
     is_header, width = True, len(header)
     for place, (text, cells) in enumerate(records, start=1):
         value: Any = cells
-        if not (written := text.strip().encode()):
+        if not (written := _encoded(text, source, place)):
             continue
         if is_header:
             is_header = False
@@ -428,10 +435,10 @@ def _csv_rows(
             filled = [cell if cell.strip() else None for cell in cells]
             if not any(filled):
                 continue
-            count = len(cells) if any(filled[width:]) else min(len(cells), width)
+            cell_count = len(cells) if any(filled[width:]) else min(len(cells), width)
             value = dict(zip(header, filled, strict=False))
-            if count > width or (count < width and not short_rows):
-                detail = f"{count} cells under a header of {width}; quote cells that hold the delimiter"
+            if cell_count > width or (cell_count < width and not short_rows):
+                detail = f"{cell_count} cells under a header of {width}; quote cells that hold the delimiter"
                 value = Fault("broken_line", detail)
         yield FileRow(place, value, written)
 
@@ -444,7 +451,8 @@ def _table(source: _Source) -> RowFile:
         with _batches(source, only) as (_, batches):
             for batch in batches:
                 size += batch.nbytes  # a file may say less of itself
-                source.check_unpacked(size)
+                if size > source.limits.max_unpacked:
+                    raise source.too_large()
                 for start in range(0, batch.num_rows, _BLOCK):
                     for row in pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True):
                         place += 1
@@ -474,8 +482,10 @@ def _batches(
         with pq.ParquetFile(handle) as file:
             facts = file.metadata
             groups = [facts.row_group(number) for number in range(facts.num_row_groups)]
-            source.check_rows(facts.num_rows)
-            source.check_unpacked(sum(group.total_byte_size for group in groups))
+            if facts.num_rows > source.limits.max_rows:
+                raise source.too_many_rows()
+            if sum(group.total_byte_size for group in groups) > source.limits.max_unpacked:
+                raise source.too_large()
             yield file.schema_arrow, file.iter_batches(_BLOCK, columns=None if only is None else list(only))
     except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
         kind = "a Parquet file" if is_parquet else "an Arrow stream"

@@ -298,7 +298,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
         (
             "a.csv",
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
-            "not UTF-8 (line 2)",
+            "not UTF-8 (row 2)",
         ),
         ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "not UTF-8"),
         ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),

@@ -200,6 +200,7 @@ def test_places_are_lines_of_json_and_rows_as_spreadsheets_count_them() -> None:
         ("[" * 100_000, "not JSON: maximum recursion depth"),
         ("[" * (MOST_LEVELS + 2) + "]" * (MOST_LEVELS + 2), f"more than {MOST_LEVELS} levels"),
         ("9" * 5000, "not JSON: Exceeds the limit"),
+        ('{"a": 1} {"a": 2}', "not JSON: something follows the value in column 9"),
         ('{"a": "\0"}', "not JSON: Invalid control character"),
     ],
 )
@@ -248,7 +249,8 @@ def test_a_json_file_nested_without_end_is_refused(depth: int) -> None:
         (b"PK\x03\x04...", "rows.csv", "is a spreadsheet or another ZIP file; save it as UTF-8 text"),
         (b"PAR1...", "rows.jsonl", "is a Parquet file; .* name it after what it is"),
         (b"\x1f\x8b\x08", "rows.jsonl", "is a compressed file"),
-        ("a,b\nGebühr,c".encode("cp1252"), "rows.csv", r"is not UTF-8 \(line 2\); save it as UTF-8"),
+        ("a,b\nGebühr,c".encode("cp1252"), "rows.csv", r"is not UTF-8 \(row 2\); save it as UTF-8"),
+        ("a,Gebühr\nb,c".encode("cp1252"), "rows.csv", r"is not UTF-8 \(row 1\); save it as UTF-8"),
         ('{"a": 1}\n{"a": "ü"}'.encode("cp1252"), "rows.jsonl", r"is not UTF-8 \(line 2\)"),
         ('[\n"ü"]'.encode("cp1252"), "rows.json", r"is not UTF-8 \(line 2\)"),
         ("a,b\nc,d".encode("utf-16-le"), "rows.csv", r"is not UTF-8 \(row 1\); .* in Excel as 'CSV UTF-8'"),

@@ -145,12 +145,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     expected = "\t" if PurePosixPath(source.path).suffix.lower() in (".tsv", ".tab") else None
     if hint := _EXCEL_HINT.match(text):  # the line that names the delimiter to spreadsheets
         text, expected = text[hint.end() :], hint[1]
-    before = csv.field_size_limit(max(len(text), 1))  # the module's own limit holds for the process
-    try:
-        dialect, shape = _read_whole(text, _choose(text, expected), settings)
-        blocks, wider, unused = _write(text, dialect, shape, settings)
-    finally:
-        csv.field_size_limit(before)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
+    dialect, shape = _read_whole(text, _choose(text, expected), settings)
+    blocks, wider, unused = _write(text, dialect, shape, settings)
     notes = []
     if not dialect.quoted and '"' in text:
         notes.append("quotes in the table do not pair up and were read as plain characters")
