@@ -86,39 +86,42 @@ def build_suite(sources: Iterable[Source], most: int) -> Suite:
     }
     for source in sources:
         for ability, build in builders.items():
-            left = most
+            remaining = most
             for pair in _in_turn(source, ability):
-                if not left:
+                if not remaining:
                     break
-                found = build(source, pair)
-                if isinstance(found, str):
-                    suite.missed[ability, found] += 1
+                rows = build(source, pair)
+                if isinstance(rows, str):
+                    suite.missed[ability, rows] += 1
                 else:
-                    suite.rows += found
-                    left -= 1
+                    suite.rows += rows
+                    remaining -= 1
     return suite
 
 
 def _in_turn(source: Source, ability: str) -> list[Proved]:
     """Pairs of different questions in an order that looks random, one of each document before any two."""
-    drawn = sorted(source.pairs, key=lambda one: (draw(source.seed, ability, one.pair_id), one.pair_id))
+    drawn = sorted(
+        source.pairs,
+        key=lambda pair_drawn: (draw(source.seed, ability, pair_drawn.pair_id), pair_drawn.pair_id),
+    )
     turns: Counter[tuple[str, ...]] = Counter()
-    asked: set[str] = set()
+    seen: set[str] = set()
     placed = []
     for place, pair in enumerate(drawn):
-        if pair.question not in asked:
-            asked.add(pair.question)
+        if pair.question not in seen:
+            seen.add(pair.question)
             placed.append((turns[pair.documents[:1]], place, pair))
             turns[pair.documents[:1]] += 1
-    return [pair for *_, pair in sorted(placed, key=lambda one: one[:2])]
+    return [pair for *_, pair in sorted(placed, key=lambda entry: entry[:2])]
 
 
 def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
     """The same question at every ratio: the passage of the proof and cuts of it, and noise."""
     if len(pair.passages) != 1:
         return "no_single_passage"
-    held = _cuts(pair, source.seed)
-    if len(held) < CONTEXTS:
+    pieces = _cuts(pair, source.seed)
+    if len(pieces) < CONTEXTS:
         return "too_few_relevant_cuts"
     noise = _noise(source, [pair])
     if len(noise) < round(RATIOS[-1] * CONTEXTS):
@@ -126,7 +129,7 @@ def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
     rows = []
     for ratio in RATIOS:
         noisy = round(ratio * CONTEXTS)
-        contexts = [*held[: CONTEXTS - noisy], *noise[:noisy]]
+        contexts = [*pieces[: CONTEXTS - noisy], *noise[:noisy]]
         rows.append(_row(source, NOISE, str(ratio), [pair], _shuffled(contexts, source, pair)))
     return rows
 
@@ -148,10 +151,12 @@ def _integration_rows(source: Source, pair: Proved) -> list[Row] | str:
         return _together(source, [pair], pair.kind)
     if len(pair.passages) != 1:
         return "no_single_passage"
-    others = [one for one in source.pairs if len(one.passages) == 1 and _apart(one, pair)]
+    others = [
+        candidate for candidate in source.pairs if len(candidate.passages) == 1 and _apart(candidate, pair)
+    ]
     if not others:
         return "no_pair_of_another_document"
-    by_id = {one.pair_id: one for one in others}
+    by_id = {candidate.pair_id: candidate for candidate in others}
     return _together(source, [pair, by_id[source.material.pick(sorted(by_id), pair.pair_id)]], "joined")
 
 
@@ -165,11 +170,13 @@ def _apart(first: Proved, second: Proved) -> bool:
 
 
 def _together(source: Source, pairs: Sequence[Proved], difficulty: str) -> list[Row] | str:
-    held = [text for pair in pairs for text in pair.passages]
+    texts_of_pairs = [text for pair in pairs for text in pair.passages]
     noise = _noise(source, pairs)
-    if len(held) + len(noise) < CONTEXTS:
+    if len(texts_of_pairs) + len(noise) < CONTEXTS:
         return "too_little_noise"
-    contexts = _shuffled([*held, *noise[: max(0, CONTEXTS - len(held))]], source, pairs[0])
+    contexts = _shuffled(
+        [*texts_of_pairs, *noise[: max(0, CONTEXTS - len(texts_of_pairs))]], source, pairs[0]
+    )
     return [_row(source, INTEGRATION, difficulty, pairs, contexts)]
 
 
@@ -184,10 +191,10 @@ def _counterfactual_rows(source: Source, pair: Proved) -> list[Row] | str:
     noise = _noise(source, [pair], statements["false"])
     if len(noise) < CONTEXTS - 1:
         return "too_little_noise"
-    beside = [false, pair.passages[0], *noise[: CONTEXTS - 2]]
+    contexts = [false, pair.passages[0], *noise[: CONTEXTS - 2]]
     return [
         _row(source, COUNTERFACTUAL, "alone", [pair], [false, *noise[: CONTEXTS - 1]], statements),
-        _row(source, COUNTERFACTUAL, "beside", [pair], beside, statements),
+        _row(source, COUNTERFACTUAL, "beside", [pair], contexts, statements),
     ]
 
 
@@ -201,9 +208,9 @@ def _row(
 ) -> Row:
     """A row as `eval run` reads it. Its group is the document that the first pair is about."""
     query = " ".join(pair.question for pair in pairs)
-    shown = [
-        {"text": one.shown(rank), "document": one.document, "rank": rank}
-        for rank, one in enumerate(contexts, start=1)
+    numbered = [
+        {"text": context.shown(rank), "document": context.document, "rank": rank}
+        for rank, context in enumerate(contexts, start=1)
     ]
     answerable = ability != REJECTION
     truth = {
@@ -215,11 +222,16 @@ def _row(
             for proof in pair.proofs
         ],
     }
-    parts = [ability, difficulty, query, *(str(one[name]) for one in shown for name in ("document", "text"))]
+    parts = [
+        ability,
+        difficulty,
+        query,
+        *(str(context[name]) for context in numbered for name in ("document", "text")),
+    ]
     row = {
         "id": hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32],
         "query": query,
-        "contexts": shown,
+        "contexts": numbered,
         "ground_truth": {**truth, "must_refuse": False} if answerable else {"must_refuse": True},
         "category": ability,
         "difficulty": difficulty,
@@ -232,7 +244,7 @@ def _row(
 
 
 def _shuffled(contexts: Sequence[Text], source: Source, pair: Proved) -> list[Text]:
-    return sorted(contexts, key=lambda one: draw(source.seed, "order", pair.pair_id, one.name))
+    return sorted(contexts, key=lambda context: draw(source.seed, "order", pair.pair_id, context.name))
 
 
 def _plain(text: str) -> str:
@@ -270,8 +282,8 @@ def _may_answer(text: Text, plain: str, pair: Proved) -> bool:
 def _holds(text: Text, plain: str, proof: Proof, question: frozenset[str]) -> bool:
     if _plain(proof.quote) in plain or _plain(proof.claim) in plain:
         return True
-    told = _stems(proof.claim, text.language)
-    share = recall(told - question or told, _stems(text.text, text.language))
+    stated = _stems(proof.claim, text.language)
+    share = recall(stated - question or stated, _stems(text.text, text.language))
     return share is None or share >= _MOST_HELD
 
 
@@ -285,29 +297,29 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
 
     What reaches out of it has no heading but the title: it is of several sections.
     """
-    whole = pair.passages[0]
-    text = whole.text
+    passage = pair.passages[0]
+    text = passage.text
     first = min(text.find(proof.quote) for proof in pair.proofs)
     last = max(
         text.rfind(proof.quote) + len(proof.quote) for proof in pair.proofs
     )  # whichever of them is meant
-    spans = split_sentences(text, whole.language)
+    spans = split_sentences(text, passage.language)
     starts = [start for start, _ in spans if start <= first][-_REACH:]
     ends = [end for _, end in spans if end >= last][:_REACH]
     runs = {text[start:end] for start in starts for end in ends} - {text.strip()}
     drawn = sorted(runs, key=lambda run: draw(seed, "cut", pair.pair_id, run))
-    before, behind = whole.before.strip(), whole.behind.strip()
+    before, behind = passage.before.strip(), passage.behind.strip()
     wide = {
         "\n\n".join(part for part in parts if part): None
         for parts in ((before, text), (text, behind), (before, text, behind))
     }
-    cuts = [replace(whole, name=f"{whole.name}-{place}", text=run) for place, run in enumerate(drawn)]
+    cuts = [replace(passage, name=f"{passage.name}-{place}", text=run) for place, run in enumerate(drawn)]
     cuts += [
-        replace(whole, name=f"{whole.name}-wide{place}", text=run, headings=())
+        replace(passage, name=f"{passage.name}-wide{place}", text=run, headings=())
         for place, run in enumerate(wide)
         if run != text
     ]
-    return [whole, *cuts] if first >= 0 else []
+    return [passage, *cuts] if first >= 0 else []
 
 
 def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
@@ -320,9 +332,9 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
             if match is None:
                 continue
             text = f"{passage.text[: match.start()]}{claim}{passage.text[match.end() :]}"
-            gone = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
-            left = set(folded_words(text, pair.language))
-            if _plain(true) not in _plain(text) and (kind == "negation" or not left & gone.keys()):
+            removed = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
+            present = set(folded_words(text, pair.language))
+            if _plain(true) not in _plain(text) and (kind == "negation" or not present & removed.keys()):
                 name = hashlib.sha256(f"{passage.name}\x1f{claim}".encode()).hexdigest()[:32]
                 document = f"{name[:8]}{Path(passage.document).suffix}"
                 planted = replace(passage, name=name, document=document, text=text)
@@ -335,16 +347,16 @@ def _denials(source: Source, pair: Proved, kind: str) -> Iterator[tuple[str, str
     answer = set(folded_words(pair.answer, pair.language))
     question = set(folded_words(pair.question, pair.language))
     for sentence in _sentences(pair):
-        told = recall(_stems(sentence.text, pair.language), _stems(pair.answer, pair.language)) or 0.0
+        overlap = recall(_stems(sentence.text, pair.language), _stems(pair.answer, pair.language)) or 0.0
         for generator in GENERATORS:
             if generator.kind != kind:
                 continue
             for made in generator.make(sentence, source.material):
                 first, second = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
-                gone = Counter(first) - Counter(second)
-                of_answer = bool(gone) and gone.keys() <= answer - question
-                named = kind != "name" or _are_names(source, sentence, made.claim)
-                if told >= _LEAST_TOLD if kind == "negation" else of_answer and named:
+                removed = Counter(first) - Counter(second)
+                of_answer = bool(removed) and removed.keys() <= answer - question
+                is_named = kind != "name" or _are_names(source, sentence, made.claim)
+                if overlap >= _LEAST_TOLD if kind == "negation" else of_answer and is_named:
                     yield sentence.text, made.claim
 
 

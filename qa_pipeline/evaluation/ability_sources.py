@@ -106,12 +106,12 @@ class Source:
 
     @cached_property
     def _by_language(self) -> dict[str, tuple[list[Text], WordIndex]]:
-        found: dict[str, list[Text]] = defaultdict(list)
+        texts_by_language: dict[str, list[Text]] = defaultdict(list)
         for text in self.texts:
-            found[text.language].append(text)
+            texts_by_language[text.language].append(text)
         return {
             language: (texts, WordIndex([terms(text.shown(1), language) for text in texts]))
-            for language, texts in found.items()
+            for language, texts in texts_by_language.items()
         }
 
     def near(self, question: str, language: str) -> list[Text]:
@@ -127,9 +127,9 @@ def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
         TableError: a table is missing or cannot be read.
     """
     chunks, documents, examples = (
-        read_table(layout.table(one.name, batch), one) for one in (CHUNKS, DOCUMENTS, TRAINING_EXAMPLES)
+        read_table(layout.table(table.name, batch), table) for table in (CHUNKS, DOCUMENTS, TRAINING_EXAMPLES)
     )
-    found = documents.select("document_id", "path", document="text")
+    documents_of_chunks = documents.select("document_id", "path", document="text")
     columns = ("chunk_id", "path", "title", "section_path", "text", "language", "document")
     texts = {
         name: Text(
@@ -138,7 +138,7 @@ def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
         for name, path, title, headings, text, language, document, first, last, start, end in _with_ends(
             chunks
         )
-        .join(found, on="document_id", how="inner", maintain_order="left")
+        .join(documents_of_chunks, on="document_id", how="inner", maintain_order="left")
         .select(*columns, "char_start", "char_end", "start", "end")
         .iter_rows()
     }
@@ -180,13 +180,15 @@ def release_source(folder: Path, seed: int = 0) -> Source:
         examples = pl.concat([pl.read_parquet(path) for path in files if path.stat().st_size])
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{folder} is no release that can be read: {error}") from error
-    shown = read_rag_rows([folder]).items.select("id", "contexts", "language")
+    rows_shown = read_rag_rows([folder]).items.select("id", "contexts", "language")
     texts: dict[str, Text] = {}
     of_row: dict[str, list[Text]] = {}
-    for name, contexts, language in shown.iter_rows():
-        found = [_shown(one["document"], one["text"], language) for one in contexts or []]
-        of_row[name] = found
-        texts.update((one.name, one) for one in found)
+    for name, contexts, language in rows_shown.iter_rows():
+        texts_of_row = [
+            _text_shown(context["document"], context["text"], language) for context in contexts or []
+        ]
+        of_row[name] = texts_of_row
+        texts.update((text.name, text) for text in texts_of_row)
     pairs = []
     for row in examples.sort("pair_id").iter_rows(named=True):
         proofs = [
@@ -197,12 +199,12 @@ def release_source(folder: Path, seed: int = 0) -> Source:
     return Source(folder.name, tuple(pairs), tuple(texts[name] for name in sorted(texts)), seed)
 
 
-def _shown(document: str | None, text: str | None, language: str) -> Text:
+def _text_shown(document: str | None, text: str | None, language: str) -> Text:
     name = hashlib.sha256(f"{document}\x1f{text}".encode()).hexdigest()[:32]
     return Text(name, document or name[:8], "", (), text or "", language)
 
 
-def _proof(evidence: Row, shown: Sequence[Text], language: str) -> Proof:
-    holding = (one for one in shown if evidence["quote"] in one.text and one.document == evidence["path"])
-    passage = next(holding, None) or _shown(evidence["path"], evidence["quote"], language)
+def _proof(evidence: Row, texts: Sequence[Text], language: str) -> Proof:
+    holding = (text for text in texts if evidence["quote"] in text.text and text.document == evidence["path"])
+    passage = next(holding, None) or _text_shown(evidence["path"], evidence["quote"], language)
     return Proof(evidence["claim"], evidence["quote"], passage)

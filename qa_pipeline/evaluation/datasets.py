@@ -84,7 +84,7 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
     Raises:
         InputError: there is no such place, or a folder without labelled files.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for place in places:
         if place.is_dir():
             # the splits of a saved dataset are folders
@@ -98,12 +98,12 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
                 raise InputError(
                     f"{place} holds no file of {', '.join(SUFFIXES)}; name a folder of labelled files"
                 )
-            found += inside
+            files += inside
         elif place.is_file():
-            found.append(place)
+            files.append(place)
         else:
             raise InputError(f"{place} does not exist; name a file or folder of labelled items")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 Choice = Callable[[Collection[str]], type[LabelledRow]]
@@ -157,21 +157,21 @@ def read_blocks(
         row = check(read.value, shape)
         # rows of premises have no id
         name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
-        found = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in ids else row
-        if isinstance(found, Fault):
-            told = {"file": path.name, "reason": found.reason, "rows": 0}
-            first = {**told, "first_row": read.place, "detail": found.detail}
-            faults.setdefault((path.name, found.reason), first)["rows"] += 1
+        read_row = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in ids else row
+        if isinstance(read_row, Fault):
+            fault = {"file": path.name, "reason": read_row.reason, "rows": 0}
+            first = {**fault, "first_row": read.place, "detail": read_row.detail}
+            faults.setdefault((path.name, read_row.reason), first)["rows"] += 1
             continue
         ids.add(name)
-        block.append({"file": path.name, **found, "dataset": found.get("dataset") or path.stem})
+        block.append({"file": path.name, **read_row, "dataset": read_row.get("dataset") or path.stem})
         if len(block) == _BLOCK:
             yield pl.DataFrame(block, schema=schema)
             block.clear()
     if block:
         yield pl.DataFrame(block, schema=schema)
     if not ids:
-        unusable = [one for (file_name, _), one in faults.items() if file_name == path.name]
+        unusable = [entry for (file_name, _), entry in faults.items() if file_name == path.name]
         if not unusable:
             raise InputError(f"{path} holds no row; name a file of labelled items")
         problem = f"row {unusable[0]['first_row']}: {unusable[0]['detail']}"
@@ -186,9 +186,9 @@ def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[Label
             if name in needed:
                 raise InputError(f"{path} has no column {name}; add it: {needed[name]}")
             continue
-        fits, wanted = shape.types.get(name, (pl.String().__eq__, "texts"))
+        fits, expected = shape.types.get(name, (pl.String().__eq__, "texts"))
         if not fits(types[name]) and (name in needed or types[name] != pl.Null()):
-            raise InputError(f"{path}, column {name}: holds {types[name]} and should hold {wanted}")
+            raise InputError(f"{path}, column {name}: holds {types[name]} and should hold {expected}")
 
 
 def _compact(frame: pl.DataFrame) -> pl.DataFrame:
@@ -279,8 +279,8 @@ class Item(LabelledRow):
         length = len(self.answer)
         for span in self.spans or []:
             if not 0 <= span.start < span.end <= length:
-                said = f"span {span.start} to {span.end} of an answer of {length} letters"
-                return Fault("span_outside_answer", said)
+                problem = f"span {span.start} to {span.end} of an answer of {length} letters"
+                return Fault("span_outside_answer", problem)
         row = self.model_dump()
         return {**row, "spans": row["spans"] or []}
 
@@ -318,24 +318,24 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        named = shape.given(values)
+        fields = shape.given(values)
     except ValueError as error:
         return Fault("wrong_type", str(error))
     try:
-        return shape.model_validate(named).row()
+        return shape.model_validate(fields).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field, needed = str(problem["loc"][0]), shape.needed()
-    wanted = f"; it should hold {needed[field]}" if field in needed else ""
+    advice = f"; it should hold {needed[field]}" if field in needed else ""
     if problem["type"] == "missing":
-        return Fault("missing_field", f"{field} is missing{wanted}")
+        return Fault("missing_field", f"{field} is missing{advice}")
     if problem["type"] == "string_unicode":
         return Fault("broken_text", f"{field} contains half a character (a lone surrogate)")
     if field == "label":
         return Fault("bad_label", f"label should hold {needed['label']}")
     if field in needed and problem["type"] in ("value_error", "string_too_short"):
-        return Fault("empty_field", f"{field} is empty{wanted}")
-    return Fault("wrong_type", f"{field}: {problem['msg']}{wanted}")
+        return Fault("empty_field", f"{field} is empty{advice}")
+    return Fault("wrong_type", f"{field}: {problem['msg']}{advice}")
 
 
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:

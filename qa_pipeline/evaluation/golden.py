@@ -105,10 +105,10 @@ def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
             f"{path}, row {first['first_row']}: {first['detail']}; each row of a golden set counts"
         )
     for column in ("dataset", "version"):
-        found = read.items[column].unique(maintain_order=True).to_list()
-        if len(found) > 1:
+        values = read.items[column].unique(maintain_order=True).to_list()
+        if len(values) > 1:
             raise InputError(
-                f"{path} has rows of more than one {column}: {found[0]!r} and {found[1]!r}; split it"
+                f"{path} has rows of more than one {column}: {values[0]!r} and {values[1]!r}; split it"
             )
     criteria = {
         name: {bound["metric"]: bound["bound"] for bound in bounds}
@@ -129,14 +129,14 @@ def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
         was), and `failed` (what does not hold, in words).
     """
     scores = {row["id"]: row for row in report.rows.iter_rows(named=True)}
-    found = []
+    outcomes = []
     for name, bounds in golden.criteria.items():
         row = scores.get(name)
         failed = ["not in the run"] if row is None else list(_failed(row, bounds, report))
         measured = row is not None and all(row.get(metric) is not None for metric in bounds)
-        found.append((name, not failed, measured, failed))
+        outcomes.append((name, not failed, measured, failed))
     schema = {"id": pl.String(), "passed": pl.Boolean(), "measured": pl.Boolean()}
-    return pl.DataFrame(found, {**schema, "failed": pl.List(pl.String())}, orient="row")
+    return pl.DataFrame(outcomes, {**schema, "failed": pl.List(pl.String())}, orient="row")
 
 
 def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:

@@ -27,11 +27,11 @@ from qa_pipeline.storage.parquet import appended_parquet
 BLOCK = 256
 """Rows that are looked at together: it bounds memory, and readings of their texts are remembered."""
 ROW_COLUMNS = ("id", "group", "query", "answer", "category", "difficulty", "language", "seconds")
-_TOLD = ("position", "start", "end", "text", "verdict", "decided_by", "reason", "quote", "score")
+_STATEMENT_FIELDS = ("position", "start", "end", "text", "verdict", "decided_by", "reason", "quote", "score")
 STATEMENTS = pl.Schema(
     {
         "id": pl.String(),
-        **{name: type_ for name, type_ in STATEMENT.to_schema().items() if name in _TOLD},
+        **{name: type_ for name, type_ in STATEMENT.to_schema().items() if name in _STATEMENT_FIELDS},
         "document": pl.String(),
     }
 )
@@ -117,9 +117,9 @@ def evaluate(
     Raises:
         PermanentModelError: a model can answer no further request.
     """
-    wanted = dict.fromkeys(name for metric in metrics for name in metric.needs)
-    blocks = [add_signals(block, wanted, means) for block in rows.iter_slices(BLOCK)]
-    frame = pl.concat(blocks) if blocks else add_signals(rows, wanted, means)
+    inputs = dict.fromkeys(name for metric in metrics for name in metric.needs)
+    blocks = [add_signals(block, inputs, means) for block in rows.iter_slices(BLOCK)]
+    frame = pl.concat(blocks) if blocks else add_signals(rows, inputs, means)
     return frame, pl.DataFrame([metric.scores(frame) for metric in metrics])
 
 
@@ -218,11 +218,11 @@ def _evaluated(block: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> 
 
 def _statements(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for row_id, contexts, statements in frame.select("id", "contexts", "statements").iter_rows():
-        for one in statements or ():
-            context = one["context"]
+        for statement in statements or ():
+            context = statement["context"]
             document = None if context is None else contexts[context]["document"]
             yield {
-                **{name: one[name] for name in _TOLD},
+                **{name: statement[name] for name in _STATEMENT_FIELDS},
                 "id": row_id,
                 "document": document,
             }
