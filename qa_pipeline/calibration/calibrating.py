@@ -42,11 +42,13 @@ def measure(
     sets = {
         name: _figures(rows.filter(pl.col("set") == name)) for name in sorted(rows["set"].unique().to_list())
     }
-    known = [one.precision.value for one in sets.values() if one.precision.value is not None]
+    precisions = [
+        measured.precision.value for measured in sets.values() if measured.precision.value is not None
+    ]
     return Measured(
         fits=fits,
         overall=_figures(rows),
-        macro_precision=sum(known) / len(known) if known else None,
+        macro_precision=sum(precisions) / len(precisions) if precisions else None,
         accepted_by={step: _precision(rows.filter(pl.col("accepted_by") == step)) for step in _ORDER},
         sets=sets,
         claims=labelled.claims.height,
@@ -59,11 +61,11 @@ def _outcomes(verdicts: pl.DataFrame) -> pl.DataFrame:
     verdict = pl.col("verdict")
     step = pl.col("decided_by").replace_strict({name: place for place, name in enumerate(_ORDER)}, default=-1)
     rejected = verdict.is_in(["unsupported", "contradicted"]).any()
-    left = (verdict == "undecided").any()
+    is_open = (verdict == "undecided").any()
     return verdicts.group_by("pair_id", maintain_order=True).agg(
         accepted=(verdict == "supported").all(),
         rejected=rejected,
-        passed_on=left & ~rejected,
+        passed_on=is_open & ~rejected,
         accepted_by=pl.when((verdict == "supported").all()).then(
             step.max().replace_strict(dict(enumerate(_ORDER)), default=None, return_dtype=pl.String())
         ),

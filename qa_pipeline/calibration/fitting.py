@@ -91,20 +91,20 @@ def choose_threshold(rows: ScoredRows, direction: Direction, *, target: float, c
     """Test the grid from strict to lax and choose the laxest threshold that passes."""
     seen = [decided_rows(rows, limit, direction) for limit in (HIGH if direction == "from" else LOW)]
     starts = _starts(seen[-1].n, target, 1 - confidence)
-    worth = [one for one in seen if one.n >= min(starts)]
+    worth = [point for point in seen if point.n >= min(starts)]
     passed, level, tests = None, 0.0, 0
     passed_level = 0.0
-    for one in worth:
-        begun = [start for start in starts if start <= one.n]
+    for point in worth:
+        begun = [start for start in starts if start <= point.n]
         level += sum(starts.pop(start) for start in begun)
         if not level:
             continue
         tests += 1
-        if lower_bound(one.right, one.n, 1 - level) >= target:
-            passed, passed_level = one, level
+        if lower_bound(point.right, point.n, 1 - level) >= target:
+            passed, passed_level = point, level
         else:
             level = 0.0
-    best = max(worth or seen, key=lambda one: lower_bound(one.right, one.n, confidence))
+    best = max(worth or seen, key=lambda point: lower_bound(point.right, point.n, confidence))
     return Chosen(passed, best if best.n else None, tests, seen[-1].n, 1 - passed_level)
 
 
@@ -208,8 +208,8 @@ def fit_bands(
     fixed = fixed_settings(settings)
     fits = tuple(_fit_side(labelled, fixed, blank, side) for side in DIRECTIONS)
     if not any(fit.tested for fit in fits):
-        told = "; ".join(f"{fit.step} {fit.side}: {fit.why}" for fit in fits)
-        raise InputError(f"too few labelled rows to calibrate on: {told}")
+        fits_text = "; ".join(f"{fit.step} {fit.side}: {fit.why}" for fit in fits)
+        raise InputError(f"too few labelled rows to calibrate on: {fits_text}")
     band = EntailmentBand(**{fit.side: fit.threshold for fit in fits})
     return blank.model_copy(update={"bands": Bands(entailment=band)}), fits
 
@@ -221,17 +221,17 @@ def _fit_side(
     target, confidence = blank.target_precision, 1 - (1 - blank.confidence) / sharing
     rows = rows_of_side(labelled, settings, blank, side)
     chosen = choose_threshold(rows, DIRECTIONS[side], target=target, confidence=confidence)
-    shown, level = chosen.passed or chosen.best, chosen.confidence if chosen.passed else confidence
+    shown_point, level = chosen.passed or chosen.best, chosen.confidence if chosen.passed else confidence
     return Fit(
         step="entailment",
         side=side,
         threshold=chosen.passed.threshold if chosen.passed else None,
         confidence=confidence,
         tested=chosen.tests,
-        n=shown.n if shown else 0,
-        right=shown.right if shown else 0,
-        precision=shown.right / shown.n if shown else None,
-        precision_low=lower_bound(shown.right, shown.n, level) if shown else None,
+        n=shown_point.n if shown_point else 0,
+        right=shown_point.right if shown_point else 0,
+        precision=shown_point.right / shown_point.n if shown_point else None,
+        precision_low=lower_bound(shown_point.right, shown_point.n, level) if shown_point else None,
         best_threshold=chosen.best.threshold if chosen.best else None,
         why=None if chosen.passed else _why(chosen, target, confidence, _DONE[side]),
     )
@@ -247,9 +247,9 @@ def _why(chosen: Chosen, target: float, confidence: float, done: str) -> str:
             f"an error, and no threshold has more than {chosen.most}: {least - chosen.most} more would do"
         )
     low = lower_bound(best.right, best.n, confidence)
-    said = (
+    reasons = (
         f"no threshold meets the target: the best, {best.threshold:g}, is right in {best.right} of {best.n} "
         f"groups ({best.right / best.n:.3f}, at least {low:.3f})"
     )
     would_do = trials_needed(target, confidence, 1 - best.right / best.n)
-    return f"{said}; with this share of errors {would_do} groups would do" if would_do else said
+    return f"{reasons}; with this share of errors {would_do} groups would do" if would_do else reasons

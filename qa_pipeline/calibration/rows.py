@@ -86,8 +86,8 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
 
 def together(scored: Sequence[LabelledRows]) -> LabelledRows:
     """Rows of several files as one; a statement that two files hold is scored alike and kept once."""
-    rows = pl.concat([one.rows for one in scored])
-    claims = pl.concat([one.claims for one in scored])
+    rows = pl.concat([part.rows for part in scored])
+    claims = pl.concat([part.claims for part in scored])
     numbered = rows.with_columns(group=pl.col("group").rank("dense").cast(pl.Int64()))
     return LabelledRows(numbered.sort("order"), claims.unique("claim_id", maintain_order=True))
 
@@ -128,11 +128,13 @@ def _rows(layout: Layout, batch: str) -> list[Row]:
     of_claims: dict[str, list[Row]] = defaultdict(list)
     for row in claims.join(standing, on="pair_id", how="semi").iter_rows(named=True):
         of_claims[row["pair_id"]].append(row)
-    found = []
-    for one in standing.iter_rows(named=True):
-        mine = [row for row in of_claims[one["pair_id"]] if one["claim_id"] in (None, row["claim_id"])]
-        found += _row(one, of_pair[one["pair_id"]], mine, texts)
-    return found
+    rows = []
+    for decision in standing.iter_rows(named=True):
+        mine = [
+            row for row in of_claims[decision["pair_id"]] if decision["claim_id"] in (None, row["claim_id"])
+        ]
+        rows += _row(decision, of_pair[decision["pair_id"]], mine, texts)
+    return rows
 
 
 def _row(decision: Row, pair: Row, claims: list[Row], texts: dict[str, str]) -> list[Row]:

@@ -121,13 +121,13 @@ def redecide(
 
 def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
     """What a verifying model said of claims (`REPLIES`), from the verdicts it left."""
-    said = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
-    known = pl.col("llm_decision").is_in(DECISIONS)
+    replied = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
+    is_decision = pl.col("llm_decision").is_in(DECISIONS)
     distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
-    return said.select(
+    return replied.select(
         "claim_id",
-        pl.when(known).then("llm_decision").alias("decision"),
-        pl.when(~known).then("llm_decision").when(distrusted).then("reason").alias("reason"),
+        pl.when(is_decision).then("llm_decision").alias("decision"),
+        pl.when(~is_decision).then("llm_decision").when(distrusted).then("reason").alias("reason"),
         "detail",
         "model",
         "prompt_hash",
@@ -151,7 +151,7 @@ NEEDS_MODEL = "needs_a_model"
 """The verdict of a pair that only a model could decide now."""
 
 _STEP = ["stage", "what", "reason"]
-_KNOWN = ("pairs", "hits", "sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
+_FIGURES = ("pairs", "hits", "sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed")
 
 Frames = Mapping[str, pl.DataFrame]
 
@@ -164,24 +164,24 @@ def compare(frames: Frames, new: Redecided) -> dict[str, pl.DataFrame]:
         verdict is another; `known`, of known-answer pairs, old and new counts by what became of them.
     """
     waits = pl.col("pair_id").is_in(new.open_pairs.to_list())
-    told = new.verdicts.with_columns(verdict=pl.when(waits).then(pl.lit(NEEDS_MODEL)).otherwise("verdict"))
+    decided = new.verdicts.with_columns(verdict=pl.when(waits).then(pl.lit(NEEDS_MODEL)).otherwise("verdict"))
     old_steps = _steps(frames["pairs"], frames["claim_verdicts"], frames["refusals"], frames["verdicts"])
-    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, told)
+    new_steps = _steps(frames["pairs"], new.claim_verdicts, new.refusals, decided)
     steps = old_steps.rename({"count": "old"}).join(
         new_steps.rename({"count": "new"}), on=_STEP, how="full", coalesce=True, nulls_equal=True
     )
-    as_people_see = told.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
-    known = [
+    as_people_see = decided.with_columns(verdict=pl.col("verdict").replace({NEEDS_MODEL: "needs_review"}))
+    figures = [
         known_answers(frames["pairs"], verdicts)
-        .select(pl.col(_KNOWN).sum())
+        .select(pl.col(_FIGURES).sum())
         .unpivot(variable_name="what", value_name=name)
         for name, verdicts in (("old", frames["verdicts"]), ("new", as_people_see))
     ]
     return {
         "steps": steps.with_columns(pl.col("old", "new").fill_null(0)),
         "claims": _moved(frames["claim_verdicts"], new.claim_verdicts, "claim_id"),
-        "pairs": _moved(frames["verdicts"], told, "pair_id"),
-        "known": known[0].join(known[1], on="what", maintain_order="left"),
+        "pairs": _moved(frames["verdicts"], decided, "pair_id"),
+        "known": figures[0].join(figures[1], on="what", maintain_order="left"),
     }
 
 
@@ -264,18 +264,18 @@ def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _refusal(name: str) -> str:
-    known = {
+    deciding = {
         **{f"verification.{model_field}": None for model_field in VerificationSettings.model_fields},
         **{f"judging.{model_field}": None for model_field in JudgingSettings.model_fields},
     }
-    if name in known:
+    if name in deciding:
         return (
             "another value of it takes scores or replies that are not stored; change it in the settings and "
             "run the batches"
         )
-    leaves = {one.rpartition(".")[2]: one for one in DECIDING}
+    leaves = {path.rpartition(".")[2]: path for path in DECIDING}
     near = difflib.get_close_matches(name, DECIDING, n=_NEAR)
-    near += [leaves[one] for one in difflib.get_close_matches(name.rpartition(".")[2], leaves, n=_NEAR)]
+    near += [leaves[path] for path in difflib.get_close_matches(name.rpartition(".")[2], leaves, n=_NEAR)]
     if near:
         return f"no such setting decides; did you mean {', '.join(dict.fromkeys(near[:_NEAR]))}?"
     return f"no such setting decides; those that do are {', '.join(DECIDING)}"
@@ -302,7 +302,7 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
     names = _chosen(layout, batches)
     comparisons, unrecorded = [], []
     counts: Counter[str] = Counter()
-    strange: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
     stored: dict[str, None] = {}
     named: dict[str, None] = {}
     seconds = 0.0
@@ -319,9 +319,9 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
         comparisons.append(compare(frames, new))
         counts.update({table: frames[table].height for table in ("claims", "pairs")})
         counts.update(
-            {one: len(getattr(new, one)) for one in ("open_claims", "unjudged_pairs", "open_pairs")}
+            {column: len(getattr(new, column)) for column in ("open_claims", "unjudged_pairs", "open_pairs")}
         )
-        strange.update(new.scores_of_other_models)
+        unread.update(new.scores_of_other_models)
         stored |= dict.fromkeys(ids)
         named[f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"] = None
     return {
@@ -336,7 +336,7 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
             "pairs_never_judged": counts["unjudged_pairs"],
             "pairs": counts["open_pairs"],
         },
-        "scores_of_other_models": dict(strange),
+        "scores_of_other_models": dict(unread),
         "unrecorded": unrecorded,
     }
 

@@ -79,8 +79,8 @@ Unjudged = Annotated[
 ]
 
 
-def _print_version(*, wanted: bool) -> None:
-    if wanted:
+def _print_version(*, is_wanted: bool) -> None:
+    if is_wanted:
         from importlib import metadata
 
         sys.stdout.write(f"qa-pipeline {metadata.version('qa-pipeline')}\n")
@@ -90,7 +90,10 @@ def _print_version(*, wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=lambda wanted: _print_version(wanted=wanted))
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=lambda is_wanted: _print_version(is_wanted=is_wanted)
+        ),
     ] = False,
 ) -> None:
     """Options that stand before a command."""
@@ -133,8 +136,8 @@ def run(
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
-        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
-        settings = load_settings(**overrides(location, out, change, named))
+        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         found = batches_at(settings, single)
         batches = chosen_batches(batch, found, settings.corpus)
@@ -177,8 +180,8 @@ def validate(
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
-        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
-        settings = load_settings(**overrides(location, out, change, named))
+        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
@@ -200,13 +203,13 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
 
     with errors_as_exit_codes():
         layout = Layout(out)
-        found = report(layout, finished_batches(layout))
-        if not (found.batches.height or found.incomplete or found.withdrawn):
+        summary = report(layout, finished_batches(layout))
+        if not (summary.batches.height or summary.incomplete or summary.withdrawn):
             raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
         if as_json:
-            print_document(report_document(found, layout))
+            print_document(report_document(summary, layout))
         else:
-            show_report(found, layout)
+            show_report(summary, layout)
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
@@ -231,13 +234,13 @@ def _run_dagster(
     return run_on_instance(settings, batches, watch)
 
 
-def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
-    if found.loose:
-        named = ", ".join(found.loose[:NAMED_FILES])
-        more = f" and {len(found.loose) - NAMED_FILES} more" if len(found.loose) > NAMED_FILES else ""
+def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
+    if batches.loose:
+        first_files = ", ".join(batches.loose[:NAMED_FILES])
+        more = f" and {len(batches.loose) - NAMED_FILES} more" if len(batches.loose) > NAMED_FILES else ""
         sys.stderr.write(
-            f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
-            "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
+            f"Not read: {first_files}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, "
+            "and files beside them belong to none. Move these files into a sub-folder to have them read.\n"
         )
 
 

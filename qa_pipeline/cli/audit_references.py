@@ -42,18 +42,18 @@ def audit_references(
         names = [path.stem for path in layout.tables("questions") if not batch or path.stem in batch]
         if not names:
             raise InputError(f"{out} holds no such questions; run qa-pipeline run CORPUS --out {out} first")
-        named = {
+        named_values = {
             **named_settings(provider, model, max_calls),
             "generation.enable_reference_validation": True,
             "generation.validation_strategy": strategy,
         }
-        resources = Resources(load_settings(**{**read_assignments(change or [], named), "out": out}))
+        resources = Resources(load_settings(**{**read_assignments(change or [], named_values), "out": out}))
         rows = [row for name in names for row in _decided(resources, name, documents)]
         if as_json:
             print_document({"strategy": strategy, "references": rows})
             return
-        shown = [{**row, "used": "yes" if row["used"] else "no"} for row in rows]
-        cells = [["–" if row[one] is None else row[one] for one in COLUMNS] for row in shown]
+        printed = [{**row, "used": "yes" if row["used"] else "no"} for row in rows]
+        cells = [["–" if row[column] is None else row[column] for column in COLUMNS] for row in printed]
         show_table("References", COLUMNS, cells)
         print_line(f"{sum(row['used'] for row in rows)} of {len(rows)} passages would be used")
 
@@ -73,15 +73,15 @@ def _decided(resources: "Resources", batch: str, documents: int) -> Iterator[dic
         for table in (CHUNKS, DOCUMENTS, QUESTIONS)
     }
     owners = tables["chunks"].select("document_id", target="chunk_id")
-    asked = (
+    replies = (
         tables["questions"]
         .filter(pl.col("status") == "kept")
         .with_columns(target=pl.col("target_chunk_ids").list.first())
         .join(owners, on="target", maintain_order="left")
         .join(tables["documents"].select("document_id", "path"), on="document_id", maintain_order="left")
     )
-    shown = asked["document_id"].unique().sort().head(documents)
-    rows = asked.filter(pl.col("document_id").is_in(shown.implode())).to_dicts()
+    document_ids = replies["document_id"].unique().sort().head(documents)
+    rows = replies.filter(pl.col("document_id").is_in(document_ids.implode())).to_dicts()
     passages = passages_by_id(tables["chunks"])
     for row, decisions in zip(rows, decide_references(resources, rows, passages), strict=True):
         used = accepted_places(decisions, resources.settings.generation)

@@ -56,13 +56,13 @@ def annotators(
         order = _listed(categories)
         read = read_ratings(files, order)
         rows = of_criterion(read.items, criterion)
-        found, agreed = annotation_figures(rows, consensus, gold=gold, order=order, resamples=resamples)
+        figures, agreed = annotation_figures(rows, consensus, gold=gold, order=order, resamples=resamples)
         if out is not None:
             write_bytes(out, agreed.write_ndjson().encode())
         if as_json:
-            print_document({"left_out": read.left_out, **rounded(found)})
+            print_document({"left_out": read.left_out, **rounded(figures)})
         else:
-            show_annotators(found, read.left_out)
+            show_annotators(figures, read.left_out)
 
 
 def sheet(
@@ -88,4 +88,4 @@ def sheet(
 
 
 def _listed(text: str | None) -> list[str]:
-    return [one.strip() for one in (text or "").split(",") if one.strip()]
+    return [part.strip() for part in (text or "").split(",") if part.strip()]

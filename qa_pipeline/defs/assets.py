@@ -81,7 +81,7 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
             if not stage.is_table:
                 version, metadata = content_version(dump_shard(output)), shard_metadata(output)
                 return dg.MaterializeResult(value=output, data_version=version, metadata=metadata)
-            more = _SHOWN[stage.name](stage_run, tables, output) if stage.name in _SHOWN else {}
+            more = _METADATA[stage.name](stage_run, tables, output) if stage.name in _METADATA else {}
             if "warning" in more:
                 context.log.warning(more["warning"])
             return table_result(stage.name, output, **stage_run.figures, **more)
@@ -149,7 +149,7 @@ def _examples_shown(run: StageRun, tables: ParquetTables, examples: Frame) -> di
     return funnel_metadata({**counted, QUESTIONS.name: tables.read(QUESTIONS, run.batch)})
 
 
-_SHOWN: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]] = {
+_METADATA: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]] = {
     "documents": lambda run, tables, frame: content_metadata(frame),
     "twins": lambda run, tables, frame: twins_metadata(frame),
     "canaries": lambda run, tables, frame: canary_metadata(frame),

@@ -110,8 +110,8 @@ def latest_tags(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> M
 
 def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> dg.EventLogRecord | None:
     """The latest materialization of a batch."""
-    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
-    return next(iter(instance.fetch_materializations(wanted, limit=1).records), None)
+    records = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
+    return next(iter(instance.fetch_materializations(records, limit=1).records), None)
 
 
 def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]) -> Mapping[str, int]:

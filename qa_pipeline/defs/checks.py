@@ -62,7 +62,7 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
                 _tag_run(context, f"{spec.asset}: {gate.name}")
             note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
         # Text for what stays the same or belongs together: every number would get a plot of its own.
-        shown: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "value": None if gate.value is None else round(gate.value, 4),
             "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
             "rows": dg.MetadataValue.text(str(gate.n)),
@@ -73,7 +73,7 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
             passed=gate.passed,
             severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
             description=gate.detail,
-            metadata={name: value for name, value in shown.items() if value is not None},
+            metadata={name: value for name, value in metadata.items() if value is not None},
         )
 
     with warnings.catch_warnings():

@@ -95,7 +95,9 @@ def _run(
     )
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
-    gates = tuple(_message(found) for found in result.get_asset_check_evaluations() if not found.passed)
+    gates = tuple(
+        _message(evaluation) for evaluation in result.get_asset_check_evaluations() if not evaluation.passed
+    )
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
@@ -111,9 +113,11 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
     return reason is not None and reason.name == "UNEXPECTED_TERMINATION"
 
 
-def _message(found: dg.AssetCheckEvaluation) -> str:
-    warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else WARNING
-    return f"{warning}{found.asset_key.to_user_string()} {found.check_name}: {found.description}"
+def _message(evaluation: dg.AssetCheckEvaluation) -> str:
+    warning = "" if evaluation.severity == dg.AssetCheckSeverity.ERROR else WARNING
+    return (
+        f"{warning}{evaluation.asset_key.to_user_string()} {evaluation.check_name}: {evaluation.description}"
+    )
 
 
 def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:

@@ -139,20 +139,20 @@ def remembered_work(
     bases = _bases(instance, layout, steps, settings, names)
     changed = [name for name in names if remembered.get(name, Finding()).basis != bases[name]]
     examined = changed[:most]
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for start in range(0, len(examined), BATCHES_A_QUERY):
         part = examined[start : start + BATCHES_A_QUERY]
         facts = _Facts(instance, layout, steps, settings, part)
         for batch in part:
             finding = facts.examine(batch, compare_code=False)
-            found[batch] = finding.model_copy(update={"basis": bases[batch]})
-    if found:
-        content = _Findings(by_batch=dict(sorted((remembered | found).items())))
+            findings[batch] = finding.model_copy(update={"basis": bases[batch]})
+    if findings:
+        content = _Findings(by_batch=dict(sorted((remembered | findings).items())))
         write_bytes(layout.findings, content.model_dump_json(exclude_defaults=True).encode())
-    waiting = set(changed) - found.keys()
+    waiting = set(changed) - findings.keys()
     for batch in names:
         if batch not in waiting:
-            _add(work, batch, found.get(batch) or remembered[batch])
+            _add(work, batch, findings.get(batch) or remembered[batch])
     work.unexamined = len(waiting)
     return work
 
@@ -215,8 +215,8 @@ def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(suffix) and not entry.name.startswith("."):
-                found = entry.stat()
-                listed[entry.name.removesuffix(suffix)] = (found.st_size, found.st_mtime_ns)
+                status = entry.stat()
+                listed[entry.name.removesuffix(suffix)] = (status.st_size, status.st_mtime_ns)
     return listed
 
 

@@ -357,8 +357,8 @@ def function_answerer(settings: EvaluationSettings) -> Answerer:
         calls = _Calls(function, settings.answer_seconds, _MOST_LEFT * settings.answer_workers)
         with ThreadPoolExecutor(settings.answer_workers) as pool:
             answers = []
-            for one in pool.map(calls.of, rows):
-                answers.append(one)
+            for reply in pool.map(calls.of, rows):
+                answers.append(reply)
                 notify(len(answers), len(rows))
             return answers
 

@@ -161,8 +161,9 @@ def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Docu
         yield {"kind": "drop", **about, "outcome": FAILED, "detail": detail, **figures}
     else:
         needed = _rows_to_tell(metric)
-        needed_text = "more rows than anybody has" if needed is None else f"about {needed:,} such rows"
-        detail = f"{_change(metric)}; chance alone would do this in {metric['rows']:,} rows; {needed_text} would tell"
+        enough = "more rows than anybody has" if needed is None else f"about {needed:,} such rows"
+        by_chance = f"chance alone would do this in {metric['rows']:,} rows"
+        detail = f"{_change(metric)}; {by_chance}; {enough} would tell"
         yield {
             "kind": "drop",
             **about,

@@ -101,7 +101,7 @@ class RatedItem(LabelledRow):
 
     def row(self) -> Row | Fault:
         """The item with its ratings; null is none."""
-        said = [{"annotator": who, "rating": one} for who, one in self.ratings.items() if one]
+        said = [{"annotator": who, "rating": rating} for who, rating in self.ratings.items() if rating]
         return {"item": self.id, "ratings": said, **self.model_dump(exclude={"id", "ratings"})}
 
 
@@ -159,10 +159,10 @@ def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
     Raises:
         InputError: there is no such criterion, or several and none is named.
     """
-    there = rows["criterion"].unique().sort().to_list()
-    if name not in there and (name is not None or len(there) > 1):
-        raise InputError(f"--criterion {name or 'NAME'}: name one of {', '.join(there)}")
-    return rows.filter(pl.col("criterion") == (name or there[0]))
+    criteria = rows["criterion"].unique().sort().to_list()
+    if name not in criteria and (name is not None or len(criteria) > 1):
+        raise InputError(f"--criterion {name or 'NAME'}: name one of {', '.join(criteria)}")
+    return rows.filter(pl.col("criterion") == (name or criteria[0]))
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
         raise InputError(f"{len(annotators)} annotators, at most {MOST_ANNOTATORS} are compared; part them")
     if len(categories) > MOST_CATEGORIES:
         raise InputError(f"{len(categories)} different ratings, at most {MOST_CATEGORIES}; round them")
-    if order and (strange := [category for category in categories if category not in order]):
-        raise InputError(f"rating {strange[0]!r} is none of the ordered ones: {', '.join(order)}")
+    if order and (unknown := [category for category in categories if category not in order]):
+        raise InputError(f"rating {unknown[0]!r} is none of the ordered ones: {', '.join(order)}")
     categories = list(order or categories)
     numbers = pl.Series(categories, dtype=pl.String()).cast(pl.Float64, strict=False)
     values = numbers.to_numpy() if numbers.is_finite().fill_null(value=False).all() else None
@@ -228,7 +228,8 @@ def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
     items = rows.group_by("item", maintain_order=True).agg(pl.col("group").drop_nulls().first())
     names = {"item": items["item"].to_list(), "annotator": annotators, "rating": categories}
     codes = rows.select(
-        pl.col(name).cast(pl.Enum(known)).to_physical().cast(pl.Int64) for name, known in names.items()
+        pl.col(name).cast(pl.Enum(categories_known)).to_physical().cast(pl.Int64)
+        for name, categories_known in names.items()
     )
     return Panel(
         rows=rows,
@@ -256,18 +257,18 @@ def agreement(rated: Panel, resamples: int = 1000, seed: int = 0) -> list[dict[s
     interval.
     """
     why = _without_meaning(rated)
-    found = {}
+    figures = {}
     if set(why) != set(AGREEMENTS):
         sums = _block_sums(rated)
         places = [str(place) for place in range(len(sums))]
         draws = Resamples(places, "agreement", resamples if len(sums) > 1 else 0, seed)
-        found = draws.over(lambda weights: _agreement_of(weights @ sums, rated))
-    told = []
+        figures = draws.over(lambda weights: _agreement_of(weights @ sums, rated))
+    rows = []
     for name in AGREEMENTS:
-        of = Estimate(value=None, low=None, high=None) if name in why else estimate(found[name])
+        of = Estimate(value=None, low=None, high=None) if name in why else estimate(figures[name])
         unknown = why.get(name, "all ratings are the same" if of["value"] is None else None)
-        told.append({"name": name, **of, "unknown": unknown})
-    return told
+        rows.append({"name": name, **of, "unknown": unknown})
+    return rows
 
 
 def _without_meaning(rated: Panel) -> dict[str, str]:
@@ -330,10 +331,10 @@ def _alpha(together: Floats, counts: Floats, apart: Floats) -> Floats:
     return 1 - _share((counts.sum(axis=1) - 1) * observed, expected)
 
 
-def _share(part: Floats, whole: Floats) -> Floats:
+def _share(part: Floats, total: Floats) -> Floats:
     """Part of whole, unknown where the whole is nothing but rounding."""
     blank = np.full(len(part), np.nan)
-    return np.asarray(np.divide(part, whole, out=blank, where=whole > 1e-12))
+    return np.asarray(np.divide(part, total, out=blank, where=total > 1e-12))
 
 
 def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
@@ -348,9 +349,11 @@ def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
     """
     others = rated.counts[rated.item]
     others[np.arange(len(others)), rated.category] -= 1
-    told = others.max(axis=1) * 2 > others.sum(axis=1)
+    has_majority = others.max(axis=1) * 2 > others.sum(axis=1)
     counted = (
-        rated.rows.with_columns(told=told, as_others=told & (others.argmax(axis=1) == rated.category))
+        rated.rows.with_columns(
+            told=has_majority, as_others=has_majority & (others.argmax(axis=1) == rated.category)
+        )
         .join(gold.select("item", right="rating"), on="item", how="left")
         .group_by("annotator")
         .agg(
@@ -381,11 +384,11 @@ def pairs(rated: Panel) -> pl.DataFrame:
     """Every two annotators: first, second, items in common, and the share rated alike; null without any."""
     table = np.full((len(rated.annotators), len(rated.items)), -1)
     table[rated.annotator, rated.item] = rated.category
-    found = []
+    pairs_found = []
     for first, second in combinations(range(len(table)), 2):
         both = (table[first] >= 0) & (table[second] >= 0)
         common, alike = int(both.sum()), int((table[first] == table[second])[both].sum())
         names = rated.annotators[first], rated.annotators[second]
-        found.append((*names, common, alike / common if common else None))
+        pairs_found.append((*names, common, alike / common if common else None))
     schema = {"first": pl.String(), "second": pl.String(), "common": pl.Int64(), "alike": pl.Float64()}
-    return pl.DataFrame(found, schema=schema, orient="row")
+    return pl.DataFrame(pairs_found, schema=schema, orient="row")

@@ -55,8 +55,10 @@ def dawid_skene(
     """
     size, people = len(rated.categories), len(rated.annotators)
     places = rated.annotator * size + rated.category
-    said = csr_array((np.ones(len(places)), (rated.item, places)), shape=(len(rated.items), people * size))
-    said_by = said.T.tocsr()
+    rating_counts = csr_array(
+        (np.ones(len(places)), (rated.item, places)), shape=(len(rated.items), people * size)
+    )
+    said_by = rating_counts.T.tocsr()
     posterior = rated.counts / rated.counts.sum(axis=1, keepdims=True)
     objectives: list[float] = []
     while True:
@@ -65,7 +67,7 @@ def dawid_skene(
         totals = cells.sum(axis=2, keepdims=True)
         confusion = np.divide(cells, totals, out=np.full(cells.shape, 1 / size), where=totals > 0)
         logs = np.log(np.maximum(confusion, _LEAST))
-        joint = said @ logs.transpose(0, 2, 1).reshape(people * size, size)
+        joint = rating_counts @ logs.transpose(0, 2, 1).reshape(people * size, size)
         joint += np.log(np.maximum(prior, _LEAST))
         whole = logsumexp(joint, axis=1, keepdims=True)
         posterior = np.exp(joint - whole)

@@ -252,35 +252,35 @@ def take_decisions(layout: Layout, file: ReadFile) -> Taken:
         StorageError: a decision cannot be recorded.
     """
     problems = list(file.problems)
-    known = 0
+    repeats = 0
     recorded: Counter[str] = Counter()
     for name, lines in _by_batch(layout, file, problems).items():
         batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
         rows, repeated = _fitting(lines, batch, problems, file.unit)
-        known += repeated
+        repeats += repeated
         if rows:
             add_decisions(layout.decisions(name), rows)
             recorded[name] += len(rows)
-    return Taken(recorded, known, sorted(problems, key=lambda problem: problem.line))
+    return Taken(recorded, repeats, sorted(problems, key=lambda problem: problem.line))
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
     """Lines by the batch that holds their pair or claim, the pair's id filled in."""
-    wanted = {line.claim_id or line.pair_id for line in file.lines.values()} - {None}
-    named = {line.batch for line in file.lines.values()}
+    ids = {line.claim_id or line.pair_id for line in file.lines.values()} - {None}
+    batches_named = {line.batch for line in file.lines.values()}
     places: dict[str, dict[str, str]] = defaultdict(dict)
     """Of each pair or claim, the batches that hold it, each with the pair."""
     for path in layout.tables(PAIRS.name):
-        if None not in named and path.stem not in named:
+        if None not in batches_named and path.stem not in batches_named:
             continue
         pairs = read_table(path, PAIRS)["pair_id"]
-        found = list(zip(pairs, pairs, strict=True))
+        ids_and_pairs = list(zip(pairs, pairs, strict=True))
         claims = layout.table(CLAIMS.name, path.stem)
         if claims.is_file() and any(line.claim_id for line in file.lines.values()):
-            found += read_table(claims, CLAIMS).select("claim_id", "pair_id").iter_rows()
-        for known, pair_id in found:
-            if known in wanted:
-                places[known][path.stem] = pair_id
+            ids_and_pairs += read_table(claims, CLAIMS).select("claim_id", "pair_id").iter_rows()
+        for content_id, pair_id in ids_and_pairs:
+            if content_id in ids:
+                places[content_id][path.stem] = pair_id
     batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
     for number, line in file.lines.items():
         held = places.get(line.claim_id or line.pair_id or "", {})
@@ -294,24 +294,24 @@ def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[s
 
 
 def _misplaced(line: DecisionLine, found_in: Mapping[str, str]) -> str | None:
-    asked = line.claim_id or line.pair_id
-    if asked is None:
+    target_id = line.claim_id or line.pair_id
+    if target_id is None:
         return "it names neither a pair_id nor a claim_id"
     kind = "claim" if line.claim_id else "pair"
     if not found_in:
         where = f" in batch {line.batch[:_SHOWN_ID]!r}" if line.batch else ""
-        return f"no {kind} has the id {asked[:_SHOWN_ID]!r}{where}"
+        return f"no {kind} has the id {target_id[:_SHOWN_ID]!r}{where}"
     if line.pair_id and line.pair_id not in found_in.values():
-        return f"the claim {asked[:_SHOWN_ID]!r} is not one of the pair {line.pair_id[:_SHOWN_ID]!r}"
+        return f"the claim {target_id[:_SHOWN_ID]!r} is not one of the pair {line.pair_id[:_SHOWN_ID]!r}"
     if len(found_in) > 1:
-        return f"{kind} {asked!r} is in the batches {', '.join(found_in)}; say which in column batch"
+        return f"{kind} {target_id!r} is in the batches {', '.join(found_in)}; say which in column batch"
     return None
 
 
 def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[int, DecisionLine]) -> _Batch:
-    wanted = pl.col("pair_id").is_in([one for one in pair_ids if one])
-    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(wanted)
-    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(wanted)
+    is_wanted = pl.col("pair_id").is_in([pair_id for pair_id in pair_ids if pair_id])
+    pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
+    claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)
     bare = claims.filter(pl.col("evidence_quote").is_null())
     recorded = read_decisions(layout.decisions(name))
     return _Batch(
@@ -344,19 +344,19 @@ def _fitting(
         else:
             fitting[number] = row
             about[row["pair_id"], row["claim_id"]].append(number)
-    rows, known = [], 0
+    rows, repeats = [], 0
     for number, row in fitting.items():
         target = (row["pair_id"], row["claim_id"])
         before = batch.standing.get(target)
         if problem := _repeated(number, fitting, about[target], unit):
             refuse(number, row, problem)
         elif before is not None and before["decision_id"] == row["decision_id"]:
-            known += 1
+            repeats += 1
         elif problem := _outdated(row, before, batch):
             refuse(number, row, problem)
         else:
             rows.append(row)
-    return rows, known
+    return rows, repeats
 
 
 def _row(line: DecisionLine, batch: str) -> Row:
@@ -403,9 +403,9 @@ def _changed_cell(line: DecisionLine, pair: Row) -> str | None:
 
 def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: str) -> str | None:
     """What is wrong with a line whose pair or claim other lines decide too."""
-    said = {(rows[one]["decision"], rows[one]["answer"]) for one in same}
-    if len(said) > 1:
-        others = ", ".join(str(one) for one in same if one != number)
+    decisions = {(rows[number_of_row]["decision"], rows[number_of_row]["answer"]) for number_of_row in same}
+    if len(decisions) > 1:
+        others = ", ".join(str(other_row) for other_row in same if other_row != number)
         return f"{unit} {others} decides the same pair or claim otherwise; none of them is taken"
     return f"it repeats {unit} {same[0]}" if number != same[0] else None
 
@@ -471,16 +471,19 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
         waiting = verdicts.filter(pl.col("verdict") == "needs_review", pl.col("expected_verdict").is_null())
         pairs = read_table(layout.table(PAIRS.name, name), PAIRS).join(waiting, on="pair_id", how="semi")
         claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).join(waiting, on="pair_id", how="semi")
-        content, found = content_hashes(pairs, claims), _claims_by_pair(claims, _sources(layout, name))
+        content, claims_of_pairs = (
+            content_hashes(pairs, claims),
+            _claims_by_pair(claims, _sources(layout, name)),
+        )
         why = {row["pair_id"]: row for row in waiting.iter_rows(named=True)}
         for pair in pairs.iter_rows(named=True):
             pair_id = pair["pair_id"]
-            said, quotes, sources = found.get(pair_id, ([], [], []))
+            claim_texts, quotes, sources = claims_of_pairs.get(pair_id, ([], [], []))
             yield {
                 **{column: pair[column] for column in ("batch", "pair_id", "question", "answer")},
                 **{column: why[pair_id][column] for column in ("reason", "detail")},
                 "content_sha256": content[pair_id],
-                "claims": "\n".join(said),
+                "claims": "\n".join(claim_texts),
                 "evidence": "\n".join(quotes),
                 "source": "\n".join(sources),
             }
@@ -498,15 +501,15 @@ def _claims_by_pair(
     claims: pl.DataFrame, sources: Mapping[str, tuple[str, str]]
 ) -> dict[str, tuple[list[str], list[str], list[str]]]:
     """Claims, their quotes, and path, page and section of these, numbered alike."""
-    found: dict[str, tuple[list[str], list[str], list[str]]] = defaultdict(lambda: ([], [], []))
+    by_pair: dict[str, tuple[list[str], list[str], list[str]]] = defaultdict(lambda: ([], [], []))
     for row in claims.sort("pair_id", "position").iter_rows(named=True):
-        said, quotes, places = found[row["pair_id"]]
-        said.append(f"{len(said) + 1}. {row['self_contained'] or row['text']}")
+        claim_texts, quotes, places = by_pair[row["pair_id"]]
+        claim_texts.append(f"{len(claim_texts) + 1}. {row['self_contained'] or row['text']}")
         pieces = [row["evidence_quote"], row["second_evidence_quote"]]
-        quotes.append(f"{len(said)}. {' […] '.join(filter(None, pieces)) or 'none'}")
-        named = [_place(row, prefix, sources) for prefix in ("evidence", "second_evidence")]
-        places.append(f"{len(said)}. {' […] '.join(filter(None, named)) or 'none'}")
-    return found
+        quotes.append(f"{len(claim_texts)}. {' […] '.join(filter(None, pieces)) or 'none'}")
+        places_named = [_place(row, prefix, sources) for prefix in ("evidence", "second_evidence")]
+        places.append(f"{len(claim_texts)}. {' […] '.join(filter(None, places_named)) or 'none'}")
+    return by_pair
 
 
 def _place(claim: Row, prefix: str, sources: Mapping[str, tuple[str, str]]) -> str | None:

@@ -20,7 +20,7 @@ from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 Row = dict[str, Any]
 
 _SHORTEST_ID = 6
-_NAMED = 5
+_MOST_CHUNKS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,18 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
     Raises:
         InputError: no document is called so, or several are.
     """
-    found, known = [], [DOCUMENTS.empty().select("batch", "path")]
+    matching, known = [], [DOCUMENTS.empty().select("batch", "path")]
     for batch in batches:
         documents = read_table(layout.table("documents", batch), DOCUMENTS)
-        found += documents.filter(_called(name)).to_dicts()
+        matching += documents.filter(_called(name)).to_dicts()
         known.append(documents.select("batch", "path"))
-    exact = [row for row in found if name in (row["document_id"], f"{row['batch']}/{row['path']}")] or found
+    exact = [
+        row for row in matching if name in (row["document_id"], f"{row['batch']}/{row['path']}")
+    ] or matching
     if not exact:
         raise unknown_document(pl.concat(known), name)
     if len(exact) > 1:
-        places = ", ".join(f"{row['batch']}/{row['path']}" for row in exact[:_NAMED])
+        places = ", ".join(f"{row['batch']}/{row['path']}" for row in exact[:_MOST_CHUNKS])
         raise InputError(
             f"{len(exact)} documents are called {name!r}: {places}; give batch and path, or an id"
         )
@@ -63,8 +65,8 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
 
 def _called(name: str) -> pl.Expr:
     by_id = pl.col("document_id").str.starts_with(name) if len(name) >= _SHORTEST_ID else pl.lit(value=False)
-    whole = pl.concat_str("batch", pl.lit("/"), "path")
-    return by_id | (pl.col("path") == name) | (whole == name)
+    full_path = pl.concat_str("batch", pl.lit("/"), "path")
+    return by_id | (pl.col("path") == name) | (full_path == name)
 
 
 def _chunks_of(layout: Layout, document: Row) -> list[Row]:
@@ -81,14 +83,14 @@ def find_chunk(shown: Shown, chunk_id: str) -> Row:
     Raises:
         InputError: the document has no such chunk, or several.
     """
-    found = [chunk for chunk in shown.chunks if chunk["chunk_id"].startswith(chunk_id)]
-    if len(found) != 1:
-        known = ", ".join(chunk["chunk_id"][:_SHORTEST_ID] for chunk in shown.chunks[:_NAMED])
+    chunks = [chunk for chunk in shown.chunks if chunk["chunk_id"].startswith(chunk_id)]
+    if len(chunks) != 1:
+        first_chunks = ", ".join(chunk["chunk_id"][:_SHORTEST_ID] for chunk in shown.chunks[:_MOST_CHUNKS])
         raise InputError(
-            f"{len(found)} chunks of {shown.document['path']} have an id that begins with {chunk_id!r}; "
-            f"its chunks begin with {known or 'nothing, there are none'}"
+            f"{len(chunks)} chunks of {shown.document['path']} have an id that begins with {chunk_id!r}; "
+            f"its chunks begin with {first_chunks or 'nothing, there are none'}"
         )
-    return found[0]
+    return chunks[0]
 
 
 def pieces(shown: Shown) -> Iterator[Piece]:
@@ -160,7 +162,7 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
     left_out = ", ".join(
         f"{part['what']} {part['pieces']} ({part['characters']:,} characters)" for part in row["left_out"]
     )
-    named = [
+    fields = [
         ("document", row["document_id"]),
         ("file", f"{row['batch']}/{row['path']}"),
         ("status", ", ".join(filter(None, [row["status"], row["reason"], row["detail"]]))),
@@ -174,7 +176,7 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
         ("licence", row["licence"]),
         ("source", row["source_uri"]),
     ]
-    return [(name, value) for name, value in named if value]
+    return [(name, value) for name, value in fields if value]
 
 
 def page_picture(
@@ -194,8 +196,8 @@ def page_picture(
     """
     page = next((page for page in shown.document["pages"] if page["number"] == number), None)
     if shown.document["format"] != "pdf" or page is None:
-        known = ", ".join(str(page["number"]) for page in shown.document["pages"]) or "none that can be drawn"
-        raise InputError(f"{shown.document['path']} has no page {number} with text; it has {known}")
+        pages = ", ".join(str(page["number"]) for page in shown.document["pages"]) or "none that can be drawn"
+        raise InputError(f"{shown.document['path']} has no page {number} with text; it has {pages}")
     chunks = [(chunk["char_start"], chunk["char_end"]) for chunk in shown.chunks]
     text = shown.document["text"]
     try:
@@ -205,30 +207,30 @@ def page_picture(
         raise InputError(f"{shown.document['path']}: {failure.detail}") from failure
 
 
-def page_of(shown: Shown, span: Span | None, asked: int | None) -> int:
+def page_of(shown: Shown, span: Span | None, page_asked: int | None) -> int:
     """The page to draw: the one asked for, or the first that the span touches.
 
     Raises:
         InputError: the page asked for has nothing of the span, or no page has.
     """
     if span is None:
-        return asked or 1
+        return page_asked or 1
     pages = shown.document["pages"]
     touched = [page["number"] for page in pages if page["start"] < span[1] and span[0] < page["end"]]
-    if asked in touched or (asked is None and touched):
-        return asked or touched[0]
+    if page_asked in touched or (page_asked is None and touched):
+        return page_asked or touched[0]
     message = f"is on page {', '.join(map(str, touched))}" if touched else "is on no page"
     length = len(shown.document["text"] or "")
     raise InputError(
         f"{span[0]}:{span[1]} of {shown.document['path']} ({length:,} characters) {message}"
-        + (f", not on page {asked}" if touched else "")
+        + (f", not on page {page_asked}" if touched else "")
     )
 
 
 def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
     """The bytes that a document was read from, under whatever name they lie there now."""
-    found = sorted(files.list(), key=lambda file: file.path != document["path"])
-    for file in found:
+    files_found = sorted(files.list(), key=lambda file: file.path != document["path"])
+    for file in files_found:
         if file.failure is None and file.size in (document["size"], None):
             content = read_bytes(file, most_bytes)
             if hashlib.sha256(content).hexdigest() == document["content_sha256"]:
