@@ -5,14 +5,15 @@ BIN := $(VENV)/bin
 export DAGSTER_HOME := $(CURDIR)/data/dagster
 DEMO_ENV := HF_HUB_OFFLINE=1
 PORT ?= 3000
+FAKE_PORT ?= 8765
 
 T := qa_pipeline_tests
-FAST := $(T)/test_layers.py $(T)/test_docs.py $(T)/text $(T)/corpus $(T)/quality $(T)/chunking \
+FAST := $(T)/test_layers.py $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(T)/retrieval \
 	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/cli/test_reference.py
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
-.PHONY: help install demo check test test-system bench lint types format ui clean
+.PHONY: help install demo check test test-system bench lint types format ui serve-fake clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +40,9 @@ ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with 
 
 check: lint types  ## lint, types and the fast folders of the tests
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -n 4 $(FAST)
+
+serve-fake: $(VENV)/installed  ## serve Gemini and chat completions on this machine, at no cost
+	$(BIN)/python -m qa_pipeline_tests.fake_server --port $(FAKE_PORT)
 
 bench: $(VENV)/installed  ## list the benchmarks and what each measures
 	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing

@@ -15,10 +15,6 @@ class CorpusError(InputError):
     """A corpus or batch folder cannot be used."""
 
 
-class PairsFileError(InputError):
-    """A file of existing pairs cannot be read as a whole."""
-
-
 class SettingsError(QAPipelineError):
     """A setting is missing, unknown or contradicts another."""
 

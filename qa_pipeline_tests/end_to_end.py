@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.models import encoder as embedding_model
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
 
 Files = dict[str, str | bytes]

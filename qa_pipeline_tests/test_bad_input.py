@@ -212,7 +212,7 @@ def test_a_file_written_to_while_it_is_read_is_a_row_and_is_read_by_the_next_run
         return os.stat_result([*found[:6], next(sizes), *found[7:]])
 
     with monkeypatch.context() as patch:
-        patch.setattr("qa_pipeline.corpus.folders.os.fstat", growing)
+        patch.setattr("qa_pipeline.documents.corpus.folders.os.fstat", growing)
         assert workspace.run().code == FAILED
     assert set(workspace.reasons("documents", "b", "path").values()) == {"unreadable"}
     assert workspace.run().code == OK
@@ -259,7 +259,9 @@ def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones
         key=str,
     )
     details = workspace.table("pairs", "b").filter(pl.col("status") == "failed")["detail"].to_list()
-    assert all(detail.startswith(f"pairs.{kind} line ") for detail in details)
+    assert all(
+        detail.startswith(f"pairs.{kind} {'row' if kind == 'parquet' else 'line'} ") for detail in details
+    )
 
 
 def linked(workspace: Workspace) -> None:

@@ -20,10 +20,10 @@ from qa_pipeline.records import (
     QuestionsReply,
     VerifyReply,
 )
-from qa_pipeline.testing.fake_server.gemini import fails, rejects_key, says
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline_tests.fake_server.gemini import fails, rejects_key, says
+from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.replies import blocks_prompt, html_page, stops
 from qa_pipeline_tests.support.servers import GeminiServer
 from qa_pipeline_tests.verdict_replies import claims_in

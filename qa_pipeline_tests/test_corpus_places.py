@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
-from qa_pipeline_tests.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 LINES = '{"question": "How long?", "answer": "Wait 10 minutes.", "citations": ["guide.md"]}'

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from qa_pipeline.defs.location import build_definitions
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
 
 ROOT = Path(__file__).parents[1]

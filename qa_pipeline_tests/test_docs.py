@@ -1,12 +1,16 @@
 """README and docs: short enough to be read, their links lead somewhere, and they name settings that exist."""
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from qa_pipeline.cli.reference import setting_fields
+from qa_pipeline.settings.sources import setting_fields, settings_in_force
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.benchmarks.support.listing import PACKAGE, benchmarks
 
@@ -48,7 +52,11 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
 
 
 def test_the_readme_is_read_in_one_go() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_page_on_verification_is_for_users() -> None:
+    assert len((ROOT / "docs" / "verification.md").read_text(encoding="utf-8").split()) <= 1500
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
@@ -123,3 +131,94 @@ def test_each_promise_to_the_specification_names_a_test_that_is_there() -> None:
         for path, name in tests:
             file = file if path == "…" else path
             assert f"def {name}(" in (ROOT / "qa_pipeline_tests" / file).read_text(encoding="utf-8"), row[0]
+
+
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+(EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", CONFIGURATION, re.DOTALL | re.MULTILINE)
+
+
+def setting_lines(node: Any, paths: set[str], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each setting of a settings file with the line it stands on."""
+    for key, value in node.value:
+        path = f"{prefix}{key.value}"
+        if path in paths:
+            yield path, EXAMPLE.splitlines()[key.start_mark.line]
+        else:
+            yield from setting_lines(value, paths, f"{path}.")
+
+
+def test_the_example_settings_file_loads_and_marks_what_is_not_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = {row.path: row.value for row in settings_in_force({})}
+    file = tmp_path / "qa_pipeline.yaml"
+    file.write_text(EXAMPLE, encoding="utf-8")
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
+    in_force = {row.path: row for row in settings_in_force({})}
+    lines = dict(setting_lines(yaml.compose(EXAMPLE), set(defaults)))
+    assert {path for path, row in in_force.items() if row.source == f"file {file}"} == set(lines)
+    changed = {path for path in lines if in_force[path].value != defaults[path]}
+    assert {path for path, line in lines.items() if "# CHANGED" in line} == changed
+    assert len(lines) > len(changed) > 0
+
+
+@pytest.mark.parametrize("page", ["local-servers", "verification", "embedding-models"])
+def test_each_settings_example_of_a_page_loads(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert examples
+    file = tmp_path / "qa_pipeline.yaml"
+    monkeypatch.setenv("QA_PIPELINE_SETTINGS", str(file))
+    for example in examples:
+        file.write_text(example, encoding="utf-8")
+        assert any(row.source == f"file {file}" for row in settings_in_force({}))
+
+
+def test_the_defaults_of_the_specification_are_those_in_force() -> None:
+    defaults = {row.path: row.value for row in settings_in_force({})}
+    hosted = {"profile": "hosted", "llm": {"budget": {"max_calls": 1}}}
+    defaults |= {row.path: row.value for row in settings_in_force(hosted) if row.path == "embedding.model"}
+    table = re.findall(r"^\|[^|]+\| `([a-z_.]+)` \| `(.+)` \|$", CONFIGURATION, re.MULTILINE)
+    assert len(table) == 28
+    assert {path: yaml.safe_load(value) for path, value in table} == {
+        path: defaults[path] for path, _ in table
+    }
+
+
+def message_texts(tree: ast.AST) -> Iterator[str]:
+    """Yield every text of a module, with `…` in place of what is filled in."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
+            yield re.sub("…+", "…", "".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+MESSAGES = [
+    text
+    for file in (ROOT / "qa_pipeline").rglob("*.py")
+    for text in message_texts(ast.parse(file.read_text(encoding="utf-8")))
+]
+QUOTED = re.findall(
+    r"^### ([^A-Z].*|DAGSTER_HOME.*)$",
+    (ROOT / "docs" / "troubleshooting.md").read_text("utf-8"),
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("message", QUOTED)
+def test_a_message_that_troubleshooting_quotes_is_one_of_the_code(message: str) -> None:
+    assert is_message(message)
+
+
+def test_a_message_that_is_none_would_be_found() -> None:
+    assert len(QUOTED) >= 15
+    assert not is_message("corpus folder … is missing")
+
+
+def is_message(message: str) -> bool:
+    """Return whether the code has a text that reads so; a name filled in may stand at either end."""
+    return any(message.strip("… ") in text for text in MESSAGES)

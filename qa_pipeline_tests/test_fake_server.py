@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from qa_pipeline.cli.common import OK
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import GeminiServer
 
 

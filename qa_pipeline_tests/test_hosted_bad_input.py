@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, new_workspace
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.responses import Asked
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import GeminiServer
 
 LONG = "# Long\n\n" + "The valve of the boiler is opened by hand. " * 40

@@ -14,7 +14,7 @@ from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
 PROCESS = """
 import os, resource, signal, sys
-from qa_pipeline import storage
+from qa_pipeline.storage import files as storage
 from qa_pipeline.models import encoder as embedding_model
 from qa_pipeline.cli.app import app
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -26,7 +26,6 @@ from qa_pipeline.generation.guard import guard_request
 from qa_pipeline.generation.questions import question_request, standalone_request, write_questions
 from qa_pipeline.generation.reference_validation import CHARACTERS, reference_request, reference_requests
 from qa_pipeline.generation.round_trip import compare_request, recall_request
-from qa_pipeline.judging import assess_pairs
 from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts import loading
@@ -35,13 +34,14 @@ from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import QUESTIONS
-from qa_pipeline.testing.fake_server.responses import Asked
+from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
+from qa_pipeline.verification.judging import assess_pairs
 from qa_pipeline.verification.llm_splitting import split_request
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.curation import rows
+from qa_pipeline_tests.fake_server.responses import Asked
 from qa_pipeline_tests.injections import INJECTIONS
 from qa_pipeline_tests.llm.serving import model_for
 from qa_pipeline_tests.support.servers import GeminiServer

@@ -14,14 +14,15 @@ from typer.core import TyperGroup
 
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import OK
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Files, invoke, new_workspace
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import GeminiServer
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs").glob("*.md")))]
+FILES = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "research").glob("*.md")]
+PAGES = [README, *(page.read_text(encoding="utf-8") for page in sorted(FILES))]
 
 
 def blocks(text: str) -> list[tuple[str, str]]:
@@ -99,7 +100,7 @@ def test_a_command_that_is_none_would_be_found(arguments: list[str]) -> None:
 
 
 def test_the_readme_shows_the_commands_a_new_user_needs() -> None:
-    assert {"run", "status", "show", "validate", "estimate", "serve-fake"} <= {one[0] for one in COMMANDS}
+    assert {"run", "status", "show", "validate", "estimate"} <= {one[0] for one in COMMANDS}
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 
 DIMENSION = 4
 

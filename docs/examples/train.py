@@ -1,6 +1,6 @@
 """A training loop over a release: a small model learns to answer, and is held to rows it has not seen.
 
-    python docs/examples/train.py mydata/releases
+    python docs/examples/train.py mydata/releases mymodel
 
 The rows are read and shuffled a part at a time. Only the answer is learned, and not the question.
 The model is built here and knows nothing, so that nothing is downloaded: put your own in its place.
@@ -69,9 +69,9 @@ def held_out_loss(model: LlamaForCausalLM, releases: Path, split: str) -> float:
 
 
 def train(
-    releases: Path, held_out: str = "validation", epochs: int = 5, size: int = 16
+    releases: Path, held_out: str = "validation", epochs: int = 5, size: int = 16, to: Path | None = None
 ) -> tuple[float, float]:
-    """Go through the rows some times; the held-out loss before and after."""
+    """Go through the rows some times; return the held-out loss before and after."""
     torch.manual_seed(0)
     model = LlamaForCausalLM(CONFIG)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
@@ -82,9 +82,11 @@ def train(
             model(input_ids=tokens, labels=labels).loss.backward()
             optimizer.step()
             optimizer.zero_grad()
+    if to is not None:
+        model.save_pretrained(to)
     return before, held_out_loss(model, releases, held_out)
 
 
 if __name__ == "__main__":
-    losses = train(Path(sys.argv[1]))
+    losses = train(Path(sys.argv[1]), to=Path(sys.argv[2]) if len(sys.argv) > 2 else None)
     print("held-out loss before {:.3f}, after {:.3f}".format(*losses))

@@ -37,12 +37,12 @@ from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
-from qa_pipeline.cli.serve_fake import serve_fake
+from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
 
 if TYPE_CHECKING:
-    from qa_pipeline.corpus.places import FoundBatches
-    from qa_pipeline.pipeline import BatchOutcome, StageObserver
+    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.pipeline.running import BatchOutcome, StageObserver
     from qa_pipeline.settings.tree import Settings
 
 NAMED_FILES = 5
@@ -79,8 +79,8 @@ Unjudged = Annotated[
 ]
 
 
-def _print_version(*, wanted: bool) -> None:
-    if wanted:
+def _print_version(*, is_wanted: bool) -> None:
+    if is_wanted:
         from importlib import metadata
 
         sys.stdout.write(f"qa-pipeline {metadata.version('qa-pipeline')}\n")
@@ -90,7 +90,10 @@ def _print_version(*, wanted: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=lambda wanted: _print_version(wanted=wanted))
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=lambda is_wanted: _print_version(is_wanted=is_wanted)
+        ),
     ] = False,
 ) -> None:
     """Options that stand before a command."""
@@ -126,14 +129,15 @@ def run(
     """
     from qa_pipeline.cli.console import show_outcomes, watching
     from qa_pipeline.curation.withdrawals import withdraw_missing
-    from qa_pipeline.pipeline import BatchOutcome
+    from qa_pipeline.pipeline.running import BatchOutcome
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, prepare_folder, works_on
+    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
-        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
-        settings = load_settings(**overrides(location, out, change, named))
+        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         found = batches_at(settings, single)
         batches = chosen_batches(batch, found, settings.corpus)
@@ -167,16 +171,17 @@ def validate(
 ) -> None:
     """Check existing pairs against their documents: source verification and judging, no generation."""
     from qa_pipeline.cli.console import show_outcomes, show_verdicts, watching
-    from qa_pipeline.corpus.corpora import split_batch
-    from qa_pipeline.pipeline import validate_pairs
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.documents.corpus.corpora import split_batch
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import validate_pairs
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, check_batch_name, prepare_folder, works_on
+    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.layout import Layout, check_batch_name
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
-        named = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
-        settings = load_settings(**overrides(location, out, change, named))
+        named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
+        settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
@@ -193,18 +198,18 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
     """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
     from qa_pipeline.cli.console import print_document, report_document, show_report
     from qa_pipeline.errors import InputError
-    from qa_pipeline.reporting.report import finished_batches, report
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.pipeline.report import finished_batches, report
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         layout = Layout(out)
-        found = report(layout, finished_batches(layout))
-        if not (found.batches.height or found.incomplete or found.withdrawn):
+        summary = report(layout, finished_batches(layout))
+        if not (summary.batches.height or summary.incomplete or summary.withdrawn):
             raise InputError(f"{out} holds no tables; run qa-pipeline run CORPUS --out {out} first")
         if as_json:
-            print_document(report_document(found, layout))
+            print_document(report_document(summary, layout))
         else:
-            show_report(found, layout)
+            show_report(summary, layout)
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
@@ -215,8 +220,8 @@ def _code(outcomes: "Sequence[BatchOutcome]") -> int:
 
 
 def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
-    from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import run_batches
 
     return run_batches(Resources(settings), batches, watch)
 
@@ -229,17 +234,18 @@ def _run_dagster(
     return run_on_instance(settings, batches, watch)
 
 
-def _tell_loose_files(found: "FoundBatches", corpus: str) -> None:
-    if found.loose:
-        named = ", ".join(found.loose[:NAMED_FILES])
-        more = f" and {len(found.loose) - NAMED_FILES} more" if len(found.loose) > NAMED_FILES else ""
+def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
+    if batches.loose:
+        first_files = ", ".join(batches.loose[:NAMED_FILES])
+        more = f" and {len(batches.loose) - NAMED_FILES} more" if len(batches.loose) > NAMED_FILES else ""
         sys.stderr.write(
-            f"Not read: {named}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, and "
-            "files beside them belong to none. Move these files into a sub-folder to have them read.\n"
+            f"Not read: {first_files}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, "
+            "and files beside them belong to none. Move these files into a sub-folder to have them read.\n"
         )
 
 
 app.command()(estimate)
+app.command("settings")(show_settings)
 app.command()(show)
 app.command()(audit_references)
 app.command()(calibrate)
@@ -254,4 +260,3 @@ app.command()(forget)
 app.add_typer(audit)
 app.command()(decide)
 app.command("jobs")(errors_as_exit_codes()(jobs))
-app.command("serve-fake")(errors_as_exit_codes()(serve_fake))

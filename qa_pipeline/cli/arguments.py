@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from qa_pipeline.corpus.places import FoundBatches
+    from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
 
 NAMED = 5
@@ -54,7 +54,7 @@ Resampled = Annotated[int, typer.Option(min=0, max=100_000, help="Resamples of t
 MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in the currency of the prices.")]
 
 
-def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) -> list[str]:
+def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str) -> list[str]:
     """The batches asked for, or all there are.
 
     Raises:
@@ -62,22 +62,22 @@ def chosen_batches(asked: list[str] | None, found: "FoundBatches", corpus: str) 
     """
     from qa_pipeline.errors import CorpusError
 
-    for name in asked or []:
-        if name in found.refused:
-            raise CorpusError(found.refused[name])
-        if name not in found.names:
-            near = difflib.get_close_matches(name, found.names, n=NAMED) or found.names
-            more = f" and {len(found.names) - NAMED} more" if len(found.names) > NAMED else ""
+    for name in names or []:
+        if name in batches.refused:
+            raise CorpusError(batches.refused[name])
+        if name not in batches.names:
+            near = difflib.get_close_matches(name, batches.names, n=NAMED) or batches.names
+            more = f" and {len(batches.names) - NAMED} more" if len(batches.names) > NAMED else ""
             raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:NAMED])}{more}")
-    return list(dict.fromkeys(asked or found.names))
+    return list(dict.fromkeys(names or batches.names))
 
 
 def located(corpus: str) -> tuple[str, str | None]:
     """The location of the corpus; and its only batch, where a batch was given in place of a corpus."""
-    from qa_pipeline.corpus.corpora import single_batch
+    from qa_pipeline.documents.corpus.corpora import single_batch
 
-    found = single_batch(corpus)
-    return (corpus, None) if found is None else found
+    batch = single_batch(corpus)
+    return (corpus, None) if batch is None else batch
 
 
 def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
@@ -86,9 +86,9 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
     Raises:
         CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
     """
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.corpus.places import FoundBatches
-    from qa_pipeline.storage import check_batch_name
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.places import FoundBatches
+    from qa_pipeline.storage.layout import check_batch_name
 
     if single is None:
         return open_corpus(settings.corpus, settings.documents).find_batches()
@@ -114,7 +114,9 @@ def named_settings(
     return {path: value for path, value in values.items() if value is not None}
 
 
-def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str, Any]) -> dict[str, Any]:
+def overrides(
+    corpus: str, out: Path, changes: list[str] | None, named_values: dict[str, Any]
+) -> dict[str, Any]:
     """What the arguments say of settings: corpus and output folder, `--set`, and before it the options.
 
     Raises:
@@ -123,7 +125,7 @@ def overrides(corpus: str, out: Path, changes: list[str] | None, named: dict[str
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.settings.base import read_assignments
 
-    tree = read_assignments(changes or [], named)
+    tree = read_assignments(changes or [], named_values)
     for name in ("corpus", "out"):
         if name in tree:
             raise SettingsError(f"--set {name}: give it as an argument of the command instead")
@@ -137,7 +139,7 @@ def asks_hosted(settings: "Settings") -> bool:
     return any(model.provider in HOSTED for model in settings.llm.models)
 
 
-def check_models(settings: "Settings", asked: str | None) -> None:
+def check_models(settings: "Settings", role: str | None) -> None:
     """Say what is wrong with the models, and with what they are told, now and not after hours of parsing.
 
     Raises:
@@ -146,10 +148,10 @@ def check_models(settings: "Settings", asked: str | None) -> None:
         KeyRejectedError: a key is missing.
     """
     from qa_pipeline.generation.guidance import read_guidance
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import check_model, notes
 
-    check_model(settings, asked)
+    check_model(settings, role)
     read_guidance(settings.generation)
     if asks_hosted(settings):
         Resources(settings).check_models()

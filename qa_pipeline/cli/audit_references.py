@@ -10,7 +10,7 @@ from qa_pipeline.cli.arguments import Change, Json, MaxCalls, Model, OnlyBatch, 
 from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
 COLUMNS = ("document", "question", "place", "section", "similarity", "decision", "used")
 
@@ -32,28 +32,28 @@ def audit_references(
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.errors import InputError
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         layout = Layout(out)
         names = [path.stem for path in layout.tables("questions") if not batch or path.stem in batch]
         if not names:
             raise InputError(f"{out} holds no such questions; run qa-pipeline run CORPUS --out {out} first")
-        named = {
+        named_values = {
             **named_settings(provider, model, max_calls),
             "generation.enable_reference_validation": True,
             "generation.validation_strategy": strategy,
         }
-        resources = Resources(load_settings(**{**read_assignments(change or [], named), "out": out}))
+        resources = Resources(load_settings(**{**read_assignments(change or [], named_values), "out": out}))
         rows = [row for name in names for row in _decided(resources, name, documents)]
         if as_json:
             print_document({"strategy": strategy, "references": rows})
             return
-        shown = [{**row, "used": "yes" if row["used"] else "no"} for row in rows]
-        cells = [["–" if row[one] is None else row[one] for one in COLUMNS] for row in shown]
+        printed = [{**row, "used": "yes" if row["used"] else "no"} for row in rows]
+        cells = [["–" if row[column] is None else row[column] for column in COLUMNS] for row in printed]
         show_table("References", COLUMNS, cells)
         print_line(f"{sum(row['used'] for row in rows)} of {len(rows)} passages would be used")
 
@@ -63,25 +63,25 @@ def _decided(resources: "Resources", batch: str, documents: int) -> Iterator[dic
     import polars as pl
 
     from qa_pipeline.generation.reference_validation import accepted_places
+    from qa_pipeline.pipeline.stages import decide_references
     from qa_pipeline.records import passages_by_id
-    from qa_pipeline.stages import decide_references
-    from qa_pipeline.storage import read_table
-    from qa_pipeline.tables import CHUNKS, DOCUMENTS, QUESTIONS
+    from qa_pipeline.storage.parquet import read_table
+    from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
 
     tables = {
         table.name: read_table(resources.layout.table(table.name, batch), table)
         for table in (CHUNKS, DOCUMENTS, QUESTIONS)
     }
     owners = tables["chunks"].select("document_id", target="chunk_id")
-    asked = (
+    replies = (
         tables["questions"]
         .filter(pl.col("status") == "kept")
         .with_columns(target=pl.col("target_chunk_ids").list.first())
         .join(owners, on="target", maintain_order="left")
         .join(tables["documents"].select("document_id", "path"), on="document_id", maintain_order="left")
     )
-    shown = asked["document_id"].unique().sort().head(documents)
-    rows = asked.filter(pl.col("document_id").is_in(shown.implode())).to_dicts()
+    document_ids = replies["document_id"].unique().sort().head(documents)
+    rows = replies.filter(pl.col("document_id").is_in(document_ids.implode())).to_dicts()
     passages = passages_by_id(tables["chunks"])
     for row, decisions in zip(rows, decide_references(resources, rows, passages), strict=True):
         used = accepted_places(decisions, resources.settings.generation)

@@ -35,7 +35,7 @@ def sample(
     from qa_pipeline.publishing.certificate import draw_sample
     from qa_pipeline.publishing.loading import release_folder
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         load_settings()  # files are private unless a setting says otherwise
@@ -66,17 +66,17 @@ def certify_release(
     from qa_pipeline.publishing.loading import release_folder
 
     with errors_as_exit_codes():
-        found = certify(release_folder(release), files)
-        said = certificate_document(found, max_error)
+        certificate = certify(release_folder(release), files)
+        document = certificate_document(certificate, max_error)
         if as_json:
-            print_document({"release": str(release_folder(release)), **said})
+            print_document({"release": str(release_folder(release)), **document})
         else:
-            bounds = [list(part.model_dump().values()) for part in found.parts]
+            bounds = [list(part.model_dump().values()) for part in certificate.parts]
             if bounds:
                 show_table("Share of wrong rows", ["part", "audited", "wrong", "unsure", "at most"], bounds)
-            for line in said["words"]:
+            for line in document["words"]:
                 print_line(line)
-            if said["missing"]:
-                print_line(f"Not at most {max_error}: {said['missing']}.")
-        if found.best is None or not said["reached"]:
+            if document["missing"]:
+                print_line(f"Not at most {max_error}: {document['missing']}.")
+        if certificate.best is None or not document["reached"]:
             raise typer.Exit(FAILED)

@@ -26,7 +26,7 @@ def jobs(
 ) -> None:
     """List the batch jobs at the provider (llm.delivery=batch): state, age, requests."""
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.resources import Resources, collect_replies
+    from qa_pipeline.pipeline.resources import Resources, collect_replies
     from qa_pipeline.settings.tree import load_settings
 
     resources = Resources(load_settings(out=out))

@@ -12,7 +12,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.calibration.rows import LabelledFile
+    from qa_pipeline.calibration.rows import LabelledFile
     from qa_pipeline.settings.thresholds import Interval, Thresholds
 
 
@@ -49,7 +49,7 @@ def calibrate(
     A threshold that cannot be shown to meet the target stays empty: the step then decides nothing.
     """
     from qa_pipeline.settings.thresholds import thresholds_bytes
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         labelled = _labelled(data or [], decisions)
@@ -64,9 +64,9 @@ def calibrate(
 
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
-    from qa_pipeline.evaluation.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.calibration.rows import decided_rows, read_complete
     from qa_pipeline.evaluation.datasets import labelled_files
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
@@ -79,9 +79,9 @@ def _calibrated(
 ) -> "Thresholds":
     from datetime import UTC, datetime
 
-    from qa_pipeline.evaluation.calibration.calibrating import calibrate_files
+    from qa_pipeline.calibration.calibrating import calibrate_files
     from qa_pipeline.evaluation.statistics import check_levels
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
     check_levels(target, confidence)
@@ -126,19 +126,26 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     sets = dict(measured.sets) | ({"all": measured.overall} if measured.overall else {})
     plain = ("coverage", "recall", "rejected", "reject_precision", "passed_on")
     rows = [
-        [name, one.coverage.n, _share(one.precision), *(getattr(one, of).value for of in plain)]
-        for name, one in sets.items()
+        [
+            name,
+            measured_set.coverage.n,
+            _share(measured_set.precision),
+            *(getattr(measured_set, of).value for of in plain),
+        ]
+        for name, measured_set in sets.items()
     ]
     show_table("One row of each source", ["set", "rows", "precision", *plain], rows)
-    steps = [[step, one.n, _share(one)] for step, one in measured.accepted_by.items()]
+    steps = [[step, estimate.n, _share(estimate)] for step, estimate in measured.accepted_by.items()]
     show_table("Accepted by", ["step", "rows", "precision"], steps)
     for line in _notes(thresholds):
         print_line(line)
     print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
 
-def _share(one: "Interval") -> str | None:
-    return None if one.value is None else f"{one.value:.3f} [{one.low:.2f} {one.high:.2f}]"
+def _share(estimate: "Interval") -> str | None:
+    return (
+        None if estimate.value is None else f"{estimate.value:.3f} [{estimate.low:.2f} {estimate.high:.2f}]"
+    )
 
 
 def _notes(thresholds: "Thresholds") -> list[str]:
@@ -148,8 +155,8 @@ def _notes(thresholds: "Thresholds") -> list[str]:
     ]
     if measured.macro_precision is not None:
         notes.append(f"mean precision of the sets that have accepted rows: {measured.macro_precision:.3f}")
-    found = {step: one for step, one in measured.accepted_by.items() if one.value is not None}
-    if below := [step for step, one in found.items() if one.high < target]:
+    shares = {step: estimate for step, estimate in measured.accepted_by.items() if estimate.value is not None}
+    if below := [step for step, estimate in shares.items() if estimate.high < target]:
         notes.append(f"below the target on these rows: {', '.join(below)}; `alignment` is not fitted")
     return notes
 
@@ -177,9 +184,9 @@ def what_if(
     Shows the stored yield beside the new one, which rows would change, and how many could not be decided
     without a model: claims newly open that no reply exists for, pairs never judged.
     """
+    from qa_pipeline.calibration.what_if import decide_anew, read_changes
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.evaluation.calibration.what_if import decide_anew, read_changes
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         changes = read_changes(change or [])
@@ -187,8 +194,8 @@ def what_if(
             changes.setdefault("verification", {})["thresholds"] = thresholds
         found = decide_anew(Layout(out), batch, changes)
         if as_json:
-            known = {row.pop("what"): row for row in found["known_answers"].to_dicts()}
-            print_document({"set": _changed(changes), **found, "known_answers": known})
+            known_answers = {row.pop("what"): row for row in found["known_answers"].to_dicts()}
+            print_document({"set": _changed(changes), **found, "known_answers": known_answers})
         else:
             _show_what_if(found)
 
@@ -201,37 +208,37 @@ def _changed(changes: dict[str, dict[str, Any]]) -> dict[str, str | None]:
     }
 
 
-def _show_what_if(found: dict[str, Any]) -> None:
+def _show_what_if(change: dict[str, Any]) -> None:
     from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows
 
     columns = ["stage", "what", "reason", "old", "new", "difference"]
     changed = [
-        [*row, f"{row[4] - row[3]:+}" if row[4] != row[3] else ""] for row in stage_rows(found["yield"])
+        [*row, f"{row[4] - row[3]:+}" if row[4] != row[3] else ""] for row in stage_rows(change["yield"])
     ]
     show_table("Yield", columns, changed)
-    shown = {"old": "what", "new": "to"}
-    show_frame("Claims whose verdict changes", found["moved_claims"].rename(shown))
-    show_frame("Pairs whose verdict changes", found["moved_pairs"].rename(shown))
-    first = found["moved"].head(SHOWN).rename({"pair_id": "pair", **shown})
+    titles = {"old": "what", "new": "to"}
+    show_frame("Claims whose verdict changes", change["moved_claims"].rename(titles))
+    show_frame("Pairs whose verdict changes", change["moved_pairs"].rename(titles))
+    first = change["moved"].head(SHOWN).rename({"pair_id": "pair", **titles})
     show_frame(f"The first {first.height} of them", first)
-    if found["known_answers"]["old"][0]:
-        show_frame("Known-answer pairs", found["known_answers"])
-    for line in _what_if_notes(found):
+    if change["known_answers"]["old"][0]:
+        show_frame("Known-answer pairs", change["known_answers"])
+    for line in _what_if_notes(change):
         print_line(line)
 
 
-def _what_if_notes(found: dict[str, Any]) -> list[str]:
-    stored, new = found["thresholds"]["stored"], found["thresholds"]["new"]
-    took = f"decided again in {found['deciding_ms']:.0f} ms; nothing was written and no model was asked"
-    notes = [f"{found['claims']} claims of {found['pairs']} pairs {took}"]
+def _what_if_notes(change: dict[str, Any]) -> list[str]:
+    stored, new = change["thresholds"]["stored"], change["thresholds"]["new"]
+    took = f"decided again in {change['deciding_ms']:.0f} ms; nothing was written and no model was asked"
+    notes = [f"{change['claims']} claims of {change['pairs']} pairs {took}"]
     if stored != new:
         notes.append(f"stored verdicts used thresholds {', '.join(stored)}; this run used {', '.join(new)}")
-    if found["unrecorded"]:
+    if change["unrecorded"]:
         notes.append(
-            f"{', '.join(found['unrecorded'])}: the settings of their runs are not recorded, so the current "
+            f"{', '.join(change['unrecorded'])}: the settings of their runs are not recorded, so the current "
             "ones were used; run the batches again to record them"
         )
-    needs = found["needs_a_model"]
+    needs = change["needs_a_model"]
     if any(needs.values()):
         notes.append(
             f"{needs['pairs']} pairs need a model: {needs['claims_without_a_reply']} claims are newly open "
@@ -239,6 +246,6 @@ def _what_if_notes(found: dict[str, Any]) -> list[str]:
         )
     return notes + [
         f"{count} scores of {step} are ignored: they come from another model than the thresholds"
-        for step, count in found["scores_of_other_models"].items()
+        for step, count in change["scores_of_other_models"].items()
         if count
     ]

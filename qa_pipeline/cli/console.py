@@ -30,17 +30,18 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.pipeline import WARNING, BatchOutcome, StageObserver, no_observer
-from qa_pipeline.quality.gates import VERDICT_WORDS
+from qa_pipeline.people.document_view import Row, Shown, facts, in_context, pieces
+from qa_pipeline.pipeline.report import Report, report
+from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
+from qa_pipeline.pipeline.samples import sample_pairs
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.records import ProgressCallback
-from qa_pipeline.reporting.report import Report, report
-from qa_pipeline.reporting.samples import sample_pairs
-from qa_pipeline.review.document_view import Row, Shown, facts, in_context, pieces
-from qa_pipeline.stages import STAGES
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import PAIRS, VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import PAIRS, VERDICTS
 from qa_pipeline.text.language import UNDETERMINED
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
@@ -52,7 +53,7 @@ TEXT_COLUMNS = {
     "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
     "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost", "document",
     "section", "decision", "used", "agreement", "annotator", "first", "second", "query", "on held-out groups",
-    "metric", "check", "outcome",
+    "metric", "check", "outcome", "setting", "value", "from",
 }  # fmt: skip
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
@@ -218,16 +219,16 @@ class _PauseColumn(ProgressColumn):
 
 def watch_bars(progress: Progress, *, hosted: bool = False) -> StageObserver:
     """Show one bar, for the stage at work; batches run one after the other."""
-    shown: dict[str, TaskID] = {}
+    tasks: dict[str, TaskID] = {}
 
     def watch(batch: str, stage: str) -> ProgressCallback:
         at_work = StageAtWork(batch, stage, hosted=hosted, clock=time.monotonic)
         fields: dict[str, Any] = {"batch": escape(batch), "at_work": at_work}
-        for other in [name for name in shown if name != batch]:
-            progress.remove_task(shown.pop(other))
-        if batch not in shown:
-            shown[batch] = progress.add_task(stage, total=None, **fields)
-        task = shown[batch]
+        for other in [name for name in tasks if name != batch]:
+            progress.remove_task(tasks.pop(other))
+        if batch not in tasks:
+            tasks[batch] = progress.add_task(stage, total=None, **fields)
+        task = tasks[batch]
         progress.reset(task, total=None, description=at_work.name, **fields)
 
         def notify(done: int, total: int) -> None:
@@ -256,29 +257,29 @@ def show_outcomes(
         verbose: print the tables of counts and the warnings of gates too.
         in_dagster: whether the run is in a Dagster instance, so that its UI shows it.
     """
-    found = report(layout, [outcome.batch for outcome in outcomes])
+    summary = report(layout, [outcome.batch for outcome in outcomes])
     if as_json:
         print_document(
-            {**report_document(found, layout), "outcomes": [asdict(outcome) for outcome in outcomes]}
+            {**report_document(summary, layout), "outcomes": [asdict(outcome) for outcome in outcomes]}
         )
         return
     failed = {outcome.batch for outcome in outcomes if outcome.outcome == "failed"}
     if verbose:
-        show_report(found, layout, reported=failed)
-    _show_samples(found, layout)
-    _show_totals(found, layout, {outcome.batch for outcome in outcomes})
+        show_report(summary, layout, reported=failed)
+    _show_samples(summary, layout)
+    _show_totals(summary, layout, {outcome.batch for outcome in outcomes})
     _show_batches(outcomes, verbose=verbose)
     passed = any(outcome.passed for outcome in outcomes)
-    _show_next_commands(found, layout, can_release=passed, in_dagster=in_dagster)
+    _show_next_commands(summary, layout, can_release=passed, in_dagster=in_dagster)
 
 
-def _show_samples(found: Report, layout: Layout) -> None:
+def _show_samples(summary: Report, layout: Layout) -> None:
     """Print some accepted pairs and some that were not accepted."""
-    if not found.batches.height:
+    if not summary.batches.height:
         return
     refused = pl.sum_horizontal("rejected", "needs_review", "failed")
     for title, count in {"Accepted": pl.col("accepted"), "Not accepted": refused}.items():
-        counted = found.batches.select("batch", count=count).filter(pl.col("count") > 0)
+        counted = summary.batches.select("batch", count=count).filter(pl.col("count") > 0)
         if not counted.height:
             continue
         samples = sample_pairs(layout, counted["batch"].to_list(), accepted=title == "Accepted")
@@ -301,9 +302,9 @@ def _print_block(text: str, style: str = "") -> None:
     Console(highlight=False).print(Padding(Text(shown, style=style), (0, 0, 0, 2), expand=False))
 
 
-def _show_totals(found: Report, layout: Layout, ran: Collection[str]) -> None:
+def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
     """Print the sums over all batches in a few lines, and what a person should know of them."""
-    counts = found.batches.select(pl.col(pl.Int64).sum()).to_dicts()[0] if found.batches.height else {}
+    counts = summary.batches.select(pl.col(pl.Int64).sum()).to_dicts()[0] if summary.batches.height else {}
     if counts:
         verdicts = (f"{counts[word]} {word.replace('_', ' ')}" for word in VERDICT_WORDS if counts[word])
         lines = {
@@ -311,25 +312,27 @@ def _show_totals(found: Report, layout: Layout, ran: Collection[str]) -> None:
             "pairs": ": ".join([str(counts["pairs"]), *filter(None, [", ".join(verdicts)])]),
             "training examples": str(counts["examples"]),
         }
-        if found.known.height:
-            known = _with_total(found.known).row(-1, named=True)
-            missed = (f"{known[name]} {name.replace('_', ' ')}" for name in MISSES if known[name])
-            lines["known answers"] = ", ".join([f"{known['hits']} of {known['pairs']} as expected", *missed])
-        if found.cost.calls:
-            cost = "" if found.cost.cost is None else f", {found.cost.cost:.2f} {found.cost.currency}"
-            lines["model calls"] = f"{found.cost.calls}{cost}"
-        if found.decisions:
-            lines["decisions"] = _decision_states(found)
+        if summary.known.height:
+            totals = _with_total(summary.known).row(-1, named=True)
+            missed = (f"{totals[name]} {name.replace('_', ' ')}" for name in MISSES if totals[name])
+            lines["known answers"] = ", ".join(
+                [f"{totals['hits']} of {totals['pairs']} as expected", *missed]
+            )
+        if summary.cost.calls:
+            cost = "" if summary.cost.cost is None else f", {summary.cost.cost:.2f} {summary.cost.currency}"
+            lines["model calls"] = f"{summary.cost.calls}{cost}"
+        if summary.decisions:
+            lines["decisions"] = _decision_states(summary)
         for name, words in lines.items():
             print_line(f"{name:<19}{words}")
         print_line("")
-    for line in found.cost.message() if found.cost.calls else ():
+    for line in summary.cost.message() if summary.cost.calls else ():
         print_line(line)
-    _show_not_judged(found.batches)
-    _show_unproved(found.batches)
-    _show_unread(found.unread)
-    _show_unasked(found.unasked)
-    withdrawn = {batch: stone for batch, stone in found.withdrawn.items() if batch not in ran}
+    _show_not_judged(summary.batches)
+    _show_unproved(summary.batches)
+    _show_unread(summary.unread)
+    _show_unasked(summary.unasked)
+    withdrawn = {batch: stone for batch, stone in summary.withdrawn.items() if batch not in ran}
     for batch, stone in list(withdrawn.items())[:NAMED]:
         print_line(f"{batch} is withdrawn since {stone.since}: {stone.message()}", "yellow")
     if len(withdrawn) > NAMED:
@@ -362,7 +365,7 @@ def _first_paths(files: pl.DataFrame) -> str:
 
 def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
     """Print a line for each batch, those that failed first; of many that did not fail, how many there are."""
-    ordered = sorted(outcomes, key=lambda one: list(COLOURS).index(one.outcome))
+    ordered = sorted(outcomes, key=lambda outcome_: list(COLOURS).index(outcome_.outcome))
     console = _console()
     for outcome in ordered[:MOST_BATCHES]:
         colour = COLOURS[outcome.outcome]
@@ -380,9 +383,11 @@ def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
             print_line(f"and {rest} more {word}", COLOURS[word])
 
 
-def _show_next_commands(found: Report, layout: Layout, *, can_release: bool, in_dagster: bool) -> None:
+def _show_next_commands(summary: Report, layout: Layout, *, can_release: bool, in_dagster: bool) -> None:
     """Print the commands that come next, with the output folder of this run."""
-    counts = found.batches.select(pl.col("examples", "needs_review").sum()) if found.batches.height else None
+    counts = (
+        summary.batches.select(pl.col("examples", "needs_review").sum()) if summary.batches.height else None
+    )
     examples, review = (0, 0) if counts is None else counts.row(0)
     out = f"--out {shlex.quote(str(layout.out))}"
     commands = []
@@ -401,40 +406,42 @@ def _show_next_commands(found: Report, layout: Layout, *, can_release: bool, in_
         print_line(f"  {command:<{width}}  # {words}")
 
 
-def show_report(found: Report, layout: Layout, *, reported: Collection[str] = ()) -> None:
+def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = ()) -> None:
     """Print what the tables hold, batch by batch and over all, and where they lie.
 
     Args:
-        found: the counts.
+        summary: the counts.
         layout: the output folder.
         reported: batches whose faults are printed elsewhere.
     """
-    show_table("Rows", ["table", "rows"], found.tables.items())
-    if found.steps.height:
-        show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(found.steps))
-    show_frame("Questions by type", with_losses(found.types, found.shortfalls))
-    show_frame("Known-answer pairs", _with_total(found.known))
+    show_table("Rows", ["table", "rows"], summary.tables.items())
+    if summary.steps.height:
+        show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(summary.steps))
+    show_frame("Questions by type", with_losses(summary.types, summary.shortfalls))
+    show_frame("Known-answer pairs", _with_total(summary.known))
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
-    show_frame(title, found.canaries, CANARY_COLUMNS)
-    show_frame("Batches", found.batches, BATCH_COLUMNS)
+    show_frame(title, summary.canaries, CANARY_COLUMNS)
+    show_frame("Batches", summary.batches, BATCH_COLUMNS)
     title = "Sections covered; pass rates and scores of accepted and rejected pairs, and of all pairs"
-    show_frame(title, found.batches, SCORE_COLUMNS)
-    show_frame("Diversity of the questions", found.batches, DIVERSITY_COLUMNS)
-    _show_not_judged(found.batches)
-    _show_unproved(found.batches)
-    show_frame("Left out of the texts, by kind", found.left_out)
-    show_frame("Personal data found", found.masked)
-    if found.decisions:
-        print_line(f"Decisions of people: {_decision_states(found)}\n")
-    if found.cost.calls:
-        show_frame("Model calls", found.cost.stages)
-        for line in found.cost.message():
+    show_frame(title, summary.batches, SCORE_COLUMNS)
+    show_frame("Diversity of the questions", summary.batches, DIVERSITY_COLUMNS)
+    _show_not_judged(summary.batches)
+    _show_unproved(summary.batches)
+    show_frame("Left out of the texts, by kind", summary.left_out)
+    show_frame("Personal data found", summary.masked)
+    if summary.decisions:
+        print_line(f"Decisions of people: {_decision_states(summary)}\n")
+    if summary.cost.calls:
+        show_frame("Model calls", summary.cost.stages)
+        for line in summary.cost.message():
             print_line(line)
-    show_frame("Files that were not read", found.unread.head(MOST_UNREAD))
-    if found.unread.height > MOST_UNREAD:
-        print_line(f"and {found.unread.height - MOST_UNREAD} more: see table documents, failed and skipped\n")
-    _show_unasked(found.unasked)
-    for batch, problem in _problems(found, reported):
+    show_frame("Files that were not read", summary.unread.head(MOST_UNREAD))
+    if summary.unread.height > MOST_UNREAD:
+        print_line(
+            f"and {summary.unread.height - MOST_UNREAD} more: see table documents, failed and skipped\n"
+        )
+    _show_unasked(summary.unasked)
+    for batch, problem in _problems(summary, reported):
         print_line(f"{batch}: {problem}", "yellow")
     print_line(f"Tables, indexes, exports: {layout.out.resolve()}")
 
@@ -458,13 +465,13 @@ def _show_unproved(batches: pl.DataFrame) -> None:
         print_line(f"{count} accepted by similarity alone. {SIMILARITY_ONLY} {advice}\n", "yellow")
 
 
-def _problems(found: Report, reported: Collection[str]) -> list[tuple[str, str]]:
+def _problems(summary: Report, reported: Collection[str]) -> list[tuple[str, str]]:
     """Batches without training examples, or without tables that can be counted, and why."""
     withdrawn = [
         (batch, f"withdrawn since {stone.since}, no training examples: {stone.message()}")
-        for batch, stone in found.withdrawn.items()
+        for batch, stone in summary.withdrawn.items()
     ]
-    return withdrawn + [(batch, why) for batch, why in found.incomplete.items() if batch not in reported]
+    return withdrawn + [(batch, why) for batch, why in summary.incomplete.items() if batch not in reported]
 
 
 def show_verdicts(layout: Layout, batch: str) -> None:
@@ -486,19 +493,23 @@ def show_verdicts(layout: Layout, batch: str) -> None:
         .sort(pl.col("verdict") == "accepted", maintain_order=True)
         .select("pair", "verdict", pl.col("reason_of_verdict").alias("reason"), "question", unsupported=span)
     )
-    shown = rows.head(MOST_VERDICTS).with_columns(
+    first_rows = rows.head(MOST_VERDICTS).with_columns(
         pl.col("question", "unsupported").str.replace_all(r"\s+", " ").str.head(LONGEST_CELL)
     )
-    title = f"Pairs, the first {shown.height} of {rows.height}" if shown.height < rows.height else "Pairs"
-    show_table(title, shown.columns, shown.rows())
+    title = (
+        f"Pairs, the first {first_rows.height} of {rows.height}"
+        if first_rows.height < rows.height
+        else "Pairs"
+    )
+    show_table(title, first_rows.columns, first_rows.rows())
     print_line(
         f"All of them: {batch}.jsonl in passed, rejected, needs_review and failed below exports; "
         f"table {layout.table(VERDICTS.name, batch)}"
     )
 
 
-def _decision_states(found: Report) -> str:
-    return ", ".join(f"{count} {state}" for state, count in sorted(found.decisions.items()))
+def _decision_states(summary: Report) -> str:
+    return ", ".join(f"{count} {state}" for state, count in sorted(summary.decisions.items()))
 
 
 def _counted(count: int, noun: str) -> str:
@@ -525,8 +536,8 @@ def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
 def show_frame(title: str, frame: pl.DataFrame, columns: Sequence[str] | None = None) -> None:
     """Print some columns of a frame, unless it is empty."""
     if frame.height:
-        shown = frame if columns is None else frame.select(columns)
-        show_table(title, shown.columns, shown.rows())
+        columns_shown = frame if columns is None else frame.select(columns)
+        show_table(title, columns_shown.columns, columns_shown.rows())
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -587,30 +598,30 @@ def _console() -> Console:
 def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
     """The rows of a funnel: each stage named once, its parts below it, unknown ones empty."""
     again = pl.col("stage") == pl.col("stage").shift()
-    named = steps.with_columns(
+    renamed = steps.with_columns(
         stage=pl.when(again.fill_null(value=False)).then(pl.lit("")).otherwise("stage")
     )
-    return [list(row) for row in named.with_columns(pl.col("what", "reason").fill_null("")).iter_rows()]
+    return [list(row) for row in renamed.with_columns(pl.col("what", "reason").fill_null("")).iter_rows()]
 
 
-def report_document(found: Report, layout: Layout) -> dict[str, Any]:
+def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
     """The report as JSON values."""
     return {
         "out": str(layout.out),
-        "tables": found.tables,
-        "yield": found.steps,
-        "known_answers": found.known,
-        "canaries": found.canaries,
-        "batches": found.batches,
-        "left_out": found.left_out,
-        "masked": found.masked,
-        "unread": found.unread,
-        "question_types": found.types,
-        "shortfalls": found.shortfalls,
-        "incomplete": found.incomplete,
-        "withdrawn": {batch: stone.model_dump() for batch, stone in found.withdrawn.items()},
-        "cost": found.cost.document(),
-        "decisions": found.decisions,
+        "tables": summary.tables,
+        "yield": summary.steps,
+        "known_answers": summary.known,
+        "canaries": summary.canaries,
+        "batches": summary.batches,
+        "left_out": summary.left_out,
+        "masked": summary.masked,
+        "unread": summary.unread,
+        "question_types": summary.types,
+        "shortfalls": summary.shortfalls,
+        "incomplete": summary.incomplete,
+        "withdrawn": {batch: stone.model_dump() for batch, stone in summary.withdrawn.items()},
+        "cost": summary.cost.document(),
+        "decisions": summary.decisions,
     }
 
 
@@ -623,15 +634,15 @@ STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green",
 MARKS = {"page": "═══", "section": "───", "chunk": "▼", "chunk_end": "▲"}
 
 
-def show_document(shown: Shown, chunk: Row | None = None) -> None:
+def show_document(document: Shown, chunk: Row | None = None) -> None:
     """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
     console = Console(highlight=False, soft_wrap=True)
-    for name, value in facts(shown):
+    for name, value in facts(document):
         console.print(Text(f"{name:<18}", style="bold").append(value, style="default"))
     console.print()
-    if shown.document["text"] is None:
+    if document.document["text"] is None:
         return
-    for piece in pieces(shown) if chunk is None else in_context(shown, chunk):
+    for piece in pieces(document) if chunk is None else in_context(document, chunk):
         if piece.kind != "text":
             console.print(Text(f"{MARKS[piece.kind]} {piece.text}", style=STYLES[piece.kind]))
         elif piece.text.strip():  # blank lines at borders aside

@@ -11,7 +11,7 @@ from qa_pipeline.cli.common import FAILED, OK, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
 
 def decide(
@@ -34,7 +34,7 @@ def decide(
     of the pair are unchanged; `qa-pipeline status` counts those that no longer apply.
     """
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         load_settings(out=out)  # files are private unless a setting says otherwise
@@ -50,9 +50,9 @@ def decide(
 
 
 def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> None:
-    from qa_pipeline.review.decision_files import template_bytes, undecided
-    from qa_pipeline.storage import write_bytes
-    from qa_pipeline.tables import VERDICTS
+    from qa_pipeline.people.decision_files import template_bytes, undecided
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.tables import VERDICTS
 
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
@@ -65,7 +65,7 @@ def _write_template(layout: "Layout", path: Path, batches: list[str] | None) -> 
 
 
 def _take(layout: "Layout", path: Path) -> int:
-    from qa_pipeline.review.decision_files import read_decision_file, take_decisions
+    from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 
     read = read_decision_file(path)
     taken = take_decisions(layout, read)

@@ -22,7 +22,7 @@ from qa_pipeline.cli.arguments import (
 from qa_pipeline.cli.common import errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.reporting.estimate import Estimate
+    from qa_pipeline.pipeline.estimate import Estimate
     from qa_pipeline.settings.tree import Settings
 
 _NO_CAP = 10**15
@@ -45,8 +45,8 @@ def estimate(
     """
     import time
 
-    from qa_pipeline.reporting.estimate import estimate_run
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.estimate import estimate_run
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import check_model
 
     with errors_as_exit_codes():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from qa_pipeline.evaluation.ability_sources import Source
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
 abilities = typer.Typer(
     name="abilities",
@@ -51,7 +51,7 @@ def build(
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.abilities import build_suite
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         suite = build_suite(_sources(place, batch, seed), pairs)
@@ -71,8 +71,8 @@ def build(
 def _sources(place: Path, batches: list[str] | None, seed: int) -> "list[Source]":
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.ability_sources import batch_source, release_source
-    from qa_pipeline.storage import Layout
-    from qa_pipeline.tables import TRAINING_EXAMPLES
+    from qa_pipeline.storage.layout import Layout
+    from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
     if (place / "manifest.json").is_file():
         if batches:
@@ -82,8 +82,8 @@ def _sources(place: Path, batches: list[str] | None, seed: int) -> "list[Source]
     found = [path.stem for path in layout.tables(TRAINING_EXAMPLES.name)]
     unknown = sorted({*(batches or [])} - {*found})
     if not found or unknown:
-        wanted = f"no batch {unknown[0]!r} with" if unknown else "no"
-        raise InputError(f"{place} has {wanted} training examples; run qa-pipeline run CORPUS --out {place}")
+        problem = f"no batch {unknown[0]!r} with" if unknown else "no"
+        raise InputError(f"{place} has {problem} training examples; run qa-pipeline run CORPUS --out {place}")
     return [batch_source(layout, name, seed) for name in batches or found]
 
 
@@ -120,14 +120,14 @@ def run(
     from qa_pipeline.evaluation.ability_figures import read_suite
     from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import check_model, load_settings
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes(resumable=True):
-        named = named_settings(provider, model, max_calls, max_cost)
-        settings = load_settings(out=out, **read_assignments(change or [], named))
+        named_values = named_settings(provider, model, max_calls, max_cost)
+        settings = load_settings(out=out, **read_assignments(change or [], named_values))
         check_model(settings, model)
         resources = Resources(evaluation_settings(settings))
         read = read_suite(suite, settings.pairs_file)
@@ -163,8 +163,10 @@ def _measured(
             answered = answer_rows(rows, chosen_answerer(how, resources), watch("abilities", "answers"))
     verifier = resources.reviewer("verifier") if verify else None
     outcomes = judge_answers(answered.rows, resources, verifier)
-    told = outcomes.join(answered.rows.select("id", "query", "answer", "seconds"), on="id", how="left")
-    told = told.join(answered.failures, on="id", how="left", maintain_order="left")
+    outcome_rows = outcomes.join(
+        answered.rows.select("id", "query", "answer", "seconds"), on="id", how="left"
+    )
+    outcome_rows = outcome_rows.join(answered.failures, on="id", how="left", maintain_order="left")
     by = outcomes.select("ability", pl.col("decided_by")).explode("decided_by").drop_nulls()
     return {
         "format": 1,
@@ -177,7 +179,7 @@ def _measured(
         "errors": dict(answered.failures["reason"].value_counts(sort=True).iter_rows()),
         "decided_by": by.group_by("ability", "decided_by").len("count").sort(pl.all()).to_dicts(),
         "figures": ability_figures(outcomes),
-        "rows": told.to_dicts(),
+        "rows": outcome_rows.to_dicts(),
     }
 
 

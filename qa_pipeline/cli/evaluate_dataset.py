@@ -110,8 +110,8 @@ def run(
             watching(quiet=as_json) as watch,
         ):
             read = rag_blocks(datasets, faults, settings.pairs_file)
-            whole = store_rag_rows(Path(work) / "rows.parquet", read)
-            rows, unanswered = _drawn(whole, limit), {}
+            stored_rows = store_rag_rows(Path(work) / "rows.parquet", read)
+            rows, unanswered = _drawn(stored_rows, limit), {}
             if answer is not None:
                 answered = answer_rows(
                     rows.collect(), chosen_answerer(answer, means.resources), watch("evaluation", "answers")
@@ -119,7 +119,9 @@ def run(
                 rows = answered.rows.lazy()
                 unanswered = dict(answered.failures["reason"].value_counts().iter_rows())
             counts = evaluate_into(folder, rows, metrics, means, watch("evaluation", "rows"), workers)
-            about = About(dataset_name(rows), dataset_sha256(whole), left_out(faults), _settings_shown(means))
+            about = About(
+                dataset_name(rows), dataset_sha256(stored_rows), left_out(faults), _settings_shown(means)
+            )
             about.settings.update(limit=limit, answered_by=answer, unanswered=unanswered)
             document = write_report(folder, rows, metrics, counts, about, worst_by)
         if as_json:
@@ -136,14 +138,16 @@ def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
         raise InputError(f"--worst-by {name}: this metric is not measured; measured are {', '.join(names)}")
 
 
-def _settings(data: Path, change: list[str] | None, named: dict[str, Any], scorer: Scorer) -> "Settings":
+def _settings(
+    data: Path, change: list[str] | None, named_values: dict[str, Any], scorer: Scorer
+) -> "Settings":
     """The settings of all sources; with a model it cuts answers as verification.split_claims says."""
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 
-    tree = read_assignments(change or [], named)
+    tree = read_assignments(change or [], named_values)
     if "out" in tree:
         raise SettingsError("--set out: caches lie where --data says")
     settings = load_settings(**tree, out=data)
@@ -159,7 +163,7 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
     """
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.evaluation.signals.base import Means
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
     resources = Resources(settings)
     if scorer is Scorer.local:
@@ -219,10 +223,10 @@ def _show(document: dict[str, Any], out: Path) -> None:
     lines = [
         [
             name,
-            *(with_bounds(one), one["median"], one["known"], one["unknown"], one["direction"]),
-            describe_deciders(one["decided_by"]) if one["known"] else "–",
+            *(with_bounds(metric), metric["median"], metric["known"], metric["unknown"], metric["direction"]),
+            describe_deciders(metric["decided_by"]) if metric["known"] else "–",
         ]
-        for name, one in metrics.items()
+        for name, metric in metrics.items()
     ]
     title = f"{document['dataset']}: {plural(document['total_queries'], 'row')} (95 % intervals)"
     show_table(title, ["metric", "mean", "median", "known", "unknown", "better", "decided by"], lines)

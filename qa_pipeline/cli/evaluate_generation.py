@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from qa_pipeline.llm.budget.amounts import Amount
-    from qa_pipeline.pipeline import BatchOutcome, StageObserver
+    from qa_pipeline.pipeline.running import BatchOutcome, StageObserver
     from qa_pipeline.settings.tree import Settings
 
 ARMS = "arms"
@@ -56,8 +56,8 @@ class Arm:
         import polars as pl
 
         each = list(self.frames.values())
-        shared = [name for name in each[0] if all(name in one for one in each)]
-        return {name: pl.concat([one[name] for one in each]) for name in shared}
+        shared = [name for name in each[0] if all(name in frame for frame in each)]
+        return {name: pl.concat([frame_set[name] for frame_set in each]) for name in shared}
 
     def figures(self, frames: "Mapping[str, pl.DataFrame]") -> dict[str, Any]:
         """The figures of one batch, or of all."""
@@ -103,13 +103,13 @@ def generation(
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
-        named = named_settings(provider, model, max_calls, max_cost)
-        settings = load_settings(**overrides(location, out, change, named))
+        named_values = named_settings(provider, model, max_calls, max_cost)
+        settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
         planned = _arms(settings, repeat)
         if compare:
             compared = {text.partition("=")[0].strip() for text in compare}
-            rest = {path: value for path, value in named.items() if path not in compared}
+            rest = {path: value for path, value in named_values.items() if path not in compared}
             changed = load_settings(**overrides(location, out, [*(change or []), *compare], rest))
             planned[_changed_name(settings, changed, compare)] = changed
         batches = chosen_batches(batch, batches_at(settings, single), settings.corpus)
@@ -161,10 +161,10 @@ def _run_arms(
 ) -> dict[str, Arm]:
     arms: dict[str, Arm] = {}
     for name, settings in planned.items():
-        left = settings
+        remaining = settings
         for arm in arms.values():
-            left = _less(left, arm.spent)
-        arms[name] = _run_arm(name, left, batches, watch)
+            remaining = _less(remaining, arm.spent)
+        arms[name] = _run_arm(name, remaining, batches, watch)
     return arms
 
 
@@ -174,8 +174,8 @@ def _less(settings: "Settings", spent: "Amount | None") -> "Settings":
         return settings
     taken = {"max_calls": spent.calls, "max_tokens": spent.tokens, "max_cost": float(spent.cost)}
     caps = {name: getattr(settings.llm.budget, name) for name in taken}
-    left = {name: max(0, cap - taken[name]) for name, cap in caps.items() if cap is not None}
-    budget = settings.llm.budget.model_copy(update=left)
+    caps_left = {name: max(0, cap - taken[name]) for name, cap in caps.items() if cap is not None}
+    budget = settings.llm.budget.model_copy(update=caps_left)
     return settings.model_copy(update={"llm": settings.llm.model_copy(update={"budget": budget})})
 
 
@@ -185,19 +185,19 @@ def _run_arm(name: str, settings: "Settings", batches: Sequence[str], watch: "St
     import polars as pl
 
     from qa_pipeline.errors import TableError
-    from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.reporting.report import read_tables
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.report import read_tables
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import run_batches
     from qa_pipeline.settings.llm import HOSTED
-    from qa_pipeline.storage import prepare_folder
-    from qa_pipeline.tables import LLM_CALLS
+    from qa_pipeline.storage.files import prepare_folder
+    from qa_pipeline.storage.tables import LLM_CALLS
 
-    own = settings.model_copy(update={"out": settings.out / ARMS / name}) if name else settings
+    arm_settings = settings.model_copy(update={"out": settings.out / ARMS / name}) if name else settings
     run = f"{name}-{uuid.uuid4().hex}" if name else None
-    prepare_folder(own.out)
-    resources = Resources(own, shared=settings.out, run=run)
+    prepare_folder(arm_settings.out)
+    resources = Resources(arm_settings, shared=settings.out, run=run)
     outcomes = run_batches(resources, batches, watch)
-    hosted = any(model.provider in HOSTED for model in own.llm.models)
+    hosted = any(model.provider in HOSTED for model in arm_settings.llm.models)
     frames, incomplete = {}, {}
     of_arm = pl.col("run").str.extract(f"^{_OF_ARM.pattern}$").fill_null("")
     for outcome in outcomes:
@@ -225,7 +225,7 @@ def _document(arms: Mapping[str, Arm], resamples: int) -> dict[str, Any]:
         "batches": {name: base.figures(frames) for name, frames in base.frames.items()},
         "all": figures[""],
         "incomplete": {
-            str(Path(name, one)): why for name, arm in arms.items() for one, why in arm.incomplete.items()
+            str(Path(name, batch)): why for name, arm in arms.items() for batch, why in arm.incomplete.items()
         },
         "failed_gates": {
             str(Path(name, outcome.batch)): outcome.failed_gates

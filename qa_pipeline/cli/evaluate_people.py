@@ -47,22 +47,22 @@ def annotators(
     """
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_annotators
-    from qa_pipeline.evaluation.annotations import of_criterion, read_ratings
-    from qa_pipeline.evaluation.consensus import annotation_figures
     from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.people.annotations import of_criterion, read_ratings
+    from qa_pipeline.people.consensus import annotation_figures
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         order = _listed(categories)
         read = read_ratings(files, order)
         rows = of_criterion(read.items, criterion)
-        found, agreed = annotation_figures(rows, consensus, gold=gold, order=order, resamples=resamples)
+        figures, agreed = annotation_figures(rows, consensus, gold=gold, order=order, resamples=resamples)
         if out is not None:
             write_bytes(out, agreed.write_ndjson().encode())
         if as_json:
-            print_document({"left_out": read.left_out, **rounded(found)})
+            print_document({"left_out": read.left_out, **rounded(figures)})
         else:
-            show_annotators(found, read.left_out)
+            show_annotators(figures, read.left_out)
 
 
 def sheet(
@@ -79,7 +79,7 @@ def sheet(
     """
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.evaluation.rating_sheet import rating_sheet
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         rows = rating_sheet(report, count, criterion, seed)
@@ -88,4 +88,4 @@ def sheet(
 
 
 def _listed(text: str | None) -> list[str]:
-    return [one.strip() for one in (text or "").split(",") if one.strip()]
+    return [part.strip() for part in (text or "").split(",") if part.strip()]

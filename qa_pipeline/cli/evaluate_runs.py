@@ -43,10 +43,17 @@ def compare(
 
     with errors_as_exit_codes():
         before, now = read_report(baseline), read_report(current)
-        found = compare_unpaired(before, now) if unpaired else compare_paired(before, now)
+        compared = compare_unpaired(before, now) if unpaired else compare_paired(before, now)
         if decide is not None:
-            found["decision"] = _decision(found, decide)
-        _tell("comparison", "Two evaluations compared", found, comparison_page(found), out, as_json=as_json)
+            compared["decision"] = _decision(compared, decide)
+        _tell(
+            "comparison",
+            "Two evaluations compared",
+            compared,
+            comparison_page(compared),
+            out,
+            as_json=as_json,
+        )
 
 
 def gate(
@@ -103,10 +110,10 @@ def gate(
         )
         before = read_report(baseline) if baseline else None
         rows = read_golden(golden) if golden else None
-        found = held(read_report(current), before, limits, rows)
-        title = f"Evaluation gate {found['outcome']}"
-        _tell("gate", title, found, gate_page(found), out, as_json=as_json)
-        raise typer.Exit({"passed": OK, "failed": FAILED}.get(found["outcome"], BAD_INPUT))
+        checked = held(read_report(current), before, limits, rows)
+        title = f"Evaluation gate {checked['outcome']}"
+        _tell("gate", title, checked, gate_page(checked), out, as_json=as_json)
+        raise typer.Exit({"passed": OK, "failed": FAILED}.get(checked["outcome"], BAD_INPUT))
 
 
 def sample_size(
@@ -132,16 +139,16 @@ def sample_size(
         print_line(f"more than {MOST_ROWS}" if needed is None else str(needed))
 
 
-def _decision(found: dict[str, Any], metric: str) -> dict[str, Any]:
+def _decision(compared: dict[str, Any], metric: str) -> dict[str, Any]:
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.experiments import ab_decision
 
-    if metric not in found["metrics"]:
-        raise InputError(f"--decide {metric}: not compared; there are {', '.join(found['metrics'])}")
-    return {"metric": metric, **ab_decision(found["metrics"][metric])}
+    if metric not in compared["metrics"]:
+        raise InputError(f"--decide {metric}: not compared; there are {', '.join(compared['metrics'])}")
+    return {"metric": metric, **ab_decision(compared["metrics"][metric])}
 
 
-def _thresholds(given: list[str]) -> dict[str, float]:
+def _thresholds(texts: list[str]) -> dict[str, float]:
     """Bounds by metric.
 
     Raises:
@@ -151,19 +158,21 @@ def _thresholds(given: list[str]) -> dict[str, float]:
 
     from qa_pipeline.errors import InputError
 
-    found: dict[str, float] = {}
-    for text in given:
+    thresholds: dict[str, float] = {}
+    for text in texts:
         name, _, value = text.rpartition("=")
         name = name.strip() or BARE_THRESHOLD
         try:
             bound = float(value)
         except ValueError:
             bound = math.nan
-        if not math.isfinite(bound) or name in found:
-            why = "is given twice" if name in found else "should be NAME=NUMBER, such as faithfulness=0.85"
+        if not math.isfinite(bound) or name in thresholds:
+            why = (
+                "is given twice" if name in thresholds else "should be NAME=NUMBER, such as faithfulness=0.85"
+            )
             raise InputError(f"--threshold {text} {why}")
-        found[name] = bound
-    return found
+        thresholds[name] = bound
+    return thresholds
 
 
 def _tell(
@@ -175,17 +184,17 @@ def _tell(
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.evaluation.comparison_pages import markdown
     from qa_pipeline.evaluation.statistics import rounded
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
-    told = rounded(document)
+    printed = rounded(document)
     if out is not None:
-        write_bytes(out / f"{name}.json", f"{json.dumps(told, indent=2, allow_nan=False)}\n".encode())
+        write_bytes(out / f"{name}.json", f"{json.dumps(printed, indent=2, allow_nan=False)}\n".encode())
         write_bytes(out / f"{name}.md", markdown(title, page).encode())
     if as_json:
-        print_document(told)
+        print_document(printed)
         return
-    for one in page:
-        if isinstance(one, str):
-            print_line(one)
+    for part in page:
+        if isinstance(part, str):
+            print_line(part)
         else:
-            show_table(one.title, one.columns, one.rows)
+            show_table(part.title, part.columns, part.rows)

@@ -19,54 +19,56 @@ def _show_left_out(left_out: pl.DataFrame) -> None:
         show_table("Rows left out", left_out.columns, left_out.rows())
 
 
-def _show_fields(title: str, found: Sequence[Document], titles: Mapping[str, str]) -> None:
+def _show_fields(title: str, rows: Sequence[Document], titles: Mapping[str, str]) -> None:
     """A table of some fields of documents, by their titles."""
-    show_table(title, list(titles.values()), [[one[name] for name in titles] for one in found])
+    show_table(title, list(titles.values()), [[row[name] for name in titles] for row in rows])
 
 
-def with_interval(one: Estimate | None, sign: str = "", places: int = 3) -> str:
+def with_interval(estimate: Estimate | None, sign: str = "", places: int = 3) -> str:
     """A figure and its interval, as far as there are any."""
-    if one is None or one["value"] is None:
+    if estimate is None or estimate["value"] is None:
         return _NOTHING
-    return f"{one['value']:{sign}.{places}f} {_bounds(one, sign)}".rstrip()
+    return f"{estimate['value']:{sign}.{places}f} {_bounds(estimate, sign)}".rstrip()
 
 
-def _bounds(one: Estimate, sign: str = "") -> str:
-    if one["low"] is None or one["high"] is None:
+def _bounds(estimate: Estimate, sign: str = "") -> str:
+    if estimate["low"] is None or estimate["high"] is None:
         return ""
-    between = " to " if sign or one["low"] < 0 else "–"
-    return f"({one['low']:{sign}.2f}{between}{one['high']:{sign}.2f})"
+    between = " to " if sign or estimate["low"] < 0 else "–"
+    return f"({estimate['low']:{sign}.2f}{between}{estimate['high']:{sign}.2f})"
 
 
-def show_generation(found: Document) -> None:
+def show_generation(figures: Document) -> None:
     """Print the figures of generation over all batches, the shares of each, and what other runs changed."""
-    whole = found["all"]
-    if whole["types"]:
-        types, lost = (pl.DataFrame(whole[name]) for name in ("types", "shortfalls"))
+    all_batches = figures["all"]
+    if all_batches["types"]:
+        types, lost = (pl.DataFrame(all_batches[name]) for name in ("types", "shortfalls"))
         show_frame(
             "Questions by type, asked for and delivered", with_losses(types, lost) if lost.height else types
         )
     steps = pl.concat(
-        [pl.DataFrame(whole[name]) for name in ("questions", "round_trips")], how="vertical_relaxed"
+        [pl.DataFrame(all_batches[name]) for name in ("questions", "round_trips")], how="vertical_relaxed"
     )
     show_table("Questions and round trips by reason", ["stage", "what", "reason", "count"], stage_rows(steps))
-    rewritten = whole["rewritten"]
+    rewritten = all_batches["rewritten"]
     print_line(f"{rewritten['questions']} questions were rewritten, {rewritten['kept']} of them kept\n")
     for name in ("citations", "quotes"):
-        show_table(f"{name.capitalize()} by what was found", ["what", "count"], whole[name].items())
+        show_table(f"{name.capitalize()} by what was found", ["what", "count"], all_batches[name].items())
     guarded = {"guarded_by": "what", "guard_passed": "passed", "pairs": "pairs"}
-    _show_fields("What decided whether an answer was drafted", whole["guard"], guarded)
-    _show_shares(whole["shares"], found["batches"])
-    if whole["cost"]:
-        show_frame("Model calls", pl.DataFrame(whole["cost"]["stages"]))
-    if "repeats" in found:
-        _show_repeats(found["repeats"])
-    if "compared" in found:
-        _show_compared(found["compared"])
-    notes = found["incomplete"] | {name: "; ".join(gates) for name, gates in found["failed_gates"].items()}
+    _show_fields("What decided whether an answer was drafted", all_batches["guard"], guarded)
+    _show_shares(all_batches["shares"], figures["batches"])
+    if all_batches["cost"]:
+        show_frame("Model calls", pl.DataFrame(all_batches["cost"]["stages"]))
+    if "repeats" in figures:
+        _show_repeats(figures["repeats"])
+    if "compared" in figures:
+        _show_compared(figures["compared"])
+    notes = figures["incomplete"] | {
+        name: "; ".join(gates) for name, gates in figures["failed_gates"].items()
+    }
     for name, why in notes.items():
         print_line(f"{name}: {why}", "yellow")
-    print_line(f"Tables, indexes, exports: {found['out']}")
+    print_line(f"Tables, indexes, exports: {figures['out']}")
 
 
 def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) -> None:
@@ -74,10 +76,12 @@ def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) ->
     _show_fields("Shares over all batches", shares, _OF_SHARE)
     names = list(batches)
     for start in range(0, len(names) if len(names) > 1 else 0, _MOST_COLUMNS):
-        shown = names[start : start + _MOST_COLUMNS]
-        of_batches = zip(*([one["share"] for one in batches[name]["shares"]] for name in shown), strict=True)
-        rows = [[one["what"], *values] for one, values in zip(shares, of_batches, strict=True)]
-        show_table("Shares by batch", ["what", *shown], rows)
+        columns = names[start : start + _MOST_COLUMNS]
+        of_batches = zip(
+            *([share["share"] for share in batches[name]["shares"]] for name in columns), strict=True
+        )
+        rows = [[share["what"], *values] for share, values in zip(shares, of_batches, strict=True)]
+        show_table("Shares by batch", ["what", *columns], rows)
 
 
 def _show_repeats(repeats: Document) -> None:
@@ -100,35 +104,38 @@ def _show_compared(compared: Document) -> None:
         show_frame("Questions that ended otherwise", pl.DataFrame(compared["moves"]))
     columns = ["score", "questions", "unknown", "without", "changed", "difference (95 % interval)"]
     rows = [
-        [*(one[name] for name in columns[:-1]), with_interval(one["difference"], sign="+")]
-        for one in compared["differences"]
+        [*(difference[name] for name in columns[:-1]), with_interval(difference["difference"], sign="+")]
+        for difference in compared["differences"]
     ]
     show_table("Scores without and with the change", columns, rows)
 
 
-def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
+def show_annotators(figures: Document, left_out: pl.DataFrame) -> None:
     """Print agreement, annotators, pairs of them, and how many items have a label."""
     _show_left_out(left_out)
-    about = f"{found['criterion']}: {found['ratings']:,} ratings of {found['items']:,} items"
+    about = f"{figures['criterion']}: {figures['ratings']:,} ratings of {figures['items']:,} items"
     columns = ["agreement", "value (95 % interval)", "unknown because"]
-    rows = [[one["name"], with_interval(one), one["unknown"] or ""] for one in found["agreement"]]
+    rows = [
+        [agreement["name"], with_interval(agreement), agreement["unknown"] or ""]
+        for agreement in figures["agreement"]
+    ]
     show_table(f"Agreement on {about}", columns, rows)
     columns = ["annotator", "ratings", "always", "as most others", "of", "as gold", "of"]
     rows = [
         [
-            one["annotator"],
-            one["ratings"],
-            one["always"] or "",
-            with_interval(_named(one, "others")),
-            one["others_compared"],
-            with_interval(_named(one, "gold")),
-            one["gold_compared"],
+            row["annotator"],
+            row["ratings"],
+            row["always"] or "",
+            with_interval(_estimate_of(row, "others")),
+            row["others_compared"],
+            with_interval(_estimate_of(row, "gold")),
+            row["gold_compared"],
         ]
-        for one in found["annotators"].to_dicts()
+        for row in figures["annotators"].to_dicts()
     ]
     show_table("Annotators (95 % intervals)", columns, rows)
-    show_frame("Two and two", found["pairs"].head(_MOST_PAIRS))
-    agreed = found["consensus"]
+    show_frame("Two and two", figures["pairs"].head(_MOST_PAIRS))
+    agreed = figures["consensus"]
     aside = ", ".join(f"{count:,} {reason}" for reason, count in agreed["set_aside"].items()) or "none"
     print_line(
         f"Consensus ({agreed['method']}): {agreed['labelled']:,} items have a label; set aside: {aside}"
@@ -140,5 +147,5 @@ def show_annotators(found: Document, left_out: pl.DataFrame) -> None:
 _MOST_PAIRS = 45
 
 
-def _named(one: Document, name: str) -> Estimate:
-    return Estimate(value=one[name], low=one[f"{name}_low"], high=one[f"{name}_high"])
+def _estimate_of(row: Document, name: str) -> Estimate:
+    return Estimate(value=row[name], low=row[f"{name}_low"], high=row[f"{name}_high"])

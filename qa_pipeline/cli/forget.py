@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qa_pipeline.curation.forgetting import Forgotten, Plan
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.settings.tree import Settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
 
 def forget(
@@ -44,7 +44,8 @@ def forget(
     from qa_pipeline.publishing.yank import releases_with
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, works_on
+    from qa_pipeline.storage.files import works_on
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
         settings = load_settings(out=out, **read_assignments(change or [], {}))
@@ -59,19 +60,19 @@ def forget(
                 carry_out(layout, begun, database, settings.index)
             plan, places = _planned(layout, database, document, begun)
             near = near_texts(layout, plan.contents)
-            held = releases_with(releases, list(plan.contents), set(places["batch"]))
+            releases_holding = releases_with(releases, list(plan.contents), set(places["batch"]))
             done: Forgotten | None = None
             if really:
                 done = carry_out(layout, plan, database, settings.index)
             rows = rows_of(layout, plan) if done is None else done.rows
-        found = {
+        summary = {
             "rows": rows,
             "near": near,
             "unlinked_decisions": unlinked_decisions(layout, sorted({*plan.ids, *places["batch"]})),
-            "releases": held,
+            "releases": releases_holding,
             "still_in_corpus": _in_corpus(layout, places, settings),
         }
-        _report(layout, places, plan, found, done, as_json=as_json)
+        _report(layout, places, plan, summary, done, as_json=as_json)
 
 
 def _planned(
@@ -114,15 +115,15 @@ def _stored(database: "Database | None", name: str) -> set[str]:
 
     if database is None:
         return set()
-    found = versions_of(database, name)
-    places = sorted({f"{batch}/{path}" for _, batch, path in found})
+    versions = versions_of(database, name)
+    places = sorted({f"{batch}/{path}" for _, batch, path in versions})
     if len(places) > 1:
-        named = ", ".join(places[:5])
-        raise InputError(f"{len(places)} documents were called {name!r}: {named}; give batch and path")
+        first_places = ", ".join(places[:5])
+        raise InputError(f"{len(places)} documents were called {name!r}: {first_places}; give batch and path")
     by_id = known_documents(database, name) if len(name) >= SHORTEST_NAME else []
     if len(by_id) > 1:
         raise InputError(f"{len(by_id)} documents have an id that begins with {name!r}; give more of it")
-    return {document for document, _, _ in found} | set(by_id)
+    return {document for document, _, _ in versions} | set(by_id)
 
 
 @contextmanager
@@ -145,51 +146,60 @@ def _report(
     layout: "Layout",
     places: "pl.DataFrame",
     plan: "Plan",
-    found: dict[str, Any],
+    summary: dict[str, Any],
     done: "Forgotten | None",
     *,
     as_json: bool,
 ) -> None:
     from qa_pipeline.cli.console import print_document, print_line, show_table
 
-    named = [
+    documents = [
         f"{batch}/{path}"
         for batch, path in places.select("batch", "path").unique().sort("batch", "path").iter_rows()
     ]
     if as_json:
-        said = {"documents": named, "contents": list(plan.contents), "done": done is not None, **found}
+        document = {
+            "documents": documents,
+            "contents": list(plan.contents),
+            "done": done is not None,
+            **summary,
+        }
         replies = None if done is None else done.replies.replies
-        print_document({**said, "replies": replies})
+        print_document({**document, "replies": replies})
         return
     verb = "went" if done else "would go"
-    for one in named:
-        print_line(f"Document: {one}")
-    rows = [(batch, name, count) for batch, tables in found["rows"].items() for name, count in tables.items()]
+    for place in documents:
+        print_line(f"Document: {place}")
+    rows = [
+        (batch, name, count) for batch, tables in summary["rows"].items() for name, count in tables.items()
+    ]
     show_table(f"Rows that {verb}", ["batch", "table", "rows"], rows)
     if done:
         print_line(
             f"{done.replies.replies:,} replies and {done.replies.prompts:,} prompts are deleted. Vectors of "
             "sentences are computed again by the next run"
         )
-    for one in found["near"]:
-        print_line(f"Stays, and says nearly the same: {one}")
-    for batch, count in found["unlinked_decisions"].items():
+    for place in summary["near"]:
+        print_line(f"Stays, and says nearly the same: {place}")
+    for batch, count in summary["unlinked_decisions"].items():
         print_line(
             f"{count} decisions about pairs that no table has any more stay in {layout.decisions(batch)}; "
             "they may repeat it"
         )
-    for version, count in found["releases"].items():
-        held = (
+    for version, count in summary["releases"].items():
+        advice = (
             f"holds it, in {count} rows"
             if count
             else "is of its batch: no row rests on it, but one may show a passage of it beside the proof"
         )
         print_line(
-            f"Release {version} {held}. To withdraw it: "
+            f"Release {version} {advice}. To withdraw it: "
             f'qa-pipeline yank {layout.releases / str(version)} --reason "..." --yes'
         )
-    for one in found["still_in_corpus"]:
-        print_line(f"The file is still there: {one}. Delete it; until then runs name it, and do not read it")
+    for place in summary["still_in_corpus"]:
+        print_line(
+            f"The file is still there: {place}. Delete it; until then runs name it, and do not read it"
+        )
     if done:
         print_line("Forgotten. Run its batches again, so that pairs it decided about are decided anew")
     else:
@@ -200,11 +210,11 @@ def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -
     """Where files of these contents are still in the corpora that their batches were read from."""
     import hashlib
 
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.corpus.files import DocumentFailure, read_bytes
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.files import DocumentFailure, read_bytes
     from qa_pipeline.errors import CorpusError
 
-    found = []
+    remaining = []
     contents = set(places["content_sha256"])
     for batch, path in places.select("batch", "path").unique().sort("batch", "path").iter_rows():
         origin = layout.origin(batch)
@@ -217,5 +227,5 @@ def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -
         except (CorpusError, DocumentFailure):
             continue
         if hashlib.sha256(content).hexdigest() in contents:
-            found.append(f"{corpus.address(batch)}/{path}")
-    return found
+            remaining.append(f"{corpus.address(batch)}/{path}")
+    return remaining

@@ -66,34 +66,37 @@ def check(
     from qa_pipeline.monitoring.drift_page import drift_page
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout, write_bytes
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         settings = load_settings(out=out, **read_assignments(change or [], {}))
         scored, left_out = _score_days(logs, settings)
         rows = read_days(Layout(settings.out).monitoring)
-        held = None if reference is None else read_reference(reference)
-        found = findings(rows, settings.monitoring, held)
+        reference_rows = None if reference is None else read_reference(reference)
+        day_findings = findings(rows, settings.monitoring, reference_rows)
         first = since.date() if since else max(rows["day"], default=date.min)
-        told = found.alerts(first)
+        lines = day_findings.alerts(first)
         if alerts is not None:
-            write_bytes(alerts, "".join(f"{json.dumps(one)}\n" for one in told).encode())
+            write_bytes(alerts, "".join(f"{json.dumps(line)}\n" for line in lines).encode())
         if page is not None:
-            write_bytes(page, drift_page(rows, found, settings.monitoring).encode("utf-8", "replace"))
+            write_bytes(page, drift_page(rows, day_findings, settings.monitoring).encode("utf-8", "replace"))
         document = {
             "days": rows["day"].n_unique(),
             "rows": rows.height,
             "scored_now": [day.isoformat() for day in scored],
             "left_out": left_out.to_dicts(),
             "since": first.isoformat(),
-            "levels": found.levels.filter(pl.col("day") >= first).cast({"day": pl.String()}).to_dicts(),
-            "alerts": told,
+            "levels": day_findings.levels.filter(pl.col("day") >= first)
+            .cast({"day": pl.String()})
+            .to_dicts(),
+            "alerts": lines,
         }
         if as_json:
             print_document(document)
         else:
             _show(document)
-        if told:
+        if lines:
             raise typer.Exit(FAILED)
 
 
@@ -105,19 +108,19 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     from qa_pipeline.evaluation.datasets import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, has_decisions, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     folder = logs or settings.monitoring.logs
     if folder is None:
         raise InputError("name a folder of logs, or set monitoring.logs")
-    read, kept = Logs(folder, settings), Layout(settings.out).monitoring
+    read, layout = Logs(folder, settings), Layout(settings.out).monitoring
     score = metric_scores(settings)
     new = [
         day
         for day in read.days()
-        if read.has_news(day, day_file(kept, day)) or not has_decisions(day_file(kept, day))
+        if read.has_news(day, day_file(layout, day)) or not has_decisions(day_file(layout, day))
     ]
-    left_out = [score_day(read, day, score, kept).left_out for day in new]
+    left_out = [score_day(read, day, score, layout).left_out for day in new]
     # what files beside the days leave out is told of on each day
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out]).unique(maintain_order=True)
 
@@ -130,22 +133,24 @@ def _show(document: dict[str, Any]) -> None:
         f"{plural(document['rows'], 'row')} of {plural(document['days'], 'day')}; "
         f"{len(document['scored_now'])} scored now"
     )
-    for one in document["left_out"]:
-        place = f"first in {one['file']} line {one['first_row']}"
-        print_line(f"  {one['reason']}: {one['rows']}, {place}: {one['detail']}")
+    for entry in document["left_out"]:
+        place = f"first in {entry['file']} line {entry['first_row']}"
+        print_line(f"  {entry['reason']}: {entry['rows']}, {place}: {entry['detail']}")
     columns = ("metric", "day", "hour", "rows", "mean", "limit", "state", "decided_by")
     bad = ("alert", "by likeness")
-    shown = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
-    if shown:
+    levels = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
+    if levels:
         show_table(
-            f"Limits since {document['since']}", columns, [[one[name] for name in columns] for one in shown]
+            f"Limits since {document['since']}",
+            columns,
+            [[level[name] for name in columns] for level in levels],
         )
-    if any(one["state"] == "by likeness" for one in shown):
+    if any(level["state"] == "by likeness" for level in levels):
         print_line(
             "by likeness: beyond its limit, but cosines and words in common alone decided it, which is no "
             "alert; with monitoring.alerts.accept_likeness=true it is one",
             "yellow",
         )
-    for one in document["alerts"][:MOST_SHOWN]:
-        print_line(one["message"], "red")
+    for entry in document["alerts"][:MOST_SHOWN]:
+        print_line(entry["message"], "red")
     print_line(f"{plural(len(document['alerts']), 'alert')} since {document['since']}")

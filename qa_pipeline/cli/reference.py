@@ -4,18 +4,18 @@
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import typer.main
-from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.cli import get_docs_for_click
 
 from qa_pipeline.cli.app import app
+from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.tables import SCHEMA_VERSION, STORED
+from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.consistency.allowed import ALLOWED
 
@@ -129,18 +129,6 @@ def commands_page() -> str:
     _whole_summaries(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="qa-pipeline", title="Commands")
     return text.rstrip() + "\n"
-
-
-def setting_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
-    """Path and field of every setting below a group; the fields of a group before its sub-groups."""
-    nested = []
-    for name, field in model.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            nested.append((name, field.annotation))
-        else:
-            yield f"{prefix}{name}", field
-    for name, below in nested:
-        yield from setting_fields(below, f"{prefix}{name}.")
 
 
 def _whole_summaries(command: Any) -> None:

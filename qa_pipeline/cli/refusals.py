@@ -24,9 +24,9 @@ def refusals(
         stored_batches,
         stored_refusals,
     )
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         layout = Layout(out)

@@ -41,20 +41,20 @@ def release(
     with the reason. Where nothing has changed since the last release, that one stays the latest.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
+    from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.publishing.certificate import in_words
     from qa_pipeline.publishing.release import publish_release
-    from qa_pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes():
-        named = {
+        named_values = {
             "release.with_sources": False if without_sources else None,
             "release.audits": audit or None,
             "release.max_error": max_error,
             "release.signing_key": sign,
         }
-        chosen = {name: value for name, value in named.items() if value is not None}
+        chosen = {name: value for name, value in named_values.items() if value is not None}
         settings = load_settings(out=out, **read_assignments(change or [], chosen))
         made = publish_release(Resources(settings))
         manifest = made.manifest
@@ -74,8 +74,8 @@ def release(
                 show_table(title, ["what", "reason"], left_out.items())
         for problem in manifest.unsatisfied:
             print_line(f"Not satisfied: {problem}")
-        said = "Published" if made.made else "Nothing has changed since"
-        print_line(f"{said}: {made.folder}")
+        headline = "Published" if made.made else "Nothing has changed since"
+        print_line(f"{headline}: {made.folder}")
         for line in ["Not audited."] if manifest.certificate is None else in_words(manifest.certificate):
             print_line(line)
 
@@ -151,7 +151,9 @@ def diff(
     from qa_pipeline.cli.console import print_document, print_line, show_frame
     from qa_pipeline.publishing.differences import compare_releases, differences_page, with_verdicts
     from qa_pipeline.publishing.loading import release_folder
-    from qa_pipeline.storage import Layout, write_bytes, write_frame
+    from qa_pipeline.storage.files import write_bytes
+    from qa_pipeline.storage.layout import Layout
+    from qa_pipeline.storage.parquet import write_frame
 
     with errors_as_exit_codes():
         old, new = release_folder(before), release_folder(after)
@@ -202,12 +204,12 @@ def push(
         if dry_run:
             show_table("Would be sent where it is not there yet", ["file", "bytes"], made.files.items())
         sent = sum(made.files[name] for name in made.sent)
-        said = (
+        summary = (
             f"{sum(made.files.values())} bytes in {len(made.files)} files"
             if dry_run
             else (f"{len(made.sent)} of {len(made.files)} files sent, {sent} bytes")
         )
-        print_line(f"{made.place}: {said}{'; it is the latest' if made.latest else ''}")
+        print_line(f"{made.place}: {summary}{'; it is the latest' if made.latest else ''}")
 
 
 def yank(

@@ -40,15 +40,15 @@ def size(out: Out = Path("data"), as_json: Json = False) -> None:
     from qa_pipeline.llm.store.maintenance import size as measured
 
     with _opened(out) as database:
-        found = measured(database)
+        sizes = measured(database)
         if as_json:
-            shares = [asdict(share) for share in found.shares]
-            print_document({"replies": shares, "calls": found.calls, "disk_bytes": found.disk_bytes})
+            shares = [asdict(share) for share in sizes.shares]
+            print_document({"replies": shares, "calls": sizes.calls, "disk_bytes": sizes.disk_bytes})
             return
-        _show(found.shares)
-        total = sum(share.rows for share in found.shares)
-        taken = _bytes(found.disk_bytes)
-        _say(f"{total:,} replies and {found.calls:,} calls in {database.place}: {taken} on disk")
+        _show(sizes.shares)
+        total = sum(share.rows for share in sizes.shares)
+        taken = _bytes(sizes.disk_bytes)
+        _say(f"{total:,} replies and {sizes.calls:,} calls in {database.place}: {taken} on disk")
 
 
 @replies.command()
@@ -67,12 +67,12 @@ def prune(
 
     with _opened(out) as database:
         choice = Choice(_seconds(older_than), model, failures)
-        found = prunable(database, choice)
-        _show(found)
+        pruned = prunable(database, choice)
+        _show(pruned)
         if yes:
             _say(f"{delete(database, choice):,} replies are deleted")
         else:
-            _say(f"{sum(share.rows for share in found):,} replies would be deleted; add --yes to do it")
+            _say(f"{sum(share.rows for share in pruned):,} replies would be deleted; add --yes to do it")
 
 
 @replies.command()
@@ -85,7 +85,7 @@ def retry_failures(out: Out = Path("data"), yes: Yes = False) -> None:
 def _opened(out: Path) -> "Iterator[Database]":
     from qa_pipeline.llm.store.database import Database
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         place = load_settings(out=out).llm.store.url or Layout(out).replies
@@ -114,8 +114,8 @@ def _show(shares: "Iterable[Share]") -> None:
 
     rows = []
     for share in shares:
-        named = (share.asked_model, share.role, share.age, "failures" if share.failed else "replies")
-        rows.append([*named, f"{share.rows:,}", _bytes(share.text_bytes)])
+        share_key = (share.asked_model, share.role, share.age, "failures" if share.failed else "replies")
+        rows.append([*share_key, f"{share.rows:,}", _bytes(share.text_bytes)])
     if rows:
         show_table("Replies", ("model", "role", "age", "what", "replies", "bytes"), rows)
 

@@ -11,7 +11,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.review.document_view import Row, Shown
+    from qa_pipeline.people.document_view import Row, Shown
 
 
 def show(
@@ -39,38 +39,43 @@ def show(
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
     from qa_pipeline.cli.console import print_document, show_document
-    from qa_pipeline.review.document_view import find_chunk, find_document
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.people.document_view import find_chunk, find_document
+    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         for name, value in {"--page": page, "--span": span, "--corpus": corpus}.items():
             if picture is None and value is not None:
                 raise InputError(f"{name} takes a picture of a page: add --picture FILE.png")
         layout = Layout(out)
-        shown = find_document(layout, document, [path.stem for path in layout.tables("documents")])
-        chosen = find_chunk(shown, chunk) if chunk else None
+        viewed = find_document(layout, document, [path.stem for path in layout.tables("documents")])
+        chosen = find_chunk(viewed, chunk) if chunk else None
         if picture is not None:
-            _draw(shown, chosen, picture, page, span, corpus)
+            _draw(viewed, chosen, picture, page, span, corpus)
         elif as_json:
-            print_document({"document": shown.document, "chunks": [chosen] if chosen else shown.chunks})
+            print_document({"document": viewed.document, "chunks": [chosen] if chosen else viewed.chunks})
         else:
-            show_document(shown, chosen)
+            show_document(viewed, chosen)
 
 
 def _draw(
-    shown: "Shown", chunk: "Row | None", picture: Path, page: int | None, span: str | None, corpus: str | None
+    viewed: "Shown",
+    chunk: "Row | None",
+    picture: Path,
+    page: int | None,
+    span: str | None,
+    corpus: str | None,
 ) -> None:
     """Write the picture of a page; without a span the chosen chunk is highlighted."""
-    from qa_pipeline.corpus.corpora import open_corpus
-    from qa_pipeline.review.document_view import page_of, page_picture, span_of
+    from qa_pipeline.documents.corpus.corpora import open_corpus
+    from qa_pipeline.people.document_view import page_of, page_picture, span_of
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage import write_bytes
+    from qa_pipeline.storage.files import write_bytes
 
     settings = load_settings(**({"corpus": corpus} if corpus else {}))
     evidence = span_of(span) if span else (chunk["char_start"], chunk["char_end"]) if chunk else None
-    number = page_of(shown, evidence, page)
-    files = open_corpus(settings.corpus, settings.documents).batch(shown.document["batch"])
-    drawn = page_picture(shown, files, number, evidence, settings.documents.max_bytes)
+    number = page_of(viewed, evidence, page)
+    files = open_corpus(settings.corpus, settings.documents).batch(viewed.document["batch"])
+    drawn = page_picture(viewed, files, number, evidence, settings.documents.max_bytes)
     write_bytes(picture, drawn.png)
-    found = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
-    sys.stdout.write(f"{picture}: page {number} of {shown.document['path']}{found}\n")
+    highlighted = f"; {drawn.evidence} of {drawn.evidence_length} letters highlighted" if evidence else ""
+    sys.stdout.write(f"{picture}: page {number} of {viewed.document['path']}{highlighted}\n")

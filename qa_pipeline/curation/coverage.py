@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from qa_pipeline.tables import COVERAGE
+from qa_pipeline.storage.tables import COVERAGE
 
 _SECTION = ("document_id", "section_start")
 

@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.storage import locked, write_bytes
-from qa_pipeline.tables import CLAIM_VERDICTS, DECISIONS
+from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.tables import CLAIM_VERDICTS, DECISIONS
 
 Row = dict[str, Any]
 

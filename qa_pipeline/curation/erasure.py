@@ -14,8 +14,16 @@ import polars as pl
 
 from qa_pipeline.curation.training import marked_passage
 from qa_pipeline.records import passages_by_id
-from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import CANARIES, DOCUMENTS, LAYOUTS, LLM_CALLS, TRAINING_EXAMPLES, TWINS, VERDICTS
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import (
+    CANARIES,
+    DOCUMENTS,
+    LAYOUTS,
+    LLM_CALLS,
+    TRAINING_EXAMPLES,
+    TWINS,
+    VERDICTS,
+)
 from qa_pipeline.text.sentences import split_sentences
 
 KINDS = ("content", "document", "chunk", "question", "pair", "claim")

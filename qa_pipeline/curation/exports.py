@@ -20,7 +20,7 @@ import yaml
 
 from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.training import evidence_lists, find_proofs
-from qa_pipeline.tables import (
+from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CLAIM_VERDICTS,
     CLAIMS,

@@ -40,9 +40,11 @@ from qa_pipeline.llm.store.maintenance import erase as erase_replies
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 from qa_pipeline.retrieval.shard import build_index, dump_shard
 from qa_pipeline.settings.generation import IndexSettings
-from qa_pipeline.storage import Layout, read_table, table_bytes, write_bytes
-from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import (
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table, table_bytes
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import (
     CHUNKS,
     COVERAGE,
     DECISIONS,

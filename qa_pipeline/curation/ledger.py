@@ -19,8 +19,9 @@ from qa_pipeline.curation.duplicates import find_alternatives, find_conflicts, f
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage import Layout, write_bytes
-from qa_pipeline.tables import UNSUPPORTED, VERDICTS
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
 

@@ -15,7 +15,14 @@ import polars as pl
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.tables import EVIDENCE, LAYOUTS, MESSAGE_COLUMNS, MESSAGES, PROVENANCE, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import (
+    EVIDENCE,
+    LAYOUTS,
+    MESSAGE_COLUMNS,
+    MESSAGES,
+    PROVENANCE,
+    TRAINING_EXAMPLES,
+)
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
 

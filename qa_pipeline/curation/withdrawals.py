@@ -18,8 +18,10 @@ from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.exports import CHAT_FILES, LEDGER_FILES
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage import Layout, move_file, table_bytes, write_bytes
-from qa_pipeline.tables import STORED, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.files import move_file, write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import table_bytes
+from qa_pipeline.storage.tables import STORED, TRAINING_EXAMPLES, VERDICTS
 
 Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "unreadable_tombstone"]
 

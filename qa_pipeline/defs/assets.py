@@ -13,6 +13,7 @@ from typing import Any
 import dagster as dg
 
 from qa_pipeline.curation.exports import LEDGER_FILES
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import tombstone_of
 from qa_pipeline.defs.base import (
     LLM_POOL,
@@ -41,13 +42,12 @@ from qa_pipeline.defs.metadata import (
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.llm.tracing import stage_span
-from qa_pipeline.quality.gates import GATES
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES, Stage, StageRun, calls_table, publish
-from qa_pipeline.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
 
 OWNERS = ["team:training-data"]
 _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
@@ -81,7 +81,7 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
             if not stage.is_table:
                 version, metadata = content_version(dump_shard(output)), shard_metadata(output)
                 return dg.MaterializeResult(value=output, data_version=version, metadata=metadata)
-            more = _SHOWN[stage.name](stage_run, tables, output) if stage.name in _SHOWN else {}
+            more = _METADATA[stage.name](stage_run, tables, output) if stage.name in _METADATA else {}
             if "warning" in more:
                 context.log.warning(more["warning"])
             return table_result(stage.name, output, **stage_run.figures, **more)
@@ -149,7 +149,7 @@ def _examples_shown(run: StageRun, tables: ParquetTables, examples: Frame) -> di
     return funnel_metadata({**counted, QUESTIONS.name: tables.read(QUESTIONS, run.batch)})
 
 
-_SHOWN: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]] = {
+_METADATA: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]] = {
     "documents": lambda run, tables, frame: content_metadata(frame),
     "twins": lambda run, tables, frame: twins_metadata(frame),
     "canaries": lambda run, tables, frame: canary_metadata(frame),

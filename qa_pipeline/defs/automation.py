@@ -16,7 +16,7 @@ from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.schedules import REASON_TAG, build_batch
 from qa_pipeline.defs.staleness import Steps, remembered_work
 from qa_pipeline.errors import ReplyStoreError
-from qa_pipeline.resources import Resources, waiting_batches
+from qa_pipeline.pipeline.resources import Resources, waiting_batches
 
 REPORTS_A_TICK = 100
 """Reports looked at in one tick; the first over a large corpus must not run into Dagster's time limit."""

@@ -13,11 +13,11 @@ import polars as pl
 
 from qa_pipeline.defs.io_managers import ParquetTables
 from qa_pipeline.defs.metadata import frame_metadata
-from qa_pipeline.pipeline import StageObserver
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
-from qa_pipeline.resources import Resources
-from qa_pipeline.storage import frame_hash
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.parquet import frame_hash
+from qa_pipeline.storage.tables import STORED
 
 Frame = pl.DataFrame
 
@@ -110,8 +110,8 @@ def latest_tags(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> M
 
 def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> dg.EventLogRecord | None:
     """The latest materialization of a batch."""
-    wanted = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
-    return next(iter(instance.fetch_materializations(wanted, limit=1).records), None)
+    records = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
+    return next(iter(instance.fetch_materializations(records, limit=1).records), None)
 
 
 def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]) -> Mapping[str, int]:

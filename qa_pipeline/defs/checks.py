@@ -13,14 +13,14 @@ from typing import Any
 
 import dagster as dg
 
+from qa_pipeline.curation.gates.gate import NO_EARLIER, GateSpec
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import note_gate
 from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
 from qa_pipeline.defs.staleness import gate_basis, latest_versions
-from qa_pipeline.pipeline import earlier_figures
-from qa_pipeline.quality.gate import NO_EARLIER, GateSpec
-from qa_pipeline.quality.gates import GATES
+from qa_pipeline.pipeline.running import earlier_figures
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.tables import STORED
 
 BLOCKED_TAG = "qa_pipeline/blocked_by"
 """On a run: the gates that stopped it."""
@@ -62,7 +62,7 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
                 _tag_run(context, f"{spec.asset}: {gate.name}")
             note_gate(resources.layout, batch, gate.name, gate.detail if failing else None, basis)
         # Text for what stays the same or belongs together: every number would get a plot of its own.
-        shown: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "value": None if gate.value is None else round(gate.value, 4),
             "threshold": None if gate.threshold is None else dg.MetadataValue.text(str(gate.threshold)),
             "rows": dg.MetadataValue.text(str(gate.n)),
@@ -73,7 +73,7 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
             passed=gate.passed,
             severity=dg.AssetCheckSeverity.ERROR if gate.blocking else dg.AssetCheckSeverity.WARN,
             description=gate.detail,
-            metadata={name: value for name, value in shown.items() if value is not None},
+            metadata={name: value for name, value in metadata.items() if value is not None},
         )
 
     with warnings.catch_warnings():

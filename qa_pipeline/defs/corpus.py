@@ -13,8 +13,6 @@ from itertools import chain
 import dagster as dg
 from pydantic import BaseModel
 
-from qa_pipeline.corpus.corpora import open_corpus
-from qa_pipeline.corpus.places import Corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing, withdrawn_batches
 from qa_pipeline.defs.base import (
     DATA_VERSION,
@@ -24,8 +22,10 @@ from qa_pipeline.defs.base import (
     latest_tags_by_batch,
     running_batches,
 )
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
 CORPUS = dg.AssetKey("corpus")
@@ -169,33 +169,33 @@ def corpus_sensor(
     """Look at the corpus; only batches that changed on the outside since they were read are read again."""
     try:
         place = corpus_of(resources.settings)
-        found = place.find_batches()
+        batches = place.find_batches()
     except CorpusError as error:
         return dg.SkipReason(f"{error}. No batch is taken for gone, nothing is withdrawn or removed")
-    if not found.names:
-        refused = "; ".join(found.refused.values())
+    if not batches.names:
+        refused = "; ".join(batches.refused.values())
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {refused}")
-    withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
+    withdraw_missing(resources.layout, resources.settings.corpus, {*batches.names, *batches.refused})
     gone = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
     }
     before = Fingerprints.model_validate_json(context.cursor or "{}")
-    now = _listings(place, found.names)
-    settled = [name for name in found.names if now[name] and now[name] == before.seen.get(name)]
+    now = _listings(place, batches.names)
+    settled = [name for name in batches.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
     changed, unread = changed_contents(context.instance, place, to_read, gone)
-    reasons = [*found.refused.values(), *unread.values()]
+    reasons = [*batches.refused.values(), *unread.values()]
     for reason in reasons:
         context.log.warning(reason)
     read = {name: now[name] for name in to_read if name not in unread}
     # one that returns is read anew
-    kept = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
-    after = Fingerprints(seen=now, read=kept | read)
+    still_there = {name: fingerprint for name, fingerprint in before.read.items() if name in now}
+    after = Fingerprints(seen=now, read=still_there | read)
     registered = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
-    new = sorted(set(found.names) - registered)
-    removed = _removable(context.instance, resources, registered - {*found.names, *found.refused})
+    new = sorted(set(batches.names) - registered)
+    removed = _removable(context.instance, resources, registered - {*batches.names, *batches.refused})
     counts = (
-        f"{len(found.names)} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
+        f"{len(batches.names)} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
     )
     if removed:
         counts += f"; gone from the corpus, partition removed and results withdrawn: {', '.join(removed)}"
@@ -216,10 +216,10 @@ def _removable(instance: dg.DagsterInstance, resources: Resources, missing: Coll
     A run or backfill of a partition that is removed under it fails, so these end first. A batch that was read
     from another corpus stays.
     """
-    if not missing or any(one.status.value in UNENDED for one in instance.get_backfills()):
+    if not missing or any(backfill.status.value in UNENDED for backfill in instance.get_backfills()):
         return []
-    gone = {
+    removable = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
     }
     unread = {name for name in missing if not resources.layout.origin(name).is_file()}
-    return sorted((set(missing) & (gone | unread)) - running_batches(instance))
+    return sorted((set(missing) & (removable | unread)) - running_batches(instance))

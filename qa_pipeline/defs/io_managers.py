@@ -12,11 +12,12 @@ import dagster as dg
 import polars as pl
 from upath import UPath
 
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard, dump_shard, load_shard_for
-from qa_pipeline.storage import read_earlier, read_table, table_bytes, write_bytes
-from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.parquet import read_earlier, read_table, table_bytes
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import STORED
 
 
 def store(path: UPath, content: bytes) -> None:

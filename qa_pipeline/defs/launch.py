@@ -14,7 +14,8 @@ from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
 from qa_pipeline.defs.staleness import Steps, find_work, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
-from qa_pipeline.pipeline import (
+from qa_pipeline.pipeline.resources import Resources, collect_replies
+from qa_pipeline.pipeline.running import (
     BLOCKED,
     WARNING,
     BatchOutcome,
@@ -22,10 +23,10 @@ from qa_pipeline.pipeline import (
     no_observer,
     passed_outcome,
 )
-from qa_pipeline.resources import Resources, collect_replies
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import VERDICTS
 
 _ERRORS: list[type[PermanentModelError]] = [PermanentModelError, *PermanentModelError.__subclasses__()]
 _STOPPING = {error.__name__: error for error in _ERRORS}
@@ -94,7 +95,9 @@ def _run(
     )
     if any(_was_interrupted(event) for event in result.all_events):
         raise KeyboardInterrupt
-    gates = tuple(_message(found) for found in result.get_asset_check_evaluations() if not found.passed)
+    gates = tuple(
+        _message(evaluation) for evaluation in result.get_asset_check_evaluations() if not evaluation.passed
+    )
     if result.success and (awaited := _what_is_awaited(result)):
         return BatchOutcome(batch, "pending", awaited, gates)
     if result.success:
@@ -110,9 +113,11 @@ def _was_interrupted(event: dg.DagsterEvent) -> bool:
     return reason is not None and reason.name == "UNEXPECTED_TERMINATION"
 
 
-def _message(found: dg.AssetCheckEvaluation) -> str:
-    warning = "" if found.severity == dg.AssetCheckSeverity.ERROR else WARNING
-    return f"{warning}{found.asset_key.to_user_string()} {found.check_name}: {found.description}"
+def _message(evaluation: dg.AssetCheckEvaluation) -> str:
+    warning = "" if evaluation.severity == dg.AssetCheckSeverity.ERROR else WARNING
+    return (
+        f"{warning}{evaluation.asset_key.to_user_string()} {evaluation.check_name}: {evaluation.description}"
+    )
 
 
 def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:

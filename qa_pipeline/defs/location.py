@@ -12,7 +12,7 @@ from qa_pipeline.defs.monitoring import monitoring_definitions
 from qa_pipeline.defs.release import build_release, nightly_release, publish_job, release_checks
 from qa_pipeline.defs.schedules import build_batch, nightly_schedule, provider_jobs_sensor
 from qa_pipeline.defs.staleness import steps_of
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 
 
@@ -29,7 +29,7 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
     out = UPath(settings.out)
     tables = ParquetTables(out / "tables")
     steps = steps_of(assets)
-    own = dg.Definitions(
+    project_definitions = dg.Definitions(
         assets=[corpus, *assets, build_release(settings)],
         asset_checks=[*build_checks(settings), *release_checks],
         jobs=[build_batch, publish_job],
@@ -45,4 +45,4 @@ def build_definitions(settings: Settings, *, resources: Resources | None = None)
         # and one embedding model in memory. Runs are what goes on in parallel.
         executor=dg.in_process_executor,
     )
-    return dg.Definitions.merge(own, monitoring_definitions(settings))
+    return dg.Definitions.merge(project_definitions, monitoring_definitions(settings))

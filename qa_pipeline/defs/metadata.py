@@ -9,8 +9,8 @@ import polars as pl
 from markupsafe import Markup
 
 from qa_pipeline.generation.deduplication import diversity
-from qa_pipeline.reporting.costs import cost_summary
-from qa_pipeline.reporting.funnel import (
+from qa_pipeline.pipeline.costs import cost_summary
+from qa_pipeline.pipeline.funnel import (
     left_out_counts,
     masked_counts,
     summarise,
@@ -18,8 +18,8 @@ from qa_pipeline.reporting.funnel import (
     yield_funnel,
 )
 from qa_pipeline.retrieval.shard import Shard
-from qa_pipeline.storage import Layout
-from qa_pipeline.table_schema import Table
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.text import rendering
 from qa_pipeline.text.rendering import code_span, visible
 from qa_pipeline.verification.canaries.outcomes import canary_rates
@@ -63,14 +63,14 @@ def described(table: Table) -> dict[str, Any]:
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
     """Row count, rows of each kind (of the first column that is counted as numbers), and a preview."""
-    shown: dict[str, Any] = {"dagster/partition_row_count": frame.height}
+    metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     for place, name in enumerate(name for name in table.counted if name in frame.columns):
         counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
         if place:
-            shown[f"rows by {name}"] = _table(counts.with_columns(pl.col(name).fill_null("(none)")))
+            metadata[f"rows by {name}"] = _table(counts.with_columns(pl.col(name).fill_null("(none)")))
         else:
-            shown |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
-    return {**shown, "preview": preview(frame, table.preview)}
+            metadata |= {f"{name}: {value}": rows for value, rows in counts.drop_nulls().iter_rows()}
+    return {**metadata, "preview": preview(frame, table.preview)}
 
 
 def _table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
@@ -108,8 +108,8 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
         "calls without cost": summary.calls_without_cost or None,
         "calls without tokens": summary.calls_without_tokens or None,
     }
-    known = {name: value for name, value in figures.items() if value is not None}
-    return known | {"cost by stage": _table(summary.stages)}
+    figures_known = {name: value for name, value in figures.items() if value is not None}
+    return figures_known | {"cost by stage": _table(summary.stages)}
 
 
 def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
@@ -195,19 +195,19 @@ def verdict_preview(
     """The first pairs of the ledger with what they say and the first quote that speaks for them."""
     quotes = claims.sort("pair_id", "position").group_by("pair_id", maintain_order=True).first()
     joined = verdicts.head(PREVIEW_ROWS)
-    for beside in (
+    for neighbour in (
         pairs.select("pair_id", "question", "answer"),
         quotes.select("pair_id", quote="evidence_quote"),
     ):
-        joined = joined.join(beside, on="pair_id", how="left", maintain_order="left")
+        joined = joined.join(neighbour, on="pair_id", how="left", maintain_order="left")
     return preview(joined, ("question", "answer", "verdict", "quote"))
 
 
 def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.MarkdownMetadataValue:
     """The first rows as a Markdown table, short enough to be seen without a click."""
-    known = _with_quote(frame.head(PREVIEW_ROWS))
-    shown = known.select(name for name in columns if name in known.columns)
-    tables = (markdown_table(shown.columns, shown.iter_rows(), length) for length in SHORTER)
+    quoted = _with_quote(frame.head(PREVIEW_ROWS))
+    columns_shown = quoted.select(name for name in columns if name in quoted.columns)
+    tables = (markdown_table(columns_shown.columns, columns_shown.iter_rows(), length) for length in SHORTER)
     fitting = next((table for table in tables if len(table) < INLINE_LENGTH), "")
     return dg.MetadataValue.md(fitting)
 

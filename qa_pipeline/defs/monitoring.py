@@ -20,9 +20,9 @@ from qa_pipeline.evaluation.datasets import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import frame_hash
+from qa_pipeline.storage.parquet import frame_hash
 
 QUALITY = dg.AssetKey("production_quality")
 POOL = "production"
@@ -89,24 +89,24 @@ def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.
             raise dg.Failure(str(error), allow_retries=False) from error
         return dg.MaterializeResult(
             data_version=dg.DataVersion(frame_hash(made.items)),
-            metadata={"file": dg.MetadataValue.path(str(day_file(folder, day))), **_shown(made)},
+            metadata={"file": dg.MetadataValue.path(str(day_file(folder, day))), **_metadata(made)},
         )
 
     return production_quality
 
 
-def _shown(made: Labelled) -> dict[str, Any]:
+def _metadata(made: Labelled) -> dict[str, Any]:
     """What the UI shows of a day; means are plain numbers, so that it draws them over the days."""
     means = made.items.select(metrics_of(made.items)).mean().row(0, named=True) if made.items.height else {}
-    shown: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "dagster/partition_row_count": made.items.height,
         **{f"mean {name}": round(mean, 4) for name, mean in means.items() if mean is not None},
     }
     faults = made.left_out.group_by("reason").agg(pl.col("rows").sum()).sort("reason").rows()
     if faults:
         table = markdown_table(("reason", "rows"), faults[:MOST_SHOWN], INLINE_LENGTH)
-        shown["what the logs left out"] = dg.MetadataValue.md(table)
-    return shown
+        metadata["what the logs left out"] = dg.MetadataValue.md(table)
+    return metadata
 
 
 def quality_checks(days: dg.DailyPartitionsDefinition) -> list[dg.AssetChecksDefinition]:
@@ -149,11 +149,11 @@ def _findings(resources: Resources, first: date | None, last: date) -> Findings:
 def _result(looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeverity) -> dg.AssetCheckResult:
     """A check of findings (`LEVELS` or `DRIFT`), which shows all that was looked at."""
     columns = ("metric", "state", "message")
-    shown = markdown_table(columns, looked.select(columns).rows()[:MOST_SHOWN], INLINE_LENGTH)
+    table = markdown_table(columns, looked.select(columns).rows()[:MOST_SHOWN], INLINE_LENGTH)
     more = f" (and {bad.height - 1} more)" if bad.height > 1 else ""
     return dg.AssetCheckResult(
         passed=not bad.height,
         severity=severity,
         description=f"{cell(bad['message'][0], INLINE_LENGTH)}{more}" if bad.height else "no alert",
-        metadata={"alerts": bad.height, "looked at": dg.MetadataValue.md(shown)},
+        metadata={"alerts": bad.height, "looked at": dg.MetadataValue.md(table)},
     )

@@ -16,14 +16,14 @@ from qa_pipeline.defs.base import PARTITION, ResourcesParam, running_runs
 from qa_pipeline.defs.metadata import INLINE_LENGTH, card_text, cell, markdown_table
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError, ReleaseError
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.manifest import CARD, latest_release, read_manifest
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout
-from qa_pipeline.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import DOCUMENTS, TRAINING_EXAMPLES, VERDICTS
 
 RELEASE = dg.AssetKey("release")
 POOL = "release"
@@ -63,14 +63,14 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
         context.log.info(f"{'published' if made.made else 'nothing has changed since'} {made.folder}")
         return dg.MaterializeResult(
             data_version=dg.DataVersion(made.manifest.content),
-            metadata=_shown(made),
+            metadata=_metadata(made),
             tags={MADE_FROM: made_from},
         )
 
     return release
 
 
-def _shown(made: Release) -> dict[str, Any]:
+def _metadata(made: Release) -> dict[str, Any]:
     """What the UI shows; counts that are worth following from release to release are plain numbers."""
     manifest = made.manifest
     lists = {
@@ -85,7 +85,7 @@ def _shown(made: Release) -> dict[str, Any]:
         if rows
     }
     if manifest.unsatisfied:
-        problems = [(one,) for one in manifest.unsatisfied[:MOST_SHOWN]]
+        problems = [(problem,) for problem in manifest.unsatisfied[:MOST_SHOWN]]
         table = markdown_table(("what the splits could not satisfy",), problems, INLINE_LENGTH)
         tables["not satisfied"] = dg.MetadataValue.md(table)
     audited = "not audited" if manifest.certificate is None else " ".join(in_words(manifest.certificate))
@@ -119,16 +119,17 @@ def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
         return dg.AssetCheckResult(passed=False, description=cell(str(error), INLINE_LENGTH))
     problems = [f"{check.name}: {problem}" for check in checks for problem in check.problems]
     table = markdown_table(
-        ("check", "looked at", "problems"), [(one.name, one.checked, len(one.problems)) for one in checks]
+        ("check", "looked at", "problems"),
+        [(check.name, check.checked, len(check.problems)) for check in checks],
     )
-    shown = {"checks": dg.MetadataValue.md(table)}
+    metadata = {"checks": dg.MetadataValue.md(table)}
     if problems:
-        listed = markdown_table(("problem",), [(one,) for one in problems[:MOST_SHOWN]])
-        shown["problems"] = dg.MetadataValue.md(listed)
+        listed = markdown_table(("problem",), [(problem,) for problem in problems[:MOST_SHOWN]])
+        metadata["problems"] = dg.MetadataValue.md(listed)
     return dg.AssetCheckResult(
         passed=not problems,
         description=f"{len(problems)} problems, the first: {cell(problems[0])}" if problems else "all hold",
-        metadata=shown,
+        metadata=metadata,
     )
 
 
@@ -141,11 +142,11 @@ def batches_left_out(resources: ResourcesParam) -> dg.AssetCheckResult:
         return dg.AssetCheckResult(
             passed=False, severity=dg.AssetCheckSeverity.WARN, description=cell(str(error), INLINE_LENGTH)
         )
-    named = ", ".join(sorted(left_out)[:MOST_SHOWN])
+    first_batches = ", ".join(sorted(left_out)[:MOST_SHOWN])
     return dg.AssetCheckResult(
         passed=not left_out,
         severity=dg.AssetCheckSeverity.WARN,
-        description=f"{len(left_out)} left out: {named}" if left_out else "none is left out",
+        description=f"{len(left_out)} left out: {first_batches}" if left_out else "none is left out",
         metadata={"batches": len(left_out)},
     )
 
@@ -159,13 +160,13 @@ def state_of(layout: Layout) -> str:
     It is no hash of their content, which would take as long as a release. A batch that was made again with
     the same content therefore gives a run that publishes nothing.
     """
-    said = hashlib.sha256()
+    digest = hashlib.sha256()
     for name in (DOCUMENTS.name, VERDICTS.name, TRAINING_EXAMPLES.name):
         for path in layout.tables(name):
-            found = path.stat()
-            said.update(f"{name}/{path.name} {found.st_size} {found.st_mtime_ns}\n".encode())
-    said.update("\n".join(sorted(withdrawn_batches(layout))).encode())
-    return said.hexdigest()[:32]  # a tag holds 63 characters
+            status = path.stat()
+            digest.update(f"{name}/{path.name} {status.st_size} {status.st_mtime_ns}\n".encode())
+    digest.update("\n".join(sorted(withdrawn_batches(layout))).encode())
+    return digest.hexdigest()[:32]  # a tag holds 63 characters
 
 
 def _publishes(run: dg.DagsterRun) -> bool:

@@ -11,7 +11,7 @@ from qa_pipeline.defs.base import PARTITION, PARTITIONS_NAME, fail_orphaned_runs
 from qa_pipeline.defs.corpus import corpus_of, report_changed_batches
 from qa_pipeline.defs.staleness import Steps, Work, remembered_work
 from qa_pipeline.errors import CorpusError, PermanentModelError, RepliesPendingError, ReplyStoreError
-from qa_pipeline.resources import Resources, collect_replies, waiting_batches
+from qa_pipeline.pipeline.resources import Resources, collect_replies, waiting_batches
 from qa_pipeline.settings.tree import Settings
 
 REASON_TAG = "qa_pipeline/reason"
@@ -61,8 +61,10 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
         if work.blocked:
             context.log.info(work.blocked_message())
         nothing = "all batches are up to date, running, awaiting replies or were requested tonight"
-        left = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
-        return requests or dg.SkipReason("; ".join(filter(None, [left or nothing, work.blocked_message()])))
+        waiting = f"{work.unexamined} changed batches are left for the next tick" if work.unexamined else ""
+        return requests or dg.SkipReason(
+            "; ".join(filter(None, [waiting or nothing, work.blocked_message()]))
+        )
 
     return nightly
 
@@ -81,14 +83,14 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
         ReplyStoreError: the waiting batches cannot be read.
     """
     place = corpus_of(resources.settings)
-    found = place.find_batches()
-    if found.names:  # else nothing is taken for gone: the corpus may be a place that is not mounted
-        withdraw_missing(resources.layout, resources.settings.corpus, {*found.names, *found.refused})
+    batches = place.find_batches()
+    if batches.names:  # else nothing is taken for gone: the corpus may be a place that is not mounted
+        withdraw_missing(resources.layout, resources.settings.corpus, {*batches.names, *batches.refused})
     last = next(
         iter(instance.get_runs(dg.RunsFilter(tags={"dagster/schedule_name": NIGHTLY}), limit=1)), None
     )
     after = last.tags.get(PARTITION, "") if last else ""
-    circle = sorted(found.names, key=lambda name: (name <= after, name))
+    circle = sorted(batches.names, key=lambda name: (name <= after, name))
     limit = resources.settings.automation.max_examined
     unreported = report_changed_batches(instance, place, circle, limit)
     requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
@@ -156,12 +158,12 @@ def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
             context.log.warning(problem)
         newest = max([float(context.cursor or 0.0), *(job.ended_at or 0.0 for job in collected.jobs)])
         # batches of runs without Dagster may be none of its partitions
-        known = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
+        partitions = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
         # named after the job that ended last, so that it is one run however often one looks
         requests = [
             dg.RunRequest(run_key=f"{batch} {job}", partition_key=batch, tags={JOB_TAG: job})
             for batch, job in ended.items()
-            if batch in known
+            if batch in partitions
         ]
         open_jobs = (
             f"{collected.awaited} batch jobs have not ended" if collected.awaited else "no batch job is open"

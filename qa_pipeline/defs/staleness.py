@@ -18,6 +18,7 @@ import polars.selectors as cs
 from pydantic import BaseModel, ValidationError
 
 from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import Tombstone, withdrawn_batches
 from qa_pipeline.defs.base import (
     BATCHES_A_QUERY,
@@ -32,11 +33,12 @@ from qa_pipeline.defs.base import (
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import TableError, TransientModelError
-from qa_pipeline.quality.gates import GATES
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES
-from qa_pipeline.storage import Layout, read_table, write_bytes
-from qa_pipeline.tables import DECISIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import DECISIONS, STORED, TRAINING_EXAMPLES
 
 Steps = Sequence[dg.AssetSpec]
 
@@ -137,20 +139,20 @@ def remembered_work(
     bases = _bases(instance, layout, steps, settings, names)
     changed = [name for name in names if remembered.get(name, Finding()).basis != bases[name]]
     examined = changed[:most]
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for start in range(0, len(examined), BATCHES_A_QUERY):
         part = examined[start : start + BATCHES_A_QUERY]
         facts = _Facts(instance, layout, steps, settings, part)
         for batch in part:
             finding = facts.examine(batch, compare_code=False)
-            found[batch] = finding.model_copy(update={"basis": bases[batch]})
-    if found:
-        content = _Findings(by_batch=dict(sorted((remembered | found).items())))
+            findings[batch] = finding.model_copy(update={"basis": bases[batch]})
+    if findings:
+        content = _Findings(by_batch=dict(sorted((remembered | findings).items())))
         write_bytes(layout.findings, content.model_dump_json(exclude_defaults=True).encode())
-    waiting = set(changed) - found.keys()
+    waiting = set(changed) - findings.keys()
     for batch in names:
         if batch not in waiting:
-            _add(work, batch, found.get(batch) or remembered[batch])
+            _add(work, batch, findings.get(batch) or remembered[batch])
     work.unexamined = len(waiting)
     return work
 
@@ -213,8 +215,8 @@ def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(suffix) and not entry.name.startswith("."):
-                found = entry.stat()
-                listed[entry.name.removesuffix(suffix)] = (found.st_size, found.st_mtime_ns)
+                status = entry.stat()
+                listed[entry.name.removesuffix(suffix)] = (status.st_size, status.st_mtime_ns)
     return listed
 
 

@@ -12,9 +12,9 @@ from operator import attrgetter
 from typing import cast
 
 from qa_pipeline.documents.parsing import ONLY_SPEED
+from qa_pipeline.pipeline.stages import STAGES, SYSTEM_PROMPT
 from qa_pipeline.prompts.loading import PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES, SYSTEM_PROMPT
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _ONLY_SPEED = {
@@ -75,7 +75,9 @@ def _without(values: Mapping[str, object], names: Collection[str]) -> dict[str, 
     """The values but those named; `a.b` names b in the group a."""
     kept: dict[str, object] = {}
     for name, value in values.items():
-        below = [one.removeprefix(f"{name}.") for one in names if one.startswith(f"{name}.")]
+        below = [
+            name_below.removeprefix(f"{name}.") for name_below in names if name_below.startswith(f"{name}.")
+        ]
         if name not in names:
             kept[name] = _without(value, below) if below and isinstance(value, dict) else value
     return kept

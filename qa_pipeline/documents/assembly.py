@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
@@ -59,9 +59,9 @@ def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
     draft = _Draft()
     masked: Counter[str] = Counter()
     for block in blocks:
-        text, found = mask(lay_out(block.kind, clean(block.text)))
-        if found:
-            masked.update(found)
+        text, masked_counts = mask(lay_out(block.kind, clean(block.text)))
+        if masked_counts:
+            masked.update(masked_counts)
             text = lay_out(block.kind, clean(text))
         if text or block.marker:
             too_long = block.kind == "heading" and len(text) > _LONGEST_HEADING
@@ -209,9 +209,9 @@ class OrderedList:
     upper: bool = False
     step: int = 1
 
-    def number(self, own: int | None = None) -> str:
+    def number(self, own_value: int | None = None) -> str:
         """The number of the next item, as it is written; `own` is one that the item gives itself."""
-        value = self.following if own is None else own
+        value = self.following if own_value is None else own_value
         self.following = value + self.step
         return written_number(value, self.style, upper=self.upper)
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from operator import itemgetter
 from typing import Any, NoReturn
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.text.lexicon.languages import of_all
 
 _MARKS = (
@@ -189,12 +189,12 @@ def unpack(content: bytes, suffix: str, limit: int) -> bytes:
                 raise DocumentFailure("too_large", detail)
     except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
         raise DocumentFailure("damaged", f"the {suffix} file is incomplete or damaged") from error
-    whole = b"".join(pieces)
-    if whole.startswith(_STARTS):
+    unpacked = b"".join(pieces)
+    if unpacked.startswith(_STARTS):
         raise DocumentFailure("archive_bomb", "the file is compressed more than once; unpack it")
-    if not whole.strip():
+    if not unpacked.strip():
         raise DocumentFailure("empty_file", f"the {suffix} file holds nothing")
-    return whole
+    return unpacked
 
 
 def _read(file: Any) -> Iterator[bytes]:

@@ -43,9 +43,9 @@ def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFr
     order = sorted(
         parsed.select("document_id", "text").iter_rows(), key=lambda row: -len(row[1])
     )  # stable: equal lengths keep the order of paths
-    found = list(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
+    duplicates = list(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
     marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
-    marks = pl.DataFrame(found, {name: documents.schema[name] for name in marked}, orient="row")
+    marks = pl.DataFrame(duplicates, {name: documents.schema[name] for name in marked}, orient="row")
     bare = documents.drop(marked[1:])
     return bare.join(marks, on="document_id", how="left", maintain_order="left").select(documents.columns)
 
@@ -73,18 +73,20 @@ def _near_duplicates(
     """Each document that is nearly the same as an earlier one which is itself no near duplicate."""
     from datasketch import MinHashLSH
 
-    own = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
+    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
     by_name = dict(sets)
     for name, shingled in sets:
         if not len(shingled):
             continue
         sketch = _sketch(shingled)
-        candidates = ((jaccard(shingled, by_name[other]), other) for other in own.query(sketch))
-        similarity, nearest = max(candidates, key=lambda one: (one[0], one[1]), default=(0.0, ""))
+        candidates = ((jaccard(shingled, by_name[other]), other) for other in index.query(sketch))
+        similarity, nearest = max(
+            candidates, key=lambda candidate: (candidate[0], candidate[1]), default=(0.0, "")
+        )
         if similarity >= threshold:
             yield name, nearest, round(similarity, 4)
         else:
-            own.insert(name, sketch)
+            index.insert(name, sketch)
 
 
 def band_codes(shingled: Shingles, threshold: float) -> list[int]:
@@ -119,13 +121,13 @@ def _blank() -> "MinHash":
 @cache
 def _bands(threshold: float) -> tuple[int, int]:
     """How many bands of how many values find candidates: as many values as keep misses at `_MISSES`."""
-    found = (_PERMUTATIONS, 1)
+    best = (_PERMUTATIONS, 1)
     for values in range(2, _PERMUTATIONS // 2 + 1):  # MinHashLSH takes no fewer than two bands
         bands = _PERMUTATIONS // values
         if (1 - threshold**values) ** bands > _MISSES:
             break
-        found = bands, values
-    return found
+        best = bands, values
+    return best
 
 
 def jaccard(first: Shingles, second: Shingles) -> float:

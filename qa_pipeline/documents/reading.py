@@ -6,10 +6,10 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from qa_pipeline.corpus.description import BatchDescription, card_licence
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.corpus.folders import open_folder
-from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.documents.corpus.description import BatchDescription, card_licence
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import ROWS, SUFFIXES, format_of
 from qa_pipeline.documents.masking.masking import bare_mask, description_and_masking, mask_path, text_mask
@@ -25,7 +25,7 @@ from qa_pipeline.documents.parsing import (
 )
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
@@ -58,13 +58,13 @@ def read_documents(
         SettingsError: masking needs something that is not there.
     """
     files = open_folder(files) if isinstance(files, Path) else files
-    found = documents_among(files.list())
+    document_files = documents_among(files.list())
     description, masking = description_and_masking(batch, files, settings.masking)
     settings = settings.model_copy(update={"masking": masking})
-    work = _Work(settings, description, found, previous, forgotten)
+    work = _Work(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(work.requests(), settings)):
         work.outcomes[work.asked[number]] = outcome
-        notify(len(work.outcomes), len(found))
+        notify(len(work.outcomes), len(document_files))
     documents = DOCUMENTS.frame([{"batch": batch, **row} for row in work.rows()])
     return mark_near_duplicates(documents, settings.near_duplicate_similarity)
 
@@ -76,19 +76,19 @@ class _Work:
         self,
         settings: DocumentSettings,
         description: BatchDescription,
-        found: list[FoundFile],
+        files: list[FoundFile],
         previous: pl.DataFrame | None,
         forgotten: Set[str],
     ) -> None:
         self.settings = settings
         self.forgotten = forgotten
         self.description = description
-        self.found = found
+        self.found = files
         self.version = parser_version(settings)
-        self.known = _known(previous, self.version)
+        self.known = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
-        self.card_licence = self.bare_mask(card_licence(found) or "")[0] or None
-        self.shown = [mask_path(file.path, self.bare_mask) for file in found]
+        self.card_licence = self.bare_mask(card_licence(files) or "")[0] or None
+        self.shown = [mask_path(file.path, self.bare_mask) for file in files]
         self.read: dict[int, Row] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
         self.asked: list[int] = []
@@ -180,7 +180,7 @@ class _Work:
         return alone or declared or self.description.licence or self.card_licence
 
 
-def _known(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
+def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
     """What an earlier run parsed, by content and format, where the same code with the same settings did."""
     if previous is None:
         return {}

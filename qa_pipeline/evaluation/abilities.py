@@ -61,7 +61,7 @@ class Suite:
         counts = [(*key, rows, 0) for key, rows in sorted(built.items())]
         counts += [(*key, 0, pairs) for key, pairs in sorted(self.missed.items())]
         names = ("ability", "what", "rows", "not_built")
-        return [dict(zip(names, one, strict=True)) for one in counts]
+        return [dict(zip(names, count, strict=True)) for count in counts]
 
     def lines(self) -> bytes:
         """The rows as JSON lines."""
@@ -86,39 +86,42 @@ def build_suite(sources: Iterable[Source], most: int) -> Suite:
     }
     for source in sources:
         for ability, build in builders.items():
-            left = most
+            remaining = most
             for pair in _in_turn(source, ability):
-                if not left:
+                if not remaining:
                     break
-                found = build(source, pair)
-                if isinstance(found, str):
-                    suite.missed[ability, found] += 1
+                rows = build(source, pair)
+                if isinstance(rows, str):
+                    suite.missed[ability, rows] += 1
                 else:
-                    suite.rows += found
-                    left -= 1
+                    suite.rows += rows
+                    remaining -= 1
     return suite
 
 
 def _in_turn(source: Source, ability: str) -> list[Proved]:
     """Pairs of different questions in an order that looks random, one of each document before any two."""
-    drawn = sorted(source.pairs, key=lambda one: (draw(source.seed, ability, one.pair_id), one.pair_id))
+    drawn = sorted(
+        source.pairs,
+        key=lambda pair_drawn: (draw(source.seed, ability, pair_drawn.pair_id), pair_drawn.pair_id),
+    )
     turns: Counter[tuple[str, ...]] = Counter()
-    asked: set[str] = set()
+    seen: set[str] = set()
     placed = []
     for place, pair in enumerate(drawn):
-        if pair.question not in asked:
-            asked.add(pair.question)
+        if pair.question not in seen:
+            seen.add(pair.question)
             placed.append((turns[pair.documents[:1]], place, pair))
             turns[pair.documents[:1]] += 1
-    return [pair for *_, pair in sorted(placed, key=lambda one: one[:2])]
+    return [pair for *_, pair in sorted(placed, key=lambda entry: entry[:2])]
 
 
 def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
     """The same question at every ratio: the passage of the proof and cuts of it, and noise."""
     if len(pair.passages) != 1:
         return "no_single_passage"
-    held = _cuts(pair, source.seed)
-    if len(held) < CONTEXTS:
+    pieces = _cuts(pair, source.seed)
+    if len(pieces) < CONTEXTS:
         return "too_few_relevant_cuts"
     noise = _noise(source, [pair])
     if len(noise) < round(RATIOS[-1] * CONTEXTS):
@@ -126,7 +129,7 @@ def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
     rows = []
     for ratio in RATIOS:
         noisy = round(ratio * CONTEXTS)
-        contexts = [*held[: CONTEXTS - noisy], *noise[:noisy]]
+        contexts = [*pieces[: CONTEXTS - noisy], *noise[:noisy]]
         rows.append(_row(source, NOISE, str(ratio), [pair], _shuffled(contexts, source, pair)))
     return rows
 
@@ -148,28 +151,32 @@ def _integration_rows(source: Source, pair: Proved) -> list[Row] | str:
         return _together(source, [pair], pair.kind)
     if len(pair.passages) != 1:
         return "no_single_passage"
-    others = [one for one in source.pairs if len(one.passages) == 1 and _apart(one, pair)]
+    others = [
+        candidate for candidate in source.pairs if len(candidate.passages) == 1 and _apart(candidate, pair)
+    ]
     if not others:
         return "no_pair_of_another_document"
-    by_id = {one.pair_id: one for one in others}
+    by_id = {candidate.pair_id: candidate for candidate in others}
     return _together(source, [pair, by_id[source.material.pick(sorted(by_id), pair.pair_id)]], "joined")
 
 
-def _apart(one: Proved, other: Proved) -> bool:
+def _apart(first: Proved, second: Proved) -> bool:
     return (
-        one.language == other.language
-        and one.documents != other.documents
-        and one.question != other.question
-        and one.kind not in HOP_SCOPES
+        first.language == second.language
+        and first.documents != second.documents
+        and first.question != second.question
+        and first.kind not in HOP_SCOPES
     )
 
 
 def _together(source: Source, pairs: Sequence[Proved], difficulty: str) -> list[Row] | str:
-    held = [text for pair in pairs for text in pair.passages]
+    texts_of_pairs = [text for pair in pairs for text in pair.passages]
     noise = _noise(source, pairs)
-    if len(held) + len(noise) < CONTEXTS:
+    if len(texts_of_pairs) + len(noise) < CONTEXTS:
         return "too_little_noise"
-    contexts = _shuffled([*held, *noise[: max(0, CONTEXTS - len(held))]], source, pairs[0])
+    contexts = _shuffled(
+        [*texts_of_pairs, *noise[: max(0, CONTEXTS - len(texts_of_pairs))]], source, pairs[0]
+    )
     return [_row(source, INTEGRATION, difficulty, pairs, contexts)]
 
 
@@ -184,10 +191,10 @@ def _counterfactual_rows(source: Source, pair: Proved) -> list[Row] | str:
     noise = _noise(source, [pair], statements["false"])
     if len(noise) < CONTEXTS - 1:
         return "too_little_noise"
-    beside = [false, pair.passages[0], *noise[: CONTEXTS - 2]]
+    contexts = [false, pair.passages[0], *noise[: CONTEXTS - 2]]
     return [
         _row(source, COUNTERFACTUAL, "alone", [pair], [false, *noise[: CONTEXTS - 1]], statements),
-        _row(source, COUNTERFACTUAL, "beside", [pair], beside, statements),
+        _row(source, COUNTERFACTUAL, "beside", [pair], contexts, statements),
     ]
 
 
@@ -200,37 +207,44 @@ def _row(
     planted: Row | None = None,
 ) -> Row:
     """A row as `eval run` reads it. Its group is the document that the first pair is about."""
-    query = " ".join(one.question for one in pairs)
-    shown = [
-        {"text": one.shown(rank), "document": one.document, "rank": rank}
-        for rank, one in enumerate(contexts, start=1)
+    query = " ".join(pair.question for pair in pairs)
+    numbered = [
+        {"text": context.shown(rank), "document": context.document, "rank": rank}
+        for rank, context in enumerate(contexts, start=1)
     ]
     answerable = ability != REJECTION
     truth = {
-        "answer": "\n".join(one.answer for one in pairs),
-        "relevant_documents": list(dict.fromkeys(name for one in pairs for name in one.documents)),
+        "answer": "\n".join(pair.answer for pair in pairs),
+        "relevant_documents": list(dict.fromkeys(name for pair in pairs for name in pair.documents)),
         "claims": [
-            {"claim": one.claim, "source": one.passage.document} for pair in pairs for one in pair.proofs
+            {"claim": proof.claim, "source": proof.passage.document}
+            for pair in pairs
+            for proof in pair.proofs
         ],
     }
-    parts = [ability, difficulty, query, *(str(one[name]) for one in shown for name in ("document", "text"))]
+    parts = [
+        ability,
+        difficulty,
+        query,
+        *(str(context[name]) for context in numbered for name in ("document", "text")),
+    ]
     row = {
         "id": hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32],
         "query": query,
-        "contexts": shown,
+        "contexts": numbered,
         "ground_truth": {**truth, "must_refuse": False} if answerable else {"must_refuse": True},
         "category": ability,
         "difficulty": difficulty,
         "language": pairs[0].language,
         "dataset": source.name,
         "group": f"{source.name}/{(pairs[0].documents or (pairs[0].pair_id,))[0]}",
-        "pairs": [one.pair_id for one in pairs],
+        "pairs": [pair.pair_id for pair in pairs],
     }
     return row if planted is None else {**row, "planted": planted}
 
 
 def _shuffled(contexts: Sequence[Text], source: Source, pair: Proved) -> list[Text]:
-    return sorted(contexts, key=lambda one: draw(source.seed, "order", pair.pair_id, one.name))
+    return sorted(contexts, key=lambda context: draw(source.seed, "order", pair.pair_id, context.name))
 
 
 def _plain(text: str) -> str:
@@ -254,20 +268,22 @@ def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Tex
 
 def _may_answer(text: Text, plain: str, pair: Proved) -> bool:
     """Whether a passage holds a proof, may say the same in other words, or is under the heading of one."""
-    if any(text.is_under(one) for one in pair.passages):
+    if any(text.is_under(passage) for passage in pair.passages):
         return True
     question = _stems(pair.question, pair.language)
     sentences = (text.text[start:end] for start, end in split_sentences(text.text, text.language))
-    if any((recall(question, _stems(one, text.language)) or 0.0) >= _MOST_ASKED for one in sentences):
+    if any(
+        (recall(question, _stems(sentence, text.language)) or 0.0) >= _MOST_ASKED for sentence in sentences
+    ):
         return True
-    return any(_holds(text, plain, one, question) for one in pair.proofs)
+    return any(_holds(text, plain, proof, question) for proof in pair.proofs)
 
 
 def _holds(text: Text, plain: str, proof: Proof, question: frozenset[str]) -> bool:
     if _plain(proof.quote) in plain or _plain(proof.claim) in plain:
         return True
-    told = _stems(proof.claim, text.language)
-    share = recall(told - question or told, _stems(text.text, text.language))
+    stated = _stems(proof.claim, text.language)
+    share = recall(stated - question or stated, _stems(text.text, text.language))
     return share is None or share >= _MOST_HELD
 
 
@@ -281,27 +297,29 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
 
     What reaches out of it has no heading but the title: it is of several sections.
     """
-    whole = pair.passages[0]
-    text = whole.text
-    first = min(text.find(one.quote) for one in pair.proofs)
-    last = max(text.rfind(one.quote) + len(one.quote) for one in pair.proofs)  # whichever of them is meant
-    spans = split_sentences(text, whole.language)
+    passage = pair.passages[0]
+    text = passage.text
+    first = min(text.find(proof.quote) for proof in pair.proofs)
+    last = max(
+        text.rfind(proof.quote) + len(proof.quote) for proof in pair.proofs
+    )  # whichever of them is meant
+    spans = split_sentences(text, passage.language)
     starts = [start for start, _ in spans if start <= first][-_REACH:]
     ends = [end for _, end in spans if end >= last][:_REACH]
     runs = {text[start:end] for start in starts for end in ends} - {text.strip()}
     drawn = sorted(runs, key=lambda run: draw(seed, "cut", pair.pair_id, run))
-    before, behind = whole.before.strip(), whole.behind.strip()
+    before, behind = passage.before.strip(), passage.behind.strip()
     wide = {
         "\n\n".join(part for part in parts if part): None
         for parts in ((before, text), (text, behind), (before, text, behind))
     }
-    cuts = [replace(whole, name=f"{whole.name}-{place}", text=run) for place, run in enumerate(drawn)]
+    cuts = [replace(passage, name=f"{passage.name}-{place}", text=run) for place, run in enumerate(drawn)]
     cuts += [
-        replace(whole, name=f"{whole.name}-wide{place}", text=run, headings=())
+        replace(passage, name=f"{passage.name}-wide{place}", text=run, headings=())
         for place, run in enumerate(wide)
         if run != text
     ]
-    return [whole, *cuts] if first >= 0 else []
+    return [passage, *cuts] if first >= 0 else []
 
 
 def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
@@ -310,13 +328,13 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
     others = sorted(OTHERS, key=lambda kind: draw(source.seed, "kind", pair.pair_id, kind))
     for kind in (*VALUES, *others):
         for true, claim in _denials(source, pair, kind):
-            found = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
-            if found is None:
+            match = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
+            if match is None:
                 continue
-            text = f"{passage.text[: found.start()]}{claim}{passage.text[found.end() :]}"
-            gone = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
-            left = set(folded_words(text, pair.language))
-            if _plain(true) not in _plain(text) and (kind == "negation" or not left & gone.keys()):
+            text = f"{passage.text[: match.start()]}{claim}{passage.text[match.end() :]}"
+            removed = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
+            present = set(folded_words(text, pair.language))
+            if _plain(true) not in _plain(text) and (kind == "negation" or not present & removed.keys()):
                 name = hashlib.sha256(f"{passage.name}\x1f{claim}".encode()).hexdigest()[:32]
                 document = f"{name[:8]}{Path(passage.document).suffix}"
                 planted = replace(passage, name=name, document=document, text=text)
@@ -329,16 +347,16 @@ def _denials(source: Source, pair: Proved, kind: str) -> Iterator[tuple[str, str
     answer = set(folded_words(pair.answer, pair.language))
     question = set(folded_words(pair.question, pair.language))
     for sentence in _sentences(pair):
-        told = recall(_stems(sentence.text, pair.language), _stems(pair.answer, pair.language)) or 0.0
+        overlap = recall(_stems(sentence.text, pair.language), _stems(pair.answer, pair.language)) or 0.0
         for generator in GENERATORS:
             if generator.kind != kind:
                 continue
             for made in generator.make(sentence, source.material):
-                one, other = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
-                gone = Counter(one) - Counter(other)
-                of_answer = bool(gone) and gone.keys() <= answer - question
-                named = kind != "name" or _are_names(source, sentence, made.claim)
-                if told >= _LEAST_TOLD if kind == "negation" else of_answer and named:
+                first, second = (folded_words(text, pair.language) for text in (sentence.text, made.claim))
+                removed = Counter(first) - Counter(second)
+                of_answer = bool(removed) and removed.keys() <= answer - question
+                is_named = kind != "name" or _are_names(source, sentence, made.claim)
+                if overlap >= _LEAST_TOLD if kind == "negation" else of_answer and is_named:
                     yield sentence.text, made.claim
 
 
@@ -355,7 +373,7 @@ def _are_names(source: Source, sentence: Sentence, claim: str) -> bool:
 
 
 def _sentences(pair: Proved) -> Iterator[Sentence]:
-    for quote in dict.fromkeys(one.quote for one in pair.proofs):
+    for quote in dict.fromkeys(proof.quote for proof in pair.proofs):
         for start, end in split_sentences(quote, pair.language):
             line = " ".join(quote[start:end].split())
             if is_prose(line):

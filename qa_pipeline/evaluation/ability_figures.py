@@ -17,16 +17,17 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict
 
 from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRATION, NOISE, REJECTION
-from qa_pipeline.evaluation.datasets import LIMITS, Fault, Labelled, Row, read_file
+from qa_pipeline.evaluation.datasets import LIMITS, Labelled, Row, read_file
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.evaluation.statistics import mean_bounds
 from qa_pipeline.evaluation.summaries import group_sums, number
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, folded_words, recall, tokenize
@@ -142,11 +143,12 @@ def judge_answers(
     Raises:
         PermanentModelError: the verifier can answer no further request.
     """
-    named = rows.rows(named=True)
-    wanted = [_to_look_for(row) for row in named]
-    stated = iter(_stated([one for of_row in wanted for one in of_row], resources, verifier))
+    answer_rows = rows.rows(named=True)
+    claims_wanted = [_to_look_for(row) for row in answer_rows]
+    stated = iter(_stated([claim for of_row in claims_wanted for claim in of_row], resources, verifier))
     outcomes = [
-        _outcome(row, list(islice(stated, len(of_row)))) for row, of_row in zip(named, wanted, strict=True)
+        _outcome(row, list(islice(stated, len(of_row))))
+        for row, of_row in zip(answer_rows, claims_wanted, strict=True)
     ]
     return pl.DataFrame(outcomes, schema=OUTCOMES)
 
@@ -159,22 +161,24 @@ def _to_look_for(row: Row) -> list[_Asked]:
     if row["category"] == COUNTERFACTUAL:
         true, false = row["planted"]["true"], row["planted"]["false"]
         return [_Asked(true, *common, other=false), _Asked(false, *common, other=true)]
-    return [_Asked(one["claim"], *common) for one in row["true_claims"] or [] if row["category"] != REJECTION]
+    return [
+        _Asked(claim["claim"], *common) for claim in row["true_claims"] or [] if row["category"] != REJECTION
+    ]
 
 
-def _outcome(row: Row, found: Sequence[Stated]) -> Row:
+def _outcome(row: Row, statements: Sequence[Stated]) -> Row:
     answered = row["answer"] is not None
     base = {"id": row["id"], "ability": row["category"], "answered": answered, "decided_by": []}
     base |= {name: row[name] for name in ("difficulty", "language", "group")}
     if not answered:
         return base
     refused = is_refusal(row["answer"], row["language"])
-    base |= {"refused": refused, "decided_by": [by for _, by in found] or ["rules"]}
+    base |= {"refused": refused, "decided_by": [by for _, by in statements] or ["rules"]}
     if row["category"] == REJECTION:
         return base | {"right": refused}
     if row["category"] == COUNTERFACTUAL:
-        return base | _of_planted(row, [stated for stated, _ in found], refused=refused)
-    stated = [one for one, _ in found]
+        return base | _of_planted(row, [stated for stated, _ in statements], refused=refused)
+    stated = [statement for statement, _ in statements]
     share = sum(stated) / len(stated) if stated else 0.0
     return base | {"right": bool(stated) and all(stated), "coverage": share}
 
@@ -199,34 +203,34 @@ def _of_planted(row: Row, stated: Sequence[bool], *, refused: bool) -> Row:
 
 def _own_words(row: Row) -> str:
     """The sentences of an answer that are in no context."""
-    contexts = [_plain(one["text"] or "") for one in row["contexts"]]
+    contexts = [_plain(context["text"] or "") for context in row["contexts"]]
     spans = split_sentences(row["answer"], row["language"])
-    own = (row["answer"][start:end] for start, end in spans)
-    return " ".join(one for one in own if not any(_plain(one) in context for context in contexts))
+    written = (row["answer"][start:end] for start, end in spans)
+    return " ".join(part for part in written if not any(_plain(part) in context for context in contexts))
 
 
 def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _stated(asked: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None) -> list[Stated]:
+def _stated(sought: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None) -> list[Stated]:
     """Whether each claim is stated; the verifier reads all that are not quoted together."""
-    quoted = [_plain(one.claim) in _plain(one.answer) for one in asked]
-    rest = [one for one, quote in zip(asked, quoted, strict=True) if not quote]
+    quoted = [_plain(claim.claim) in _plain(claim.answer) for claim in sought]
+    rest = [claim for claim, quote in zip(sought, quoted, strict=True) if not quote]
     read = iter(_verified(rest, resources, verifier))
-    found = []
-    for one, quote in zip(asked, quoted, strict=True):
+    stated = []
+    for claim, quote in zip(sought, quoted, strict=True):
         verdict = None if quote else next(read)
-        found.append((True, "quote") if quote else verdict or (_in_words(one), "words"))
-    return found
+        stated.append((True, "quote") if quote else verdict or (_in_words(claim), "words"))
+    return stated
 
 
 def _verified(
-    asked: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None
+    sought: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None
 ) -> list[Stated | None]:
     """What the verifier decides of each claim with the answer as its passage; None where it does not."""
     settings = resources.settings
-    statements = [Statement(one.claim, (one.answer,), one.language, one.question) for one in asked]
+    statements = [Statement(claim.claim, (claim.answer,), claim.language, claim.question) for claim in sought]
     tables = statement_tables(statements)
     claims = score_claims(
         resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
@@ -254,27 +258,30 @@ def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
     return None
 
 
-def _in_words(one: _Asked) -> bool:
+def _in_words(sought: _Asked) -> bool:
     """Whether a sentence of the answer, or two in a row, have what a claim adds to its question.
 
     They have to have its figures all, and the words that tell it from the other statement. The sentence that
     has most of its words must be negated as the claim is.
     """
-    language = one.language
-    claim, question = set(content_stems(one.claim, language)), set(content_stems(one.question, language))
-    spans = split_sentences(one.answer, language) or [(0, len(one.answer))]
-    singles = [one.answer[start:end] for start, end in spans]
-    pairs = [one.answer[first:last] for (first, _), (_, last) in pairwise(spans)]
+    language = sought.language
+    claim, question = (
+        set(content_stems(sought.claim, language)),
+        set(content_stems(sought.question, language)),
+    )
+    spans = split_sentences(sought.answer, language) or [(0, len(sought.answer))]
+    singles = [sought.answer[start:end] for start, end in spans]
+    pairs = [sought.answer[first:last] for (first, _), (_, last) in pairwise(spans)]
     nearest = _nearest(claim, [*singles, *pairs], language)
     if (recall(claim - question or claim, content_stems(nearest, language)) or 0.0) < ENOUGH_WORDS:
         return False
-    if not numerals(one.claim) - numerals(one.question) <= numerals(nearest):
+    if not numerals(sought.claim) - numerals(sought.question) <= numerals(nearest):
         return False
-    if one.other:
-        mine, others = (Counter(folded_words(text, language)) for text in (one.claim, one.other))
+    if sought.other:
+        mine, others = (Counter(folded_words(text, language)) for text in (sought.claim, sought.other))
         if not set(mine - others) <= set(folded_words(nearest, language)):
             return False
-    return _negated(_nearest(claim, singles, language), language) == _negated(one.claim, language)
+    return _negated(_nearest(claim, singles, language), language) == _negated(sought.claim, language)
 
 
 def _nearest(claim: Set[str], texts: Sequence[str], language: str) -> str:
@@ -296,7 +303,7 @@ def ability_figures(outcomes: pl.DataFrame) -> list[Row]:
         is over, groups, errors (rows without an answer), value, low, high.
     """
     languages = ["all", *sorted(set(outcomes["language"]))]
-    found = []
+    figures = []
     for language in languages:
         of_language = outcomes if language == "all" else outcomes.filter(pl.col("language") == language)
         for ability in ABILITIES:
@@ -304,11 +311,11 @@ def ability_figures(outcomes: pl.DataFrame) -> list[Row]:
             for difficulty in sorted(set(rows["difficulty"].drop_nulls())):
                 part = rows.filter(pl.col("difficulty") == difficulty)
                 place = {"language": language, "ability": ability, "difficulty": difficulty}
-                found += [
+                figures += [
                     {**place, "figure": figure, **_mean(part, figure, column)}
                     for figure, column in FIGURES[ability]
                 ]
-    return found
+    return figures
 
 
 def _mean(rows: pl.DataFrame, figure: str, column: str) -> Row:
@@ -316,6 +323,6 @@ def _mean(rows: pl.DataFrame, figure: str, column: str) -> Row:
     counted = answered.filter("noticed") if figure == "correction" else answered
     sums = group_sums(counted.select("group", pl.col(column).cast(pl.Float64)), [column])
     bounds = mean_bounds(sums, np.zeros(1), np.ones(1))
-    value, low, high = (number(one[0]) for one in (sums.means, *bounds))
+    value, low, high = (number(values[0]) for values in (sums.means, *bounds))
     about = {"rows": counted.height, "groups": len(sums.totals), "errors": rows.height - answered.height}
     return {**about, "value": value, "low": low, "high": high}

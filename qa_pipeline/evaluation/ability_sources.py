@@ -15,8 +15,9 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
 from qa_pipeline.verification.canaries.material import Material, gather, lower_words
 
 Row = dict[str, Any]
@@ -73,12 +74,12 @@ class Proved:
     @property
     def passages(self) -> tuple[Text, ...]:
         """Those of the proofs, each once."""
-        return tuple(dict.fromkeys(one.passage for one in self.proofs))
+        return tuple(dict.fromkeys(proof.passage for proof in self.proofs))
 
     @property
     def documents(self) -> tuple[str, ...]:
         """Those of the proofs, each once."""
-        return tuple(dict.fromkeys(one.passage.document for one in self.proofs))
+        return tuple(dict.fromkeys(proof.passage.document for proof in self.proofs))
 
 
 @dataclass(frozen=True)
@@ -94,23 +95,23 @@ class Source:
     def material(self) -> Material:
         """The passages as canaries are made from them."""
         columns = ("chunk_id", "document_id", "text", "language")
-        rows = [(one.name, one.document, one.text, one.language) for one in self.texts]
+        rows = [(text.name, text.document, text.text, text.language) for text in self.texts]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
         return gather(frame.with_columns(position=pl.int_range(pl.len()), repeats=pl.lit(None)), self.seed)
 
     @cached_property
     def small_words(self) -> frozenset[str]:
         """Words that some passage writes in small letters, so that they are no names."""
-        return frozenset().union(*(lower_words(one.text) for one in self.texts))
+        return frozenset().union(*(lower_words(text.text) for text in self.texts))
 
     @cached_property
     def _by_language(self) -> dict[str, tuple[list[Text], WordIndex]]:
-        found: dict[str, list[Text]] = defaultdict(list)
-        for one in self.texts:
-            found[one.language].append(one)
+        texts_by_language: dict[str, list[Text]] = defaultdict(list)
+        for text in self.texts:
+            texts_by_language[text.language].append(text)
         return {
-            language: (texts, WordIndex([terms(one.shown(1), language) for one in texts]))
-            for language, texts in found.items()
+            language: (texts, WordIndex([terms(text.shown(1), language) for text in texts]))
+            for language, texts in texts_by_language.items()
         }
 
     def near(self, question: str, language: str) -> list[Text]:
@@ -126,9 +127,9 @@ def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
         TableError: a table is missing or cannot be read.
     """
     chunks, documents, examples = (
-        read_table(layout.table(one.name, batch), one) for one in (CHUNKS, DOCUMENTS, TRAINING_EXAMPLES)
+        read_table(layout.table(table.name, batch), table) for table in (CHUNKS, DOCUMENTS, TRAINING_EXAMPLES)
     )
-    found = documents.select("document_id", "path", document="text")
+    documents_of_chunks = documents.select("document_id", "path", document="text")
     columns = ("chunk_id", "path", "title", "section_path", "text", "language", "document")
     texts = {
         name: Text(
@@ -137,14 +138,20 @@ def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
         for name, path, title, headings, text, language, document, first, last, start, end in _with_ends(
             chunks
         )
-        .join(found, on="document_id", how="inner", maintain_order="left")
+        .join(documents_of_chunks, on="document_id", how="inner", maintain_order="left")
         .select(*columns, "char_start", "char_end", "start", "end")
         .iter_rows()
     }
     pairs = [
-        _proved(row, [Proof(one["claim"], one["quote"], texts[one["chunk_id"]]) for one in row["evidence"]])
+        _proved(
+            row,
+            [
+                Proof(evidence["claim"], evidence["quote"], texts[evidence["chunk_id"]])
+                for evidence in row["evidence"]
+            ],
+        )
         for row in examples.iter_rows(named=True)
-        if all(one["chunk_id"] in texts for one in row["evidence"])
+        if all(evidence["chunk_id"] in texts for evidence in row["evidence"])
     ]
     return Source(batch, tuple(pairs), tuple(texts.values()), seed)
 
@@ -173,27 +180,31 @@ def release_source(folder: Path, seed: int = 0) -> Source:
         examples = pl.concat([pl.read_parquet(path) for path in files if path.stat().st_size])
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{folder} is no release that can be read: {error}") from error
-    shown = read_rag_rows([folder]).items.select("id", "contexts", "language")
+    rows_shown = read_rag_rows([folder]).items.select("id", "contexts", "language")
     texts: dict[str, Text] = {}
     of_row: dict[str, list[Text]] = {}
-    for name, contexts, language in shown.iter_rows():
-        found = [_shown(one["document"], one["text"], language) for one in contexts or []]
-        of_row[name] = found
-        texts.update((one.name, one) for one in found)
+    for name, contexts, language in rows_shown.iter_rows():
+        texts_of_row = [
+            _text_shown(context["document"], context["text"], language) for context in contexts or []
+        ]
+        of_row[name] = texts_of_row
+        texts.update((text.name, text) for text in texts_of_row)
     pairs = []
     for row in examples.sort("pair_id").iter_rows(named=True):
-        proofs = [_proof(one, of_row.get(row["pair_id"], []), row["language"]) for one in row["evidence"]]
-        texts.update((one.passage.name, one.passage) for one in proofs)
+        proofs = [
+            _proof(evidence, of_row.get(row["pair_id"], []), row["language"]) for evidence in row["evidence"]
+        ]
+        texts.update((proof.passage.name, proof.passage) for proof in proofs)
         pairs.append(_proved(row, proofs))
     return Source(folder.name, tuple(pairs), tuple(texts[name] for name in sorted(texts)), seed)
 
 
-def _shown(document: str | None, text: str | None, language: str) -> Text:
+def _text_shown(document: str | None, text: str | None, language: str) -> Text:
     name = hashlib.sha256(f"{document}\x1f{text}".encode()).hexdigest()[:32]
     return Text(name, document or name[:8], "", (), text or "", language)
 
 
-def _proof(evidence: Row, shown: Sequence[Text], language: str) -> Proof:
-    holding = (one for one in shown if evidence["quote"] in one.text and one.document == evidence["path"])
-    passage = next(holding, None) or _shown(evidence["path"], evidence["quote"], language)
+def _proof(evidence: Row, texts: Sequence[Text], language: str) -> Proof:
+    holding = (text for text in texts if evidence["quote"] in text.text and text.document == evidence["path"])
+    passage = next(holding, None) or _text_shown(evidence["path"], evidence["quote"], language)
     return Proof(evidence["claim"], evidence["quote"], passage)

@@ -16,22 +16,23 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError, ModelError, PermanentModelError, SettingsError, TableError
-from qa_pipeline.evaluation.datasets import Fault, Row, check
+from qa_pipeline.evaluation.datasets import Row, check
 from qa_pipeline.evaluation.rag_datasets import RagRow
 from qa_pipeline.generation.answers import answer_request, draft_answers
 from qa_pipeline.generation.round_trip import recall_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
 from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import passage_selection, relevance_guard
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
-from qa_pipeline.resources import Resources
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings
-from qa_pipeline.stages import passage_selection, relevance_guard
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, QUESTIONS
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
 
 BATCH = "evaluation"
 """For whom the calls are, in the store of replies."""
@@ -114,31 +115,31 @@ def answer_rows(rows: pl.DataFrame, answerer: Answerer, notify: ProgressCallback
     Raises:
         RepliesPendingError: the model delivers in batch jobs, and replies are awaited from some.
     """
-    asked = rows.filter(pl.col("answer").is_null()).rows(named=True)
+    unanswered = rows.filter(pl.col("answer").is_null()).rows(named=True)
     made, failed = {}, []
-    for row, one in zip(asked, answerer(asked, notify), strict=True):
-        found = _checked(one, row) if isinstance(one, Made) else one
-        if isinstance(found, Unanswered):
-            failed.append((row["id"], found.reason, found.detail))
+    for row, reply in zip(unanswered, answerer(unanswered, notify), strict=True):
+        checked = _checked(reply, row) if isinstance(reply, Made) else reply
+        if isinstance(checked, Unanswered):
+            failed.append((row["id"], checked.reason, checked.detail))
         else:
-            made[row["id"]] = found
+            made[row["id"]] = checked
     filled = [{**row, **made.get(row["id"], {})} for row in rows.iter_rows(named=True)]
     failures = pl.DataFrame(failed, schema=FAILURES, orient="row")
     return Answered(pl.DataFrame(filled, schema=rows.schema), failures)
 
 
-def _checked(one: Made, row: Row) -> Row | Unanswered:
+def _checked(made: Made, row: Row) -> Row | Unanswered:
     """What an answer changes of its row, held to what rows of data sets are held to."""
-    given = {"answer": one.answer, "contexts": one.contexts, "citations": one.citations}
-    read = check({**given, "query": row["query"], "language": row["language"]}, RagRow)
+    values = {"answer": made.answer, "contexts": made.contexts, "citations": made.citations}
+    read = check({**values, "query": row["query"], "language": row["language"]}, RagRow)
     if isinstance(read, Fault):
         return Unanswered("unusable", read.detail)
     if not (read["answer"] or "").strip():
         return Unanswered("empty", "the answer is empty")
     if len(read["answer"]) > _LONGEST:
         return Unanswered("too_long", f"{len(read['answer'])} characters, at most {_LONGEST} are an answer")
-    known = {name: read[name] for name in given if read[name] is not None}
-    return known if one.seconds is None else {**known, "seconds": one.seconds}
+    valid = {name: read[name] for name in values if read[name] is not None}
+    return valid if made.seconds is None else {**valid, "seconds": made.seconds}
 
 
 class _Enduring:
@@ -197,7 +198,7 @@ def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:
 
 
 def _request(row: Row, settings: Settings) -> Request[Any]:
-    asked = {
+    fields = {
         "question": row["query"],
         "language": row["language"],
         "question_type": row["category"],
@@ -205,13 +206,13 @@ def _request(row: Row, settings: Settings) -> Request[Any]:
     }
     passages = [passage for _, passage in _passages(row)]
     if not passages:
-        return recall_request(asked, settings.llm)
-    return answer_request(asked, passages, settings.generation, settings.llm.seed)
+        return recall_request(fields, settings.llm)
+    return answer_request(fields, passages, settings.generation, settings.llm.seed)
 
 
 def _passages(row: Row) -> list[tuple[Row, Passage]]:
     """The contexts that have text, with what a model reads of each."""
-    found = []
+    passages = []
     for context in row["contexts"] or []:
         if (context["text"] or "").strip():
             marked = _MARKED.match(context["text"])
@@ -219,22 +220,22 @@ def _passages(row: Row) -> list[tuple[Row, Passage]]:
             text = context["text"][marked.end() if marked else 0 :]
             name = f"{context['document'] or ''}-{context['rank']}"
             passage = Passage(name, title, tuple(headings), text, row["language"])
-            found.append((context, passage))
-    return found
+            passages.append((context, passage))
+    return passages
 
 
 def _read(reply: Reply[AnswerReply | RecallReply], row: Row) -> Made:
     value, seconds = reply.value, _seconds(reply)
     if isinstance(value, RecallReply):
         return Made(value.answer or refusal(row["language"]), seconds=seconds)
-    shown = [context["document"] for context, _ in _passages(row)]
+    documents = [context["document"] for context, _ in _passages(row)]
     citations = [
         {
-            "raw": f"[c{one.passage}]",
-            "document": shown[one.passage - 1] if one.passage <= len(shown) else None,
-            "quote": one.quote,
+            "raw": f"[c{citation.passage}]",
+            "document": documents[citation.passage - 1] if citation.passage <= len(documents) else None,
+            "quote": citation.quote,
         }
-        for one in value.citations
+        for citation in value.citations
     ]
     return Made(value.answer, citations=citations, seconds=seconds)
 
@@ -255,7 +256,7 @@ def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) 
     """
     try:
         chunks, documents = (
-            read_table(resources.layout.table(one.name, batch), one) for one in (CHUNKS, DOCUMENTS)
+            read_table(resources.layout.table(table.name, batch), table) for table in (CHUNKS, DOCUMENTS)
         )
         place = resources.layout.index(batch)
         shard = load_shard_for(resources.embedder, place.read_bytes(), str(place))
@@ -275,10 +276,10 @@ def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) 
 
     def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
         queries, languages = [row["query"] for row in rows], [row["language"] for row in rows]
-        found = retriever.retrieve(queries, languages)
+        retrieved = retriever.retrieve(queries, languages)
         enduring = _Enduring(generator)
         pairs = draft_answers(
-            _questions(rows, found),
+            _questions(rows, retrieved),
             chunks,
             enduring,
             once,
@@ -289,13 +290,13 @@ def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) 
         )
         return [
             _drafted(pair, passages, of_chunk, paths, enduring.seconds.get(pair["question"]))
-            for pair, passages in zip(pairs.iter_rows(named=True), found, strict=True)
+            for pair, passages in zip(pairs.iter_rows(named=True), retrieved, strict=True)
         ]
 
     return answer
 
 
-def _questions(rows: Sequence[Row], found: Sequence[list[tuple[str, float]]]) -> pl.DataFrame:
+def _questions(rows: Sequence[Row], retrieved: Sequence[list[tuple[str, float]]]) -> pl.DataFrame:
     """The queries as kept questions with their passages."""
     return QUESTIONS.frame(
         [
@@ -312,7 +313,7 @@ def _questions(rows: Sequence[Row], found: Sequence[list[tuple[str, float]]]) ->
                 "prompt_hash": "",
                 "model": BATCH,
             }
-            for place, (row, passages) in enumerate(zip(rows, found, strict=True))
+            for place, (row, passages) in enumerate(zip(rows, retrieved, strict=True))
         ]
     )
 
@@ -331,8 +332,8 @@ def _drafted(
         for rank, (name, score) in enumerate(passages, start=1)
     ]
     citations = [
-        {"raw": one["raw"], "document": paths.get(one["document_id"]), "quote": one["quote"]}
-        for one in pair["citations"]
+        {"raw": citation["raw"], "document": paths.get(citation["document_id"]), "quote": citation["quote"]}
+        for citation in pair["citations"]
     ]
     return Made(pair["answer"], contexts, citations, seconds)
 
@@ -355,29 +356,29 @@ def function_answerer(settings: EvaluationSettings) -> Answerer:
     def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
         calls = _Calls(function, settings.answer_seconds, _MOST_LEFT * settings.answer_workers)
         with ThreadPoolExecutor(settings.answer_workers) as pool:
-            found = []
-            for one in pool.map(calls.of, rows):
-                found.append(one)
-                notify(len(found), len(rows))
-            return found
+            answers = []
+            for reply in pool.map(calls.of, rows):
+                answers.append(reply)
+                notify(len(answers), len(rows))
+            return answers
 
     return answer
 
 
-def _imported(named: str | None) -> Function:
-    if named is None:
+def _imported(spec: str | None) -> Function:
+    if spec is None:
         raise SettingsError(
             "no function answers under these settings; set evaluation.answer_function to module:function"
         )
-    module, _, name = named.partition(":")
-    where = f"evaluation.answer_function: {named}"
+    module, _, name = spec.partition(":")
+    where = f"evaluation.answer_function: {spec}"
     try:
-        found = getattr(importlib.import_module(module), name)
+        function = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, SyntaxError) as error:
         raise SettingsError(f"{where} cannot be imported: {error}; is it on the Python path?") from error
-    if not callable(found):
+    if not callable(function):
         raise SettingsError(f"{where} is no function")
-    return found  # type: ignore[no-any-return]
+    return function  # type: ignore[no-any-return]
 
 
 class _Calls:
@@ -403,7 +404,7 @@ class _Calls:
             return Unanswered("timed_out", f"no answer in {self._seconds:g} seconds")
 
     def _call(self, row: Row) -> Made | Unanswered:
-        contexts = None if row["contexts"] is None else [dict(one) for one in row["contexts"]]
+        contexts = None if row["contexts"] is None else [dict(context) for context in row["contexts"]]
         began = time.perf_counter()
         try:
             value = self._function(row["query"], contexts)

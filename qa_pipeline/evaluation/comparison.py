@@ -72,13 +72,13 @@ def compare_paired(
     p_values, by_permutation = t_p(sums), permutation_p(sums.totals)
     metrics = {}
     for place, name in enumerate(names):
-        one = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
-        one["groups"] = int((sums.counts[:, place] > 0).sum())
-        one["family"] = next(len(family) for family in families if name in family)
-        one |= {end: number(bound[place]) for end, bound in bounds.items()}
-        one["error"], one["p"] = number(sums.errors[place]), number(p_values[place])
-        one["permutation_p"] = number(by_permutation[place]) if one["rows"] else None
-        metrics[name] = one
+        compared = _paired(both.select(pl.col(name), pl.col(name + _NOW).alias("now")), current.metrics[name])
+        compared["groups"] = int((sums.counts[:, place] > 0).sum())
+        compared["family"] = next(len(family) for family in families if name in family)
+        compared |= {end: number(bound[place]) for end, bound in bounds.items()}
+        compared["error"], compared["p"] = number(sums.errors[place]), number(p_values[place])
+        compared["permutation_p"] = number(by_permutation[place]) if compared["rows"] else None
+        metrics[name] = compared
     return {
         **_sides(baseline, current),
         "paired": True,
@@ -121,8 +121,12 @@ _NOW = " of current"
 def _sides(baseline: StoredReport, current: StoredReport) -> Document:
     sides = {"baseline": baseline, "current": current}
     return {
-        side: {"place": str(one.place), "dataset": one.dataset, "dataset_sha256": one.dataset_sha256}
-        for side, one in sides.items()
+        side: {
+            "place": str(side_rows.place),
+            "dataset": side_rows.dataset,
+            "dataset_sha256": side_rows.dataset_sha256,
+        }
+        for side, side_rows in sides.items()
     } | {"measured_otherwise": _measured_otherwise(baseline.settings, current.settings)}
 
 
@@ -139,7 +143,7 @@ def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> di
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
     """Metrics that mean the same in both, in the order of current; the others, and why."""
     excluded = {}
-    for name in [*current.metrics, *(one for one in baseline.metrics if one not in current.metrics)]:
+    for name in [*current.metrics, *(metric for metric in baseline.metrics if metric not in current.metrics)]:
         before, now = baseline.metrics.get(name), current.metrics.get(name)
         if before is None or now is None:
             excluded[name] = f"only in {'current' if before is None else 'baseline'}"
@@ -176,13 +180,13 @@ def _difference_bounds(
 
 def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:
     before, after = (pair[name] for name in pair.columns)
-    known = pair.drop_nulls()
-    first, second = (known[name].to_numpy() for name in pair.columns)
+    both = pair.drop_nulls()
+    first, second = (both[name].to_numpy() for name in pair.columns)
     gains = (second - first) * _sign(facts)
-    yes_no = bool(len(gains)) and all(is_yes_no(known[name]) for name in pair.columns)
+    yes_no = bool(len(gains)) and all(is_yes_no(both[name]) for name in pair.columns)
     return {
         **_means(first, second, facts),
-        "rows": known.height,
+        "rows": both.height,
         "lost": int((before.is_not_null() & after.is_null()).sum()),
         "found": int((before.is_null() & after.is_not_null()).sum()),
         "mcnemar_p": _mcnemar(gains) if yes_no else None,
@@ -193,8 +197,8 @@ def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:
 
 
 def _unpaired(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
-    first, second = (one.drop_nulls().to_numpy() for one in (before, after))
-    found = _means(first, second, facts)
+    first, second = (values.drop_nulls().to_numpy() for values in (before, after))
+    tested = _means(first, second, facts)
     enough = min(len(first), len(second)) > 1 and (np.ptp(first) > 0 or np.ptp(second) > 0)
     low = high = p = rank_p = None
     if enough:
@@ -203,20 +207,20 @@ def _unpaired(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Docume
         p = number(welch.pvalue)
         rank_p = number(mannwhitneyu(second, first).pvalue)
     return {
-        **found,
+        **tested,
         "rows": {"baseline": len(first), "current": len(second)},
         "low": low,
         "high": high,
         "p": p,
         "mann_whitney_p": rank_p,
-        "cohens_d": _ratio(found["gain"], _pooled(first, second)),
+        "cohens_d": _ratio(tested["gain"], _pooled(first, second)),
     }
 
 
 def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
     """Means and what current gained; None where one side knows nothing."""
-    known = bool(len(first) and len(second))
-    before, now = (float(one.mean()) if known else None for one in (first, second))
+    is_measured = bool(len(first) and len(second))
+    before, now = (float(values.mean()) if is_measured else None for values in (first, second))
     difference = None if before is None or now is None else now - before
     gain = None if difference is None else difference * _sign(facts) + 0.0  # no -0.0
     return {
@@ -238,8 +242,8 @@ def _sign(facts: MetricFacts) -> int:
     return 1 if facts.direction == "higher" else -1
 
 
-def _ratio(part: float | None, whole: float) -> float | None:
-    return part / whole if part is not None and whole > _NO_SPREAD else None
+def _ratio(part: float | None, total: float) -> float | None:
+    return part / total if part is not None and total > _NO_SPREAD else None
 
 
 _NO_SPREAD = 1e-12
@@ -251,7 +255,7 @@ def _pooled(first: Floats, second: Floats) -> float:
     free = len(first) + len(second) - 2
     if min(len(first), len(second)) < 2:
         return 0
-    spread = sum(float(((one - one.mean()) ** 2).sum()) for one in (first, second))
+    spread = sum(float(((values - values.mean()) ** 2).sum()) for values in (first, second))
     return float(np.sqrt(spread / free))
 
 
@@ -271,9 +275,9 @@ def _decided(metrics: Mapping[str, Document], families: Sequence[Sequence[str]])
     adjusted: dict[str, float | None] = {}
     for family in families:
         adjusted |= holm({name: metrics[name]["p"] for name in family})
-    found = {}
-    for name, one in metrics.items():
+    decided = {}
+    for name, change in metrics.items():
         p = adjusted[name]
-        real = p is not None and p < SIGNIFICANCE and one["gain"]
-        found[name] = {**one, "p_holm": p, "better": one["gain"] > 0 if real else None}
-    return found
+        real = p is not None and p < SIGNIFICANCE and change["gain"]
+        decided[name] = {**change, "p_holm": p, "better": change["gain"] > 0 if real else None}
+    return decided

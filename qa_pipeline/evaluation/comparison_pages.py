@@ -67,22 +67,22 @@ def gate_page(found: Document) -> Page:
     for outcomes in (("failed", "undecided", "within_noise"), ("passed",)):
         checks = [
             [
-                one["kind"],
-                f"{_printable(one['name'])}{' (critical)' if one.get('critical') else ''}",
+                check["kind"],
+                f"{_printable(check['name'])}{' (critical)' if check.get('critical') else ''}",
                 _MARKS[outcome],
-                _printable(one["detail"]),
-                _printable(one.get("decided_by", "–")),
+                _printable(check["detail"]),
+                _printable(check.get("decided_by", "–")),
             ]
             for outcome in outcomes
-            for one in found["checks"]
-            if one["outcome"] == outcome
+            for check in found["checks"]
+            if check["outcome"] == outcome
         ]
         if checks:
             title = f"{len(checks)} {' or '.join(outcomes).replace('_', ' ')}"
             names = ("check", "what", "outcome", "detail", "decided by")
             page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
     counted = [_in_both(found["rows"])] if found["rows"] else []
-    undecided = any(one["outcome"] == "undecided" for one in found["checks"])
+    undecided = any(check["outcome"] == "undecided" for check in found["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []
     return [*page, *counted, *cautions(found), *advice, gate_sentence(found)]
 

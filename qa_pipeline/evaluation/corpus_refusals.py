@@ -12,8 +12,9 @@ import polars as pl
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage import Layout, frame_hash, read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import frame_hash, read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
 from qa_pipeline.verification.refusals import judge_refusals, refused_pairs
 
 _STRENGTH = {"refused_answerable": 0, "unproved_refusal": 1, "correct_refusal": 2}
@@ -37,7 +38,8 @@ def stored_batches(layout: Layout) -> Iterator[BatchText]:
     """
     for path in layout.tables(EMBEDDINGS.name):
         tables = (
-            read_table(layout.table(one.name, path.stem), one) for one in (DOCUMENTS, CHUNKS, EMBEDDINGS)
+            read_table(layout.table(table.name, path.stem), table)
+            for table in (DOCUMENTS, CHUNKS, EMBEDDINGS)
         )
         yield BatchText(path.stem, *tables)
 
@@ -87,38 +89,38 @@ def judge_over_corpus(
         IndexMismatchError: a batch has vectors of another model.
     """
     shards: dict[str, str] = {}
-    found = []
-    for one in batches:
-        others = set(one.embeddings["model"]) - {model}
+    judged = []
+    for batch in batches:
+        others = set(batch.embeddings["model"]) - {model}
         if others:
             raise IndexMismatchError(
-                f"the vectors of batch {one.batch} are of {sorted(others)} and not of {model}; "
+                f"the vectors of batch {batch.batch} are of {sorted(others)} and not of {model}; "
                 f"name that model in the settings, or compute the batch again"
             )
-        shards[one.batch] = frame_hash(one.embeddings)
-        found.append(_in_batch(pairs, one, embedder, settings))
-    return _strongest(pairs, found), shards
+        shards[batch.batch] = frame_hash(batch.embeddings)
+        judged.append(_in_batch(pairs, batch, embedder, settings))
+    return _strongest(pairs, judged), shards
 
 
 def _in_batch(
-    pairs: pl.DataFrame, one: BatchText, embedder: Encoder, settings: VerificationSettings
+    pairs: pl.DataFrame, batch: BatchText, embedder: Encoder, settings: VerificationSettings
 ) -> pl.DataFrame:
-    paths = one.chunks.select("chunk_id", "document_id").join(
-        one.documents.select("document_id", found_path="path"), on="document_id"
+    paths = batch.chunks.select("chunk_id", "document_id").join(
+        batch.documents.select("document_id", found_path="path"), on="document_id"
     )
-    judged = judge_refusals(pairs, one.chunks, embedder, settings, embeddings=one.embeddings)
-    return judged.with_columns(found_batch=pl.lit(one.batch)).join(
+    judged = judge_refusals(pairs, batch.chunks, embedder, settings, embeddings=batch.embeddings)
+    return judged.with_columns(found_batch=pl.lit(batch.batch)).join(
         paths.select("found_path", best_chunk_id="chunk_id"), on="best_chunk_id", how="left"
     )
 
 
-def _strongest(pairs: pl.DataFrame, found: list[pl.DataFrame]) -> pl.DataFrame:
+def _strongest(pairs: pl.DataFrame, by_batch: list[pl.DataFrame]) -> pl.DataFrame:
     """The batch that speaks most against each refusal; without any batch nothing is proved."""
     empty = REFUSALS.empty().with_columns(
         found_batch=pl.lit(None, pl.String()), found_path=pl.lit(None, pl.String())
     )
     ranked = (
-        pl.concat([empty, *found], how="diagonal")
+        pl.concat([empty, *by_batch], how="diagonal")
         .with_columns(strength=pl.col("outcome").replace_strict(_STRENGTH, return_dtype=pl.Int8()))
         .sort(
             "strength",

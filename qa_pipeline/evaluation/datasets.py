@@ -5,10 +5,7 @@ Every command that reads labelled data reads it here; a `LabelledRow` is what th
 
 import hashlib
 import io
-import json
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -17,9 +14,9 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.generation.pair_formats import csv_rows, entries
-from qa_pipeline.generation.pair_layouts import UnusableEntry
+from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault, open_rows
 
 Row = dict[str, Any]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
@@ -38,20 +35,6 @@ LEFT_OUT = pl.Schema(
 LIMITS = PairsFileSettings()
 _BLOCK = 256
 """Rows that are held as objects; a frame of them takes a tenth of the memory."""
-_MOST_UNPACKED = 4
-"""Times `max_bytes` that a Parquet file may hold unpacked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a row is left out, with a sentence about it.
-
-    Reasons: `broken_line`, `line_too_long`, `broken_text`, `missing_field`, `empty_field`, `wrong_type`,
-    `bad_label`, `span_outside_answer` and `duplicate_id`.
-    """
-
-    reason: str
-    detail: str
 
 
 class LabelledRow(BaseModel):
@@ -101,7 +84,7 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
     Raises:
         InputError: there is no such place, or a folder without labelled files.
     """
-    found: list[Path] = []
+    files: list[Path] = []
     for place in places:
         if place.is_dir():
             # the splits of a saved dataset are folders
@@ -115,12 +98,12 @@ def labelled_files(places: Sequence[Path]) -> list[Path]:
                 raise InputError(
                     f"{place} holds no file of {', '.join(SUFFIXES)}; name a folder of labelled files"
                 )
-            found += inside
+            files += inside
         elif place.is_file():
-            found.append(place)
+            files.append(place)
         else:
             raise InputError(f"{place} does not exist; name a file or folder of labelled items")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(files))
 
 
 Choice = Callable[[Collection[str]], type[LabelledRow]]
@@ -150,136 +133,49 @@ def left_out(faults: Faults) -> pl.DataFrame:
 def read_blocks(
     path: Path, kind: Choice, faults: Faults, limits: PairsFileSettings = LIMITS
 ) -> Iterator[pl.DataFrame]:
-    """The rows of one file, a block at a time; columns of a JSON file are the fields of its first object.
+    """The rows of one file, a block at a time; of rows with one id the first counts.
 
     Args:
         path: one of `SUFFIXES`.
-        kind: what its rows hold.
+        kind: what its rows hold, told by its columns, or by the fields of its first object.
         faults: rows that cannot be used are counted here.
         limits: bytes and rows of the file, bytes of a line.
 
     Raises:
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{path}: unknown format; labelled items come as {', '.join(SUFFIXES)}")
-    try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-        if size > limits.max_bytes:
-            raise InputError(
-                f"{path}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
-            )
-        suffix = path.suffix.lower()
-        if suffix == ".parquet":
-            shape, values = _parquet_values(path, kind, limits)
-        elif suffix == ".arrow":
-            shape, values = _arrow_values(path, kind, size, limits)
-        elif suffix in (".json", ".csv", ".tsv"):
-            shape, values = _whole_file_values(path, kind, limits)
-        else:
-            _check_amount(path, sum(1 for _ in _lines(path)), size, limits)
-            objects = (decoded(line, limits) for line in _lines(path))
-            shape = kind(next((one for one in objects if isinstance(one, dict)), {}))
-            values = (decoded(line, limits) for line in _lines(path))
-        yield from _usable(path, (check(value, shape) for value in values), shape.columns(), faults)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}; check path and rights") from error
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file that are not blank."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file):
-            if line.strip():
-                yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
-
-
-def _whole_file_values(
-    path: Path, kind: Choice, limits: PairsFileSettings
-) -> tuple[type[LabelledRow], Iterator[Any]]:
-    """The rows of a file that cannot be read line by line: a list of objects, or records of cells."""
-    content = path.read_bytes()
-    if path.suffix.lower() == ".json":
-        found = [one.value for one in entries(content, path.name, limits)]
-        columns: Collection[str] = next((one for one in found if isinstance(one, dict)), {})
-    else:
-        columns, rows = csv_rows(content, path.name, limits)
-        found = [value for _, _, value in rows]
-    _check_amount(path, len(found), 0, limits)
-    values = (Fault(one.reason, one.detail) if isinstance(one, UnusableEntry) else one for one in found)
-    return kind(columns), values
-
-
-def _arrow_values(
-    path: Path, kind: Choice, size: int, limits: PairsFileSettings
-) -> tuple[type[LabelledRow], Iterator[Any]]:
-    """The rows of a file that `save_to_disk` of `datasets` wrote: Arrow's stream of batches."""
-    from pyarrow import ipc
-
-    with _as_parquet(path, "an Arrow stream"), ipc.open_stream(path) as stream:
-        shape = kind(stream.schema.names)
-        rows = sum(batch.num_rows for batch in stream)
-    _check_amount(path, rows, size, limits)
-    return shape, _arrow_rows(path)
-
-
-def _arrow_rows(path: Path) -> Iterator[Row]:
-    from pyarrow import ipc
-
-    with _as_parquet(path, "an Arrow stream"), ipc.open_stream(path) as stream:
-        for batch in stream:
-            for start in range(0, batch.num_rows, _BLOCK):
-                yield from pl.DataFrame(batch.slice(start, _BLOCK)).iter_rows(named=True)
-
-
-def _parquet_values(
-    path: Path, kind: Choice, limits: PairsFileSettings
-) -> tuple[type[LabelledRow], Iterator[Any]]:
-    import pyarrow.parquet as pq
-
-    with _as_parquet(path):
-        facts = pq.read_metadata(path)
-        unpacked = sum(facts.row_group(i).total_byte_size for i in range(facts.num_row_groups))
-        _check_amount(path, facts.num_rows, unpacked, limits)
-        types = pl.read_parquet_schema(path)
-    shape = kind(types)
-    if not shape.other_names:
-        _check_types(path, types, shape)
-    return shape, _parquet_rows(
-        path, [one for one in types if shape.other_names or one in shape.model_fields]
-    )
-
-
-def _parquet_rows(path: Path, columns: list[str]) -> Iterator[Row]:
-    import pyarrow.parquet as pq
-
-    with _as_parquet(path), pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(_BLOCK, columns=columns):
-            yield from pl.DataFrame(batch).iter_rows(named=True)
-
-
-@contextmanager
-def _as_parquet(path: Path, format_name: str = "a Parquet file") -> Iterator[None]:
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except (ArrowException, pl.exceptions.PolarsError, OSError, ValueError) as error:
-        raise InputError(f"{path} is not {format_name} that can be read; write it again") from error
-
-
-def _check_amount(path: Path, rows: int, unpacked: int, limits: PairsFileSettings) -> None:
-    if not rows:
-        raise InputError(f"{path} holds no row; name a file of labelled items")
-    if rows > limits.max_pairs:
-        raise InputError(
-            f"{path} holds more than {limits.max_pairs} rows; split it, or raise pairs_file.max_pairs"
-        )
-    if unpacked > _MOST_UNPACKED * limits.max_bytes:
-        raise InputError(
-            f"{path} unpacks to {unpacked} bytes; split it, or raise pairs_file.max_bytes to a quarter of it"
-        )
+    nested = unfolded if path.suffix.lower() == ".json" else None
+    file = open_rows(path, limits.limits, SUFFIXES, known=COLUMNS, unfold=nested)
+    shape = kind(file.columns)
+    columns = None
+    if file.types and not shape.other_names:
+        _check_types(path, file.types, shape)
+        columns = [name for name in file.types if name in shape.model_fields]
+    schema, ids = shape.columns(), set[str]()
+    block: list[Row] = []
+    for place, read in enumerate(file.rows(columns)):
+        row = check(read.value, shape)
+        # rows of premises have no id
+        name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
+        read_row = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in ids else row
+        if isinstance(read_row, Fault):
+            fault = {"file": path.name, "reason": read_row.reason, "rows": 0}
+            first = {**fault, "first_row": read.place, "detail": read_row.detail}
+            faults.setdefault((path.name, read_row.reason), first)["rows"] += 1
+            continue
+        ids.add(name)
+        block.append({"file": path.name, **read_row, "dataset": read_row.get("dataset") or path.stem})
+        if len(block) == _BLOCK:
+            yield pl.DataFrame(block, schema=schema)
+            block.clear()
+    if block:
+        yield pl.DataFrame(block, schema=schema)
+    if not ids:
+        unusable = [entry for (file_name, _), entry in faults.items() if file_name == path.name]
+        if not unusable:
+            raise InputError(f"{path} holds no row; name a file of labelled items")
+        problem = f"row {unusable[0]['first_row']}: {unusable[0]['detail']}"
+        raise InputError(f"{path} holds no row that can be used; {problem}")
 
 
 def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[LabelledRow]) -> None:
@@ -290,47 +186,9 @@ def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[Label
             if name in needed:
                 raise InputError(f"{path} has no column {name}; add it: {needed[name]}")
             continue
-        fits, wanted = shape.types.get(name, (pl.String().__eq__, "texts"))
+        fits, expected = shape.types.get(name, (pl.String().__eq__, "texts"))
         if not fits(types[name]) and (name in needed or types[name] != pl.Null()):
-            raise InputError(f"{path}, column {name}: holds {types[name]} and should hold {wanted}")
-
-
-def decoded(line: bytes, limits: PairsFileSettings = LIMITS) -> Any:
-    """The value of a JSON line, or why there is none (`Fault`)."""
-    if len(line) > limits.max_line_bytes:
-        most = f"at most {limits.max_line_bytes} are read (pairs_file.max_line_bytes)"
-        return Fault("line_too_long", f"{len(line)} bytes, {most}")
-    try:
-        return json.loads(line.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        return Fault("broken_line", f"not JSON: {error}")
-
-
-def _usable(
-    path: Path, rows: Iterable[Row | Fault], schema: pl.Schema, faults: Faults
-) -> Iterator[pl.DataFrame]:
-    """Blocks of the rows that can be used, the faults counted; of rows with one id the first counts."""
-    ids: set[str] = set()
-    block: list[Row] = []
-    for place, row in enumerate(rows):
-        # rows of premises have no id
-        name = "" if isinstance(row, Fault) else row.setdefault("id", str(place))
-        found = Fault("duplicate_id", f"id {name!r} is in an earlier row") if name in ids else row
-        if isinstance(found, Fault):
-            told = {"file": path.name, "reason": found.reason, "rows": 0}
-            first = {**told, "first_row": place + 1, "detail": found.detail}
-            faults.setdefault((path.name, found.reason), first)["rows"] += 1
-            continue
-        ids.add(name)
-        block.append({"file": path.name, **found, "dataset": found.get("dataset") or path.stem})
-        if len(block) == _BLOCK:
-            yield pl.DataFrame(block, schema=schema)
-            block.clear()
-    if block:
-        yield pl.DataFrame(block, schema=schema)
-    if not ids:
-        first = next(one for (file, _), one in faults.items() if file == path.name)
-        raise InputError(f"{path} holds no row that can be used; row {first['first_row']}: {first['detail']}")
+            raise InputError(f"{path}, column {name}: holds {types[name]} and should hold {expected}")
 
 
 def _compact(frame: pl.DataFrame) -> pl.DataFrame:
@@ -421,8 +279,8 @@ class Item(LabelledRow):
         length = len(self.answer)
         for span in self.spans or []:
             if not 0 <= span.start < span.end <= length:
-                said = f"span {span.start} to {span.end} of an answer of {length} letters"
-                return Fault("span_outside_answer", said)
+                problem = f"span {span.start} to {span.end} of an answer of {length} letters"
+                return Fault("span_outside_answer", problem)
         row = self.model_dump()
         return {**row, "spans": row["spans"] or []}
 
@@ -460,24 +318,24 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        named = shape.given(values)
+        fields = shape.given(values)
     except ValueError as error:
         return Fault("wrong_type", str(error))
     try:
-        return shape.model_validate(named).row()
+        return shape.model_validate(fields).row()
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field, needed = str(problem["loc"][0]), shape.needed()
-    wanted = f"; it should hold {needed[field]}" if field in needed else ""
+    advice = f"; it should hold {needed[field]}" if field in needed else ""
     if problem["type"] == "missing":
-        return Fault("missing_field", f"{field} is missing{wanted}")
+        return Fault("missing_field", f"{field} is missing{advice}")
     if problem["type"] == "string_unicode":
         return Fault("broken_text", f"{field} contains half a character (a lone surrogate)")
     if field == "label":
         return Fault("bad_label", f"label should hold {needed['label']}")
     if field in needed and problem["type"] in ("value_error", "string_too_short"):
-        return Fault("empty_field", f"{field} is empty{wanted}")
-    return Fault("wrong_type", f"{field}: {problem['msg']}{wanted}")
+        return Fault("empty_field", f"{field} is empty{advice}")
+    return Fault("wrong_type", f"{field}: {problem['msg']}{advice}")
 
 
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:

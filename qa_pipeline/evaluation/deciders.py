@@ -35,7 +35,9 @@ def decider_shares(decided_by: Mapping[str, int]) -> dict[str, float]:
     for step, count in decision_counts(decided_by).items():
         counts[_FAMILIES.get(step, step)] += count
     total = sum(counts.values())
-    return {name: count / total for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0]))}
+    return {
+        name: count / total for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    }
 
 
 def rests_on_likeness(decided_by: Mapping[str, int]) -> bool:

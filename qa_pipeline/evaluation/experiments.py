@@ -71,15 +71,15 @@ def rows_needed(
         raise InputError("significance should lie above 0, and power between it and 1")
     effect = min(abs(difference) / deviation, _OBVIOUS)
 
-    def found(rows: int) -> bool:
+    def is_enough(rows: int) -> bool:
         return _power(rows, effect, significance, paired=paired) >= power
 
     high = 2
-    while not found(high):
+    while not is_enough(high):
         high *= 2
         if high > MOST_ROWS:
             return None
-    return bisect_left(range(high), True, lo=2, key=found)
+    return bisect_left(range(high), True, lo=2, key=is_enough)
 
 
 _OBVIOUS = 30.0

@@ -79,8 +79,8 @@ def gate(
     if baseline is not None:
         compared = compare_paired(baseline, current, critical=limits.critical)
         _check_excluded(compared["excluded"], baseline, limits)
-        for name, one in compared["metrics"].items():
-            checks += _unless_likeness(_metric_checks(name, one, limits), reports, limits)
+        for name, metric in compared["metrics"].items():
+            checks += _unless_likeness(_metric_checks(name, metric, limits), reports, limits)
     checks += _unless_likeness(_thresholds(current, limits.thresholds), [current], limits)
     if golden is not None:
         checks += _golden(current, baseline, golden, limits)
@@ -89,8 +89,8 @@ def gate(
             f"nothing of {current.place} can be checked: no score is known in both runs, and there is no "
             "threshold and no golden set; give --baseline, --threshold or --golden"
         )
-    outcomes = {one["outcome"] for one in checks}
-    outcome = next((one for one in (FAILED, UNDECIDED) if one in outcomes), PASSED)
+    outcomes = {check["outcome"] for check in checks}
+    outcome = next((outcome_word for outcome_word in (FAILED, UNDECIDED) if outcome_word in outcomes), PASSED)
     return {
         "outcome": outcome,
         "passed": outcome == PASSED,
@@ -135,35 +135,43 @@ def _unless_likeness(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
     """Name who decided each figure; critical checks and thresholds over likeness alone are undecided."""
-    for one in checks:
-        by = [report.metrics[one["name"]].decided_by for report in reports]
-        told = {**one, "decided_by": describe_deciders(by[0])}
-        strict = one["kind"] == "threshold" or (one["kind"] == "drop" and one["critical"])
+    for check in checks:
+        by = [report.metrics[check["name"]].decided_by for report in reports]
+        decided = {**check, "decided_by": describe_deciders(by[0])}
+        strict = check["kind"] == "threshold" or (check["kind"] == "drop" and check["critical"])
         if strict and not limits.accept_likeness and any(map(rests_on_likeness, by)):
-            told |= {"outcome": UNDECIDED, "detail": f"{one['detail']}; {_BY_LIKENESS} of it"}
-        yield told
+            decided |= {"outcome": UNDECIDED, "detail": f"{check['detail']}; {_BY_LIKENESS} of it"}
+        yield decided
 
 
-def _metric_checks(name: str, one: Document, limits: Limits) -> Iterator[Document]:
+def _metric_checks(name: str, metric: Document, limits: Limits) -> Iterator[Document]:
     limit = limits.of(name)
     about = {"name": name, "critical": name in limits.critical, "limit": limit}
-    figures = {key: one[key] for key in _FIGURES}
-    known = one["rows"] + one["lost"]
-    if one["lost"] > limit * known:
-        said = f"{one['lost']} of {known} rows that the baseline knew are unknown now"
-        yield {"kind": "unknown", **about, "outcome": FAILED, "detail": said, **figures}
-    if not one["rows"]:
+    figures = {key: metric[key] for key in _FIGURES}
+    rows_before = metric["rows"] + metric["lost"]
+    if metric["lost"] > limit * rows_before:
+        detail = f"{metric['lost']} of {rows_before} rows that the baseline knew are unknown now"
+        yield {"kind": "unknown", **about, "outcome": FAILED, "detail": detail, **figures}
+    if not metric["rows"]:
         return
-    if not _fell(one, limit):
-        yield {"kind": "drop", **about, "outcome": PASSED, "detail": _change(one), **figures}
-    elif _beyond_noise(one):
-        said = f"{_change(one)}; more than {limit:.0%} worse, and not by chance"
-        yield {"kind": "drop", **about, "outcome": FAILED, "detail": said, **figures}
+    if not _fell(metric, limit):
+        yield {"kind": "drop", **about, "outcome": PASSED, "detail": _change(metric), **figures}
+    elif _beyond_noise(metric):
+        detail = f"{_change(metric)}; more than {limit:.0%} worse, and not by chance"
+        yield {"kind": "drop", **about, "outcome": FAILED, "detail": detail, **figures}
     else:
-        needed = _rows_to_tell(one)
-        told = "more rows than anybody has" if needed is None else f"about {needed:,} such rows"
-        said = f"{_change(one)}; chance alone would do this in {one['rows']:,} rows; {told} would tell"
-        yield {"kind": "drop", **about, "outcome": WITHIN_NOISE, "detail": said, **figures, "needed": needed}
+        needed = _rows_to_tell(metric)
+        enough = "more rows than anybody has" if needed is None else f"about {needed:,} such rows"
+        by_chance = f"chance alone would do this in {metric['rows']:,} rows"
+        detail = f"{_change(metric)}; {by_chance}; {enough} would tell"
+        yield {
+            "kind": "drop",
+            **about,
+            "outcome": WITHIN_NOISE,
+            "detail": detail,
+            **figures,
+            "needed": needed,
+        }
 
 
 _FIGURES = (
@@ -172,32 +180,32 @@ _FIGURES = (
 )  # fmt: skip
 
 
-def _fell(one: Document, limit: float) -> bool:
+def _fell(metric: Document, limit: float) -> bool:
     """Whether it got worse by more than allowed; from a mean of zero any loss is more."""
-    if one["gain"] >= 0:
+    if metric["gain"] >= 0:
         return False
-    return one["relative"] is None or -one["relative"] >= limit - 1e-9
+    return metric["relative"] is None or -metric["relative"] >= limit - 1e-9
 
 
-def _beyond_noise(one: Document) -> bool:
-    low, high = one["joint_low"], one["joint_high"]
+def _beyond_noise(metric: Document) -> bool:
+    low, high = metric["joint_low"], metric["joint_high"]
     if low is None or high is None:
         return False
-    return bool(high < 0 if one["direction"] == "higher" else low > 0)
+    return bool(high < 0 if metric["direction"] == "higher" else low > 0)
 
 
-def _rows_to_tell(one: Document) -> int | None:
+def _rows_to_tell(metric: Document) -> int | None:
     """Rows that would show such a loss, spread over documents as these are."""
-    deviation = (one["error"] or 0) * one["rows"] ** 0.5
-    significance = SIGNIFICANCE / one["family"]
-    return rows_needed(one["gain"], deviation, significance=significance) if deviation > 0 else None
+    deviation = (metric["error"] or 0) * metric["rows"] ** 0.5
+    significance = SIGNIFICANCE / metric["family"]
+    return rows_needed(metric["gain"], deviation, significance=significance) if deviation > 0 else None
 
 
-def _change(one: Document) -> str:
-    relative = "" if one["relative"] is None else f" ({one['relative']:+.1%})"
-    low, high = one["joint_low"], one["joint_high"]
+def _change(metric: Document) -> str:
+    relative = "" if metric["relative"] is None else f" ({metric['relative']:+.1%})"
+    low, high = metric["joint_low"], metric["joint_high"]
     between = "interval unknown: one document" if low is None else f"difference {low:+.3f} to {high:+.3f}"
-    return f"{one['baseline']:.3f} → {one['current']:.3f}{relative}, {between}"
+    return f"{metric['baseline']:.3f} → {metric['current']:.3f}{relative}, {between}"
 
 
 def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Iterator[Document]:
@@ -207,26 +215,31 @@ def _thresholds(current: StoredReport, thresholds: Mapping[str, float]) -> Itera
                 f"--threshold {name}: {current.place} has no such metric; it has {', '.join(current.metrics)}"
             )
     ranges = {name: current.metrics[name].range for name in thresholds}
-    found = summarise(current.rows.select("group", *thresholds), ranges)
+    measured = summarise(current.rows.select("group", *thresholds), ranges)
     for name, bound in thresholds.items():
-        one, higher = found["metrics"][name], current.metrics[name].direction == "higher"
-        mean = one["mean"]
+        metric_now, higher = measured["metrics"][name], current.metrics[name].direction == "higher"
+        mean = metric_now["mean"]
         if mean is None:
-            outcome, said = FAILED, "not measured: no row has a score"
+            outcome, detail = FAILED, "not measured: no row has a score"
         else:
             outcome = PASSED if (mean >= bound if higher else mean <= bound) else FAILED
             side = "at least" if higher else "at most"
-            said = f"{mean:.3f}, should be {side} {bound:g}{_threshold_noise(one, bound)}"
-        figures = {"current": mean, "low": one["low"], "high": one["high"], "rows": one["known"]}
+            detail = f"{mean:.3f}, should be {side} {bound:g}{_threshold_noise(metric_now, bound)}"
+        figures = {
+            "current": mean,
+            "low": metric_now["low"],
+            "high": metric_now["high"],
+            "rows": metric_now["known"],
+        }
         yield {
-            "kind": "threshold", "name": name, "limit": bound, "outcome": outcome, "detail": said, **figures
+            "kind": "threshold", "name": name, "limit": bound, "outcome": outcome, "detail": detail, **figures
         }  # fmt: skip
 
 
-def _threshold_noise(one: Document, bound: float) -> str:
-    if one["low"] is None or not one["low"] <= bound <= one["high"]:
+def _threshold_noise(metric: Document, bound: float) -> str:
+    if metric["low"] is None or not metric["low"] <= bound <= metric["high"]:
         return ""
-    return f"; the interval {one['low']:.3f} to {one['high']:.3f} holds both"
+    return f"; the interval {metric['low']:.3f} to {metric['high']:.3f} holds both"
 
 
 def _golden(
@@ -236,10 +249,10 @@ def _golden(
 
     Criteria over figures that likeness alone decided are a check of their own, which is undecided.
     """
-    likeness = {name for name, one in current.metrics.items() if rests_on_likeness(one.decided_by)}
-    named = {name for bounds in golden.criteria.values() for name in bounds}
-    if likeness & named and not limits.accept_likeness:
-        doubtful = ", ".join(sorted(likeness & named))
+    likeness = {name for name, metric in current.metrics.items() if rests_on_likeness(metric.decided_by)}
+    metrics_named = {name for bounds in golden.criteria.values() for name in bounds}
+    if likeness & metrics_named and not limits.accept_likeness:
+        doubtful = ", ".join(sorted(likeness & metrics_named))
         rows, would_pass = len(golden.criteria), golden_outcomes(current, golden)["passed"].sum()
         yield {
             "kind": "golden",
@@ -261,13 +274,13 @@ def _golden(
         seen = before.filter(~pl.col("passed") & pl.col("measured"))
     new = failing.join(seen, on="id", how="anti", maintain_order="left")
     rows = len(golden.criteria)
-    said = f"{rows - failing.height} of {rows} rows pass, {new.height} newly fail"
+    detail = f"{rows - failing.height} of {rows} rows pass, {new.height} newly fail"
     still = failing.height - new.height
     yield {
         "kind": "golden",
         "name": golden.name,
         "outcome": FAILED if new.height else PASSED,
-        "detail": f"{said}, {still} fail as before" if still else said,
+        "detail": f"{detail}, {still} fail as before" if still else detail,
         "passing": rows - failing.height,
         "new": new.height,
         "still": still,

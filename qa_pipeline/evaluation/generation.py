@@ -13,8 +13,8 @@ from scipy.stats import binomtest
 from qa_pipeline.curation.coverage import count_shortfalls, count_types
 from qa_pipeline.curation.duplicates import find_duplicates
 from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, ratio
-from qa_pipeline.reporting.costs import cost_summary
-from qa_pipeline.reporting.funnel import stage_counts, summarise
+from qa_pipeline.pipeline.costs import cost_summary
+from qa_pipeline.pipeline.funnel import stage_counts, summarise
 from qa_pipeline.text.references import RESOLVED
 
 Document = dict[str, Any]
@@ -59,11 +59,11 @@ def generation_figures(
         `round_trips` by what was said; `cost`; and `shares`, each a count of a whole, with how many are
         unknown and stand outside both. A share is None where there is nothing to divide by.
     """
-    own = generated_only(frames)
-    questions, pairs, verdicts = own["questions"], own["pairs"], own["verdicts"]
+    generated = generated_only(frames)
+    questions, pairs, verdicts = generated["questions"], generated["pairs"], generated["verdicts"]
     types = _mix(count_types(questions, pairs, verdicts), mix)
     citations = pairs.select(pl.col("citations").explode(empty_as_null=True).drop_nulls().struct.unnest())
-    quotes = _quotes(own["claims"])
+    quotes = _quotes(generated["claims"])
     summary = summarise(verdicts)
     return {
         "verdicts": asdict(summary),
@@ -80,17 +80,17 @@ def generation_figures(
         .agg(pairs=pl.len())
         .sort("guarded_by", "guard_passed", nulls_last=True)
         .to_dicts(),
-        "round_trips": stage_counts("round_trips", "made", own["round_trips"], "status").to_dicts(),
-        "cost": cost_summary(own["llm_calls"], verdicts).document(),
+        "round_trips": stage_counts("round_trips", "made", generated["round_trips"], "status").to_dicts(),
+        "cost": cost_summary(generated["llm_calls"], verdicts).document(),
         "shares": [
             *_of_questions(types),
             *(_part(name, getattr(summary, name), summary.pairs) for name in _VERDICTS),
-            *_of_sections(own["coverage"]),
-            *_of_duplicates(verdicts, own["twins"], twin_similarity),
+            *_of_sections(generated["coverage"]),
+            *_of_duplicates(verdicts, generated["twins"], twin_similarity),
             *_of_quotes(citations, quotes),
             _of_flags("guard_refused", ~pairs["guard_passed"]),
-            _of_flags("solver_agrees", own["round_trips"]["agrees"]),
-            _of_flags("memorised", own["round_trips"]["memorised"]),
+            _of_flags("solver_agrees", generated["round_trips"]["agrees"]),
+            _of_flags("memorised", generated["round_trips"]["memorised"]),
         ],
     }
 
@@ -113,11 +113,11 @@ def _counted(values: pl.Series) -> dict[str, int]:
 
 def _mix(types: pl.DataFrame, mix: Mapping[Any, float]) -> pl.DataFrame:
     """The counts by type, with the share of each that was asked for and that was delivered."""
-    asked = pl.DataFrame(
+    question_rows = pl.DataFrame(
         {"question_type": list(mix), "weight": list(mix.values())},
         schema={"question_type": pl.String(), "weight": pl.Float64()},
     ).filter(pl.col("weight") > 0)
-    joined = asked.join(types, on="question_type", how="full", coalesce=True).fill_null(0)
+    joined = question_rows.join(types, on="question_type", how="full", coalesce=True).fill_null(0)
 
     def share(column: str) -> pl.Expr:
         return pl.when(pl.col(column).sum() > 0).then(pl.col(column) / pl.col(column).sum())
@@ -148,8 +148,11 @@ def _of_questions(types: pl.DataFrame) -> list[Document]:
     missed = None
     if types["accepted"].sum():
         missed = float((types["asked_share"] - types["accepted_share"]).abs().sum()) / 2
-    whole = int(types["accepted"].sum())
-    return [*shares, {"what": "mix_missed", "share": missed, "count": None, "of": whole, "unknown": 0}]
+    accepted_in_all = int(types["accepted"].sum())
+    return [
+        *shares,
+        {"what": "mix_missed", "share": missed, "count": None, "of": accepted_in_all, "unknown": 0},
+    ]
 
 
 def _of_sections(coverage: pl.DataFrame) -> list[Document]:
@@ -191,17 +194,17 @@ def question_ends(frames: Frames) -> pl.DataFrame:
     The outcome is the verdict of its pair (the accepted one of several drafts), or question_dropped or
     question_failed where no answer was drafted.
     """
-    own = generated_only(frames)
+    generated = generated_only(frames)
     decided = (
-        own["pairs"]
+        generated["pairs"]
         .select("question_id", "pair_id")
-        .join(own["verdicts"].select("pair_id", "verdict", *SCORES), on="pair_id")
+        .join(generated["verdicts"].select("pair_id", "verdict", *SCORES), on="pair_id")
         .sort(pl.col("verdict") != "accepted", "pair_id")
         .unique("question_id", keep="first", maintain_order=True)
     )
-    owners = own["chunks"].select("document_id", target="chunk_id")
+    owners = generated["chunks"].select("document_id", target="chunk_id")
     return (
-        own["questions"]
+        generated["questions"]
         .filter(pl.col("question").is_not_null())
         .with_columns(target=pl.col("target_chunk_ids").list.first())
         .join(owners, on="target", how="left", maintain_order="left")
@@ -232,7 +235,7 @@ def compare_ends(without: pl.DataFrame, changed: pl.DataFrame, *, resamples: int
     accepted = {name: both[f"outcome{suffix}"] == "accepted" for name, suffix in _SIDES.items()}
     gained = int((accepted["changed"] & ~accepted["without"]).sum())
     lost = int((accepted["without"] & ~accepted["changed"]).sum())
-    kept = int((accepted["without"] & accepted["changed"]).sum())
+    both_accepted = int((accepted["without"] & accepted["changed"]).sum())
     different = both.filter(pl.col("outcome") != pl.col("outcome_changed"))
     return {
         "questions": {
@@ -241,10 +244,10 @@ def compare_ends(without: pl.DataFrame, changed: pl.DataFrame, *, resamples: int
             "changed_only": changed.height - both.height,
         },
         "accepted": {
-            "both": kept,
+            "both": both_accepted,
             "without_only": lost,
             "changed_only": gained,
-            "neither": both.height - kept - lost - gained,
+            "neither": both.height - both_accepted - lost - gained,
         },
         "mcnemar_p": float(binomtest(gained, gained + lost).pvalue) if gained + lost else None,
         "moves": different.group_by("outcome", "outcome_changed")
@@ -267,25 +270,27 @@ def _differences(both: pl.DataFrame, resamples: int) -> list[Document]:
     scored = both.with_columns(**columns)
     groups = scored.select(pl.format("{}/{}", "batch", pl.col("document_id").fill_null(""))).to_series()
     draws = Resamples(groups.to_list(), "comparison", resamples)
-    found = []
+    differences = []
     for name in ("accepted", *SCORES):
-        known = scored.select(pl.col(name, f"{name}_changed").is_not_null()).to_numpy().all(axis=1)
-        first, second = (scored[f"{name}{suffix}"].to_numpy()[known] for suffix in _SIDES.values())
+        is_measured = scored.select(pl.col(name, f"{name}_changed").is_not_null()).to_numpy().all(axis=1)
+        first, second = (scored[f"{name}{suffix}"].to_numpy()[is_measured] for suffix in _SIDES.values())
 
-        def mean(weights: Floats, values: Floats = second - first, used: Any = known) -> dict[str, Floats]:
+        def mean(
+            weights: Floats, values: Floats = second - first, used: Any = is_measured
+        ) -> dict[str, Floats]:
             return {"mean": ratio(weights[:, used] @ values, weights[:, used].sum(axis=1))}
 
-        found.append(
+        differences.append(
             {
                 "score": name,
-                "questions": int(known.sum()),
-                "unknown": int((~known).sum()),
+                "questions": int(is_measured.sum()),
+                "unknown": int((~is_measured).sum()),
                 "without": float(first.mean()) if len(first) else None,
                 "changed": float(second.mean()) if len(second) else None,
                 "difference": estimate(draws.over(mean)["mean"]),
             }
         )
-    return found
+    return differences
 
 
 def repeat_figures(figures: Sequence[Document], ends: Sequence[pl.DataFrame]) -> Document:
@@ -301,7 +306,7 @@ def repeat_figures(figures: Sequence[Document], ends: Sequence[pl.DataFrame]) ->
         and the share of the latter that ended the same way in all.
     """
     shares = pl.DataFrame(
-        [(one["what"], one["share"]) for run in figures for one in run["shares"]],
+        [(figure_row["what"], figure_row["share"]) for run in figures for figure_row in run["shares"]],
         schema={"what": pl.String(), "share": pl.Float64()},
         orient="row",
     )

@@ -10,10 +10,11 @@ import polars as pl
 from pydantic import Field
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import LIMITS, Fault, LabelledRow, Row, Text, read_file
+from qa_pipeline.evaluation.datasets import LIMITS, LabelledRow, Row, Text, read_file
 from qa_pipeline.evaluation.rag_datasets import is_unanswerable
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 
 REFUSAL = "refusal_correct"
 """The metric that says whether a question was rightly refused or answered."""
@@ -104,13 +105,13 @@ def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
             f"{path}, row {first['first_row']}: {first['detail']}; each row of a golden set counts"
         )
     for column in ("dataset", "version"):
-        found = read.items[column].unique(maintain_order=True).to_list()
-        if len(found) > 1:
+        values = read.items[column].unique(maintain_order=True).to_list()
+        if len(values) > 1:
             raise InputError(
-                f"{path} has rows of more than one {column}: {found[0]!r} and {found[1]!r}; split it"
+                f"{path} has rows of more than one {column}: {values[0]!r} and {values[1]!r}; split it"
             )
     criteria = {
-        name: {one["metric"]: one["bound"] for one in bounds}
+        name: {bound["metric"]: bound["bound"] for bound in bounds}
         for name, bounds in read.items.select("id", "criteria").iter_rows()
     }
     name, version = read.items.select("dataset", "version").row(0)
@@ -128,14 +129,14 @@ def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
         was), and `failed` (what does not hold, in words).
     """
     scores = {row["id"]: row for row in report.rows.iter_rows(named=True)}
-    found = []
+    outcomes = []
     for name, bounds in golden.criteria.items():
         row = scores.get(name)
         failed = ["not in the run"] if row is None else list(_failed(row, bounds, report))
         measured = row is not None and all(row.get(metric) is not None for metric in bounds)
-        found.append((name, not failed, measured, failed))
+        outcomes.append((name, not failed, measured, failed))
     schema = {"id": pl.String(), "passed": pl.Boolean(), "measured": pl.Boolean()}
-    return pl.DataFrame(found, {**schema, "failed": pl.List(pl.String())}, orient="row")
+    return pl.DataFrame(outcomes, {**schema, "failed": pl.List(pl.String())}, orient="row")
 
 
 def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:

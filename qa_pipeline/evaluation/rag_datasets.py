@@ -16,7 +16,6 @@ from qa_pipeline.curation.training import HEADING_JOINT
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     LIMITS,
-    Fault,
     Faults,
     Labelled,
     LabelledRow,
@@ -27,7 +26,8 @@ from qa_pipeline.evaluation.datasets import (
     read_blocks,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage.parquet import appended_parquet
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of
 from qa_pipeline.text.refusals import is_refusal
 
@@ -177,7 +177,7 @@ def _texts_as(name: str) -> BeforeValidator:
         if isinstance(value, str):
             value = [value]
         if isinstance(value, list):
-            return [{name: one} if isinstance(one, str) else one for one in value]
+            return [{name: item} if isinstance(item, str) else item for item in value]
         return value
 
     return BeforeValidator(read)
@@ -214,25 +214,27 @@ class RagRow(LabelledRow):
     @classmethod
     def given(cls, values: Row) -> Row:
         """The fields under our names, those of ground_truth beside the others."""
-        found = dict(values)
-        if _is_released(found):
-            found |= _of_release(found)
-        truth = found.pop("ground_truth", None)
+        fields = dict(values)
+        if _is_released(fields):
+            fields |= _of_release(fields)
+        truth = fields.pop("ground_truth", None)
         if isinstance(truth, Mapping):
-            found |= of_ground_truth(truth, found)
+            fields |= of_ground_truth(truth, fields)
         elif truth is not None:
-            found.setdefault("reference", truth)
-        if "retrieval_context" in found:
-            found = _of_deepeval(found)
+            fields.setdefault("reference", truth)
+        if "retrieval_context" in fields:
+            fields = _of_deepeval(fields)
         for name, others in OTHER_NAMES.items():
-            if found.get(name) is None:
-                found[name] = next((found[one] for one in others if found.get(one) is not None), None)
-        if isinstance(found["reference"], list) and found["reference"]:
-            found["reference"] = found["reference"][0]
-        found |= _graded(found.get("relevant_documents"))
-        if is_unanswerable(found["reference"]):
-            found |= {"reference": None, "must_refuse": True}
-        return super().given(_with_documents(found))
+            if fields.get(name) is None:
+                fields[name] = next(
+                    (fields[other_name] for other_name in others if fields.get(other_name) is not None), None
+                )
+        if isinstance(fields["reference"], list) and fields["reference"]:
+            fields["reference"] = fields["reference"][0]
+        fields |= _graded(fields.get("relevant_documents"))
+        if is_unanswerable(fields["reference"]):
+            fields |= {"reference": None, "must_refuse": True}
+        return super().given(_with_documents(fields))
 
     def row(self) -> Row | Fault:
         """The row; contexts in the order of their ranks."""
@@ -244,25 +246,25 @@ class RagRow(LabelledRow):
         if row["id"] is None:
             del row["id"]
         contexts = row["contexts"] or []
-        ranks = [one["rank"] for one in contexts if one["rank"] is not None]
+        ranks = [context["rank"] for context in contexts if context["rank"] is not None]
         if len(set(ranks)) < len(ranks):
             return Fault("repeated_rank", "two contexts have the same rank; give each its own")
         if ranks and len(ranks) < len(contexts):
             return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
         if ranks:
-            contexts.sort(key=lambda one: one["rank"])
+            contexts.sort(key=lambda context: context["rank"])
         for place, one in enumerate(contexts, start=1):
             one["rank"] = place
         row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
-        documents = [*(row["relevant_documents"] or []), *(one["document"] for one in contexts)]
-        own = hashlib.sha256(row["query"].encode()).hexdigest()[:16]
-        row["group"] = row["group"] or next((one for one in documents if one), own)
+        documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
+        query_hash = hashlib.sha256(row["query"].encode()).hexdigest()[:16]
+        row["group"] = row["group"] or next((document for document in documents if document), query_hash)
         return row
 
 
 def _language(text: str) -> str:
-    return next((one.language for one in languages_of(text)), "en")
+    return next((language.language for language in languages_of(text)), "en")
 
 
 def _must_refuse(row: Row) -> bool | None:
@@ -277,27 +279,29 @@ def _is_released(values: Row) -> bool:
     return (
         {"messages", "answer"} <= values.keys()
         and isinstance(evidence, list)
-        and all(isinstance(one, Mapping) and {"claim", "path", "quote"} <= one.keys() for one in evidence)
-        and all(isinstance(one[name], str) for one in evidence for name in ("path", "quote"))
+        and all(
+            isinstance(piece, Mapping) and {"claim", "path", "quote"} <= piece.keys() for piece in evidence
+        )
+        and all(isinstance(piece[name], str) for piece in evidence for name in ("path", "quote"))
     )
 
 
 def _of_release(values: Row) -> Row:
     """A released row: its quotes are the contexts, each once, and its claims are true."""
     evidence: list[Row] = values["evidence"]
-    quotes = {(one["path"], one["quote"]): None for one in evidence}
-    shown = _shown_passages(values.get("messages_with_context"))
+    quotes = {(piece["path"], piece["quote"]): None for piece in evidence}
+    passages = _shown_passages(values.get("messages_with_context"))
     return {
         "contexts": [
-            {"text": quote, "document": path, "headings": _headings_of(quote, shown)}
+            {"text": quote, "document": path, "headings": _headings_of(quote, passages)}
             for path, quote in quotes
         ],
         "citations": [
-            {"raw": one["path"], "document": one["path"], "quote": one["quote"]} for one in evidence
+            {"raw": piece["path"], "document": piece["path"], "quote": piece["quote"]} for piece in evidence
         ],
         "reference": values["answer"],
-        "relevant_documents": list(dict.fromkeys(one["path"] for one in evidence)),
-        "true_claims": [{"claim": one["claim"], "source": one["path"]} for one in evidence],
+        "relevant_documents": list(dict.fromkeys(piece["path"] for piece in evidence)),
+        "true_claims": [{"claim": piece["claim"], "source": piece["path"]} for piece in evidence],
     }
 
 
@@ -305,14 +309,18 @@ def _shown_passages(messages: object) -> str:
     """Return what a released row shows before the question: passages, each under its line of headings."""
     if not isinstance(messages, list):
         return ""
-    said = [one.get("content") for one in messages if isinstance(one, Mapping) and one.get("role") == "user"]
-    return next((text for text in said if isinstance(text, str)), "")
+    user_texts = [
+        message.get("content")
+        for message in messages
+        if isinstance(message, Mapping) and message.get("role") == "user"
+    ]
+    return next((text for text in user_texts if isinstance(text, str)), "")
 
 
-def _headings_of(quote: str, shown: str) -> list[str] | None:
+def _headings_of(quote: str, passage: str) -> list[str] | None:
     """The headings above a quote; None where the passages do not show it."""
-    at = shown.find(quote)
-    lines = _HEADING_LINE.findall(shown, 0, at) if at > 0 else []
+    at = passage.find(quote)
+    lines = _HEADING_LINE.findall(passage, 0, at) if at > 0 else []
     return lines[-1].split(HEADING_JOINT)[:_MOST_HEADINGS] if lines else None
 
 
@@ -321,8 +329,12 @@ def of_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
     relevant = truth.get("relevant_documents", truth.get("relevant_docs", row.get("relevant_docs")))
     cited = truth.get("citations")
     if relevant is None and isinstance(cited, list):
-        named = [one.get("document") if isinstance(one, Mapping) else one for one in cited]
-        relevant = list(dict.fromkeys(one for one in named if isinstance(one, str))) or None
+        documents = [
+            citation.get("document") if isinstance(citation, Mapping) else citation for citation in cited
+        ]
+        relevant = (
+            list(dict.fromkeys(document for document in documents if isinstance(document, str))) or None
+        )
     return {
         "reference": truth.get("answer"),
         "relevant_documents": relevant,
@@ -333,8 +345,8 @@ def of_ground_truth(truth: Mapping[str, object], row: Row) -> Row:
 
 def _graded(relevant: object) -> Row:
     """Return documents and their grades, of `{document: grade}` or `[{document, grade}]`; 0 is irrelevant."""
-    if isinstance(relevant, list) and relevant and all(isinstance(one, Mapping) for one in relevant):
-        relevant = {one.get("document"): one.get("grade") for one in relevant}
+    if isinstance(relevant, list) and relevant and all(isinstance(entry, Mapping) for entry in relevant):
+        relevant = {entry.get("document"): entry.get("grade") for entry in relevant}
     if not isinstance(relevant, Mapping):
         return {}
     grades = {name: grade for name, grade in relevant.items() if grade != 0}
@@ -363,25 +375,29 @@ def _of_deepeval(values: Row) -> Row:
 def _with_documents(values: Row) -> Row:
     """Contexts with the ids that Ragas gives them; without ids they are named by their texts."""
     contexts = _listed(values.get("contexts"))
-    if not isinstance(contexts, list) or not all(isinstance(one, str) for one in contexts):
+    if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
         return values
     ids, relevant, references = (
         _listed(values.get(name))
         for name in ("retrieved_context_ids", "reference_context_ids", "reference_contexts")
     )
     if isinstance(ids, list) and len(ids) == len(contexts):
-        named = [str(one) for one in ids]
-        wanted = [str(one) for one in relevant] if isinstance(relevant, list) else []
+        context_ids = [str(context_id) for context_id in ids]
+        relevant_ids = [str(relevant_id) for relevant_id in relevant] if isinstance(relevant, list) else []
     elif isinstance(references, list):
-        named, wanted = _text_ids(contexts), _text_ids(references)
+        context_ids, relevant_ids = _text_ids(contexts), _text_ids(references)
     else:
         return values
-    placed = [{"text": text, "document": name} for text, name in zip(contexts, named, strict=True)]
-    return {**values, "contexts": placed, "relevant_documents": values.get("relevant_documents") or wanted}
+    placed = [{"text": text, "document": name} for text, name in zip(contexts, context_ids, strict=True)]
+    return {
+        **values,
+        "contexts": placed,
+        "relevant_documents": values.get("relevant_documents") or relevant_ids,
+    }
 
 
 def _text_ids(texts: Iterable[object]) -> list[str]:
-    return [hashlib.sha256(str(one).encode(errors="replace")).hexdigest()[:16] for one in texts]
+    return [hashlib.sha256(str(text).encode(errors="replace")).hexdigest()[:16] for text in texts]
 
 
 def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
@@ -413,14 +429,14 @@ def rag_blocks(
     """
     seen: set[str] = set()
     for path in labelled_files([part for place in places for part in _parts(place)]):
-        own: set[str] = set()
+        own_ids: set[str] = set()
         for block in read_blocks(path, lambda _: RagRow, faults, limits):
             ids = block["id"].to_list()
-            if twice := next((one for one in ids if one in seen), None):
+            if twice := next((row_id for row_id in ids if row_id in seen), None):
                 raise InputError(f"id {twice!r} is in {path.name} and in another file; make ids unique")
-            own.update(ids)
+            own_ids.update(ids)
             yield block
-        seen |= own
+        seen |= own_ids
 
 
 def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
@@ -438,7 +454,7 @@ def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
 def _parts(place: Path) -> list[Path]:
     if not (place / "manifest.json").is_file():
         return [place]
-    inner = next((one for one in (place / "evaluation", place / "data") if one.is_dir()), place)
+    inner = next((folder for folder in (place / "evaluation", place / "data") if folder.is_dir()), place)
     files = sorted(inner.iterdir())
     return [path for path in files if _holds_rows(path)] or files
 

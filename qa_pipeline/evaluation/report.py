@@ -287,8 +287,8 @@ def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Doc
 def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
     """Return the steps that decided, and for how many parts of the metric that each decided most of."""
     most: dict[str, int] = {}
-    for one in metrics.values():
-        for who, count in decision_counts(one["decided_by"]).items():
+    for metric in metrics.values():
+        for who, count in decision_counts(metric["decided_by"]).items():
             most[who] = max(most.get(who, 0), count)
     return ranked(most)
 

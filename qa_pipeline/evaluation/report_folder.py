@@ -25,10 +25,10 @@ from qa_pipeline.evaluation.report import (
 from qa_pipeline.evaluation.report_page import report_page
 from qa_pipeline.evaluation.running import Counts, blocks_of
 from qa_pipeline.evaluation.statistics import rounded
-from qa_pipeline.storage import prepare_folder, write_bytes
+from qa_pipeline.storage.files import prepare_folder, write_bytes
 
 REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
-_ASKED = ("id", "query", "reference", "relevant_documents", "true_claims")
+_INPUT_COLUMNS = ("id", "query", "reference", "relevant_documents", "true_claims")
 
 
 def dataset_sha256(rows: pl.LazyFrame) -> str:
@@ -43,10 +43,10 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
     refuse = pl.when(pl.col("reference").is_null()).then("must_refuse").alias("must_refuse")
     digests = {
         row["id"]: hashlib.sha256(json.dumps(row, sort_keys=True).encode()).digest()
-        for block in blocks_of(rows.select(*_ASKED, refuse))
+        for block in blocks_of(rows.select(*_INPUT_COLUMNS, refuse))
         for row in block.iter_rows(named=True)
     }
-    return hashlib.sha256(b"".join(digests[one] for one in sorted(digests))).hexdigest()
+    return hashlib.sha256(b"".join(digests[digest] for digest in sorted(digests))).hexdigest()
 
 
 @contextmanager
@@ -63,14 +63,14 @@ def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
     """
     _check_place(place, replace=replace)
     prepare_folder(place.parent)
-    own, old = (place.parent / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
+    new, old = (place.parent / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
     try:
-        own.mkdir()
-        yield own
+        new.mkdir()
+        yield new
         _check_place(place, replace=replace)
         if place.is_dir():
             place.rename(old)
-        own.rename(place)
+        new.rename(place)
     except OSError as error:
         raise StorageError(
             f"cannot write {place}: {error.strerror or error}; free space or rights, then run again"
@@ -78,8 +78,8 @@ def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
     finally:
         if old.is_dir() and not place.exists():
             old.rename(place)
-        for left in (own, old):
-            shutil.rmtree(left, ignore_errors=True)
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check_place(place: Path, *, replace: bool) -> None:
@@ -96,14 +96,14 @@ def _check_place(place: Path, *, replace: bool) -> None:
 
 
 def _is_report(place: Path) -> bool:
-    known = {REPORT, MARKDOWN, PAGE, "rows.parquet", "statements.parquet"}
-    if not {REPORT} <= {one.name for one in place.iterdir()} <= known:
+    names = {REPORT, MARKDOWN, PAGE, "rows.parquet", "statements.parquet"}
+    if not {REPORT} <= {file.name for file in place.iterdir()} <= names:
         return False
     try:
-        found = json.loads((place / REPORT).read_bytes())
+        document = json.loads((place / REPORT).read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and found.get("format") == FORMAT
+    return isinstance(document, dict) and document.get("format") == FORMAT
 
 
 def write_report(
@@ -139,8 +139,8 @@ def write_report(
     ranked = rows.clear()
     if name is not None:
         ranked = by_badness(rows, statements, name, document["metrics"][name]["direction"])
-    said = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-    write_bytes(folder / REPORT, f"{said}\n".encode())
+    written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    write_bytes(folder / REPORT, f"{written}\n".encode())
     write_bytes(folder / MARKDOWN, markdown_report(document, ranked.head(WORST), name).encode())
     write_bytes(folder / PAGE, report_page(document, rows, ranked, statements, data, name).encode())
     return document

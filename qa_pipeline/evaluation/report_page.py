@@ -149,7 +149,7 @@ def _cards(
                     {**one, "quote": _cut(one["quote"], "quote")} for one in own[:_MOST_STATEMENTS]
                 ],
                 "more": max(0, len(own) - _MOST_STATEMENTS),
-                "values": {one: row[one] for one in metrics if row[one] is not None},
+                "values": {metric: row[metric] for metric in metrics if row[metric] is not None},
                 **_passages(given[row["id"]]),
             }
         )
@@ -172,8 +172,8 @@ def _given(shown: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
 def _passages(row: Row) -> Row:
     contexts = row["contexts"] or []
     first = [
-        {"document": one["document"], "text": _cut(one["text"], "context")}
-        for one in contexts[:_MOST_CONTEXTS]
+        {"document": context["document"], "text": _cut(context["text"], "context")}
+        for context in contexts[:_MOST_CONTEXTS]
     ]
     return {"reference": _cut(row["reference"], "reference"), "contexts": first, "passages": len(contexts)}
 

@@ -19,19 +19,19 @@ from qa_pipeline.evaluation.metrics.retrieval import CUTOFFS, micro_f1_parts
 from qa_pipeline.evaluation.signals.base import Means, Undecided
 from qa_pipeline.evaluation.signals.registry import add_signals
 from qa_pipeline.evaluation.signals.statements import STATEMENT
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import appended_parquet
+from qa_pipeline.storage.parquet import appended_parquet
 
 BLOCK = 256
 """Rows that are looked at together: it bounds memory, and readings of their texts are remembered."""
 ROW_COLUMNS = ("id", "group", "query", "answer", "category", "difficulty", "language", "seconds")
-_TOLD = ("position", "start", "end", "text", "verdict", "decided_by", "reason", "quote", "score")
+_STATEMENT_FIELDS = ("position", "start", "end", "text", "verdict", "decided_by", "reason", "quote", "score")
 STATEMENTS = pl.Schema(
     {
         "id": pl.String(),
-        **{name: type_ for name, type_ in STATEMENT.to_schema().items() if name in _TOLD},
+        **{name: type_ for name, type_ in STATEMENT.to_schema().items() if name in _STATEMENT_FIELDS},
         "document": pl.String(),
     }
 )
@@ -98,7 +98,7 @@ class Counts:
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
     """Columns of `rows.parquet`: the row, and one for each metric."""
     texts = dict.fromkeys(ROW_COLUMNS, pl.String()) | {"seconds": pl.Float64()}
-    return pl.Schema(texts | {one.name: pl.Float64() for one in metrics})
+    return pl.Schema(texts | {metric.name: pl.Float64() for metric in metrics})
 
 
 def evaluate(
@@ -117,10 +117,10 @@ def evaluate(
     Raises:
         PermanentModelError: a model can answer no further request.
     """
-    wanted = dict.fromkeys(name for one in metrics for name in one.needs)
-    blocks = [add_signals(block, wanted, means) for block in rows.iter_slices(BLOCK)]
-    frame = pl.concat(blocks) if blocks else add_signals(rows, wanted, means)
-    return frame, pl.DataFrame([one.scores(frame) for one in metrics])
+    inputs = dict.fromkeys(name for metric in metrics for name in metric.needs)
+    blocks = [add_signals(block, inputs, means) for block in rows.iter_slices(BLOCK)]
+    frame = pl.concat(blocks) if blocks else add_signals(rows, inputs, means)
+    return frame, pl.DataFrame([metric.scores(frame) for metric in metrics])
 
 
 def evaluate_into(
@@ -178,7 +178,7 @@ def _done(
     if workers < 2 or means.verifier is not None or means.judge is not None:
         yield from (_evaluated(block, metrics, means) for block in blocks)
         return
-    start = (means.resources.settings, means.undecided, [one.name for one in metrics])
+    start = (means.resources.settings, means.undecided, [metric.name for metric in metrics])
     context = multiprocessing.get_context("spawn")  # a fork would copy the threads of polars and torch
     with ProcessPoolExecutor(workers, context, _start, start) as pool:
         under_way: deque[Future[_Done]] = deque()
@@ -218,11 +218,11 @@ def _evaluated(block: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> 
 
 def _statements(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for row_id, contexts, statements in frame.select("id", "contexts", "statements").iter_rows():
-        for one in statements or ():
-            context = one["context"]
+        for statement in statements or ():
+            context = statement["context"]
             document = None if context is None else contexts[context]["document"]
             yield {
-                **{name: one[name] for name in _TOLD},
+                **{name: statement[name] for name in _STATEMENT_FIELDS},
                 "id": row_id,
                 "document": document,
             }

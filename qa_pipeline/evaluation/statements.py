@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, PAIRS
-from qa_pipeline.verification.splitting import without_marks
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, PAIRS
+from qa_pipeline.text.references import without_marks
 
 BATCH = "statements"
 _BETWEEN = "\n\n"
@@ -50,9 +50,17 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
     pair_ids = []
     for statement in statements:
         headings = statement.headings or ((),) * len(statement.passages)
-        shown = [one for one in zip(statement.passages, headings, strict=True) if one[0].strip()]
+        shown = [
+            passage_and_headings
+            for passage_and_headings in zip(statement.passages, headings, strict=True)
+            if passage_and_headings[0].strip()
+        ]
         passages = [passage for passage, _ in shown]
-        above = ("\x1e".join(own) for _, own in shown) if statement.headings else ()
+        above = (
+            ("\x1e".join(headings_of_passage) for _, headings_of_passage in shown)
+            if statement.headings
+            else ()
+        )
         document_id = _hash(statement.language, *passages, *above)[:16]
         if document_id not in documents:
             documents[document_id] = _document(document_id, passages, statement.language)

@@ -51,13 +51,13 @@ class Resamples:
         if not self._groups:
             return
         drawn = np.random.default_rng(self._entropy)
-        left, most = self.count, max(1, _CELLS // max(1, len(self._group)))
+        remaining, most = self.count, max(1, _CELLS // max(1, len(self._group)))
         share = np.full(self._groups, 1 / self._groups)
-        while left:
-            rows = min(left, most)
+        while remaining:
+            rows = min(remaining, most)
             of_groups = drawn.multinomial(self._groups, share, size=rows).astype(np.float64)
             yield of_groups[:, self._group]
-            left -= rows
+            remaining -= rows
 
     def over(self, measured: Callable[[Floats], dict[str, Floats]]) -> dict[str, Floats]:
         """What is measured on the items as they are (place 0) and on each resample, by figure."""
@@ -80,9 +80,9 @@ def estimate(values: Floats) -> Estimate:
     return Estimate(value=float(value), low=float(low), high=float(high))
 
 
-def ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: Floats, total: Floats) -> Floats:
     """Divide part by whole; NaN where the whole is nothing."""
-    shares: Floats = np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+    shares: Floats = np.divide(part, total, out=np.full(np.shape(part), np.nan), where=total > 0)
     return shares
 
 
@@ -111,8 +111,8 @@ def interval(right: int, trials: int) -> Interval:
     """The share seen and its two-sided 95 % interval, 0 to 1 without trials."""
     if not trials:
         return Interval(value=None, low=0.0, high=1.0, n=0)
-    found = binomtest(right, trials).proportion_ci(_CONFIDENCE, method="exact")
-    return Interval(value=right / trials, low=float(found.low), high=float(found.high), n=trials)
+    bounds = binomtest(right, trials).proportion_ci(_CONFIDENCE, method="exact")
+    return Interval(value=right / trials, low=float(bounds.low), high=float(bounds.high), n=trials)
 
 
 def trials_needed(target: float, confidence: float, wrong_share: float = 0.0) -> int | None:
@@ -197,8 +197,8 @@ class Sums:
     def _sizes(self) -> Floats:
         """The share of the known rows that each group has."""
         with np.errstate(invalid="ignore"):
-            found: Floats = self.counts / self.counts.sum(axis=0)
-        return found
+            sizes: Floats = self.counts / self.counts.sum(axis=0)
+        return sizes
 
 
 Bounds = tuple[Floats, Floats]
@@ -277,7 +277,7 @@ def permutation_p(totals: Floats) -> Floats:
     """
     if len(totals) < 2:
         return np.full(totals.shape[1], np.nan)
-    found = permutation_test(
+    tested = permutation_test(
         (totals.T,),
         lambda drawn, axis: drawn.sum(axis=axis),
         permutation_type="samples",
@@ -286,7 +286,7 @@ def permutation_p(totals: Floats) -> Floats:
         axis=1,
         rng=0,
     )
-    return np.asarray(found.pvalue)
+    return np.asarray(tested.pvalue)
 
 
 def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -294,10 +294,10 @@ def holm(p_values: Mapping[str, float | None]) -> dict[str, float | None]:
 
     A test without a p value counts for none.
     """
-    known = sorted((p, name) for name, p in p_values.items() if p is not None)
+    ranked = sorted((p, name) for name, p in p_values.items() if p is not None)
     adjusted: dict[str, float | None] = dict.fromkeys(p_values)
     least = 0.0
-    for place, (p, name) in enumerate(known):
-        least = max(least, min(1.0, p * (len(known) - place)))
+    for place, (p, name) in enumerate(ranked):
+        least = max(least, min(1.0, p * (len(ranked) - place)))
         adjusted[name] = least
     return adjusted

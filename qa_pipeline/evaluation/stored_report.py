@@ -75,19 +75,21 @@ def read_report(folder: Path, texts: Sequence[str] = ()) -> StoredReport:
             has no column, or a score is outside its range.
     """
     try:
-        told = _Document.model_validate_json(_content(folder / REPORT))
+        document = _Document.model_validate_json(_content(folder / REPORT))
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, problem["loc"])) or "the document"
         raise InputError(f"{folder / REPORT}: {where}: {problem['msg']}; {_REMEDY}") from error
     try:
-        rows = _rows(_content(folder / ROWS), told.metrics, texts)
-        check_ranges(rows, {name: one.range for name, one in told.metrics.items()})
+        rows = _rows(_content(folder / ROWS), document.metrics, texts)
+        check_ranges(rows, {name: metric.range for name, metric in document.metrics.items()})
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{folder / ROWS}: not a Parquet file that can be read; {_REMEDY}") from error
     except InputError as error:
         raise InputError(f"{folder / ROWS}: {error}") from error
-    return StoredReport(folder, told.dataset, told.dataset_sha256, told.metrics, rows, told.settings)
+    return StoredReport(
+        folder, document.dataset, document.dataset_sha256, document.metrics, rows, document.settings
+    )
 
 
 def _rows(content: bytes, metrics: Mapping[str, MetricFacts], texts: Sequence[str]) -> pl.DataFrame:

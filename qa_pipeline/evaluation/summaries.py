@@ -54,10 +54,10 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
         bounds = _bounds(part, ranges)
         return {name: _summary(part[name], edges[name]) | bounds[name] for name in names}
 
-    found = {"metrics": of(scored)}
+    summary = {"metrics": of(scored)}
     for column in PARTS:
-        found[f"per_{column}"] = {name: of(part) for name, part in _parts(scored, column)}
-    return found
+        summary[f"per_{column}"] = {name: of(part) for name, part in _parts(scored, column)}
+    return summary
 
 
 def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
@@ -68,8 +68,8 @@ def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
     """
     for name in names:
         if name not in rows.columns or not (rows[name].dtype.is_numeric() or rows[name].dtype == pl.Null()):
-            found = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
-            raise InputError(f"the column of metric {name} {found}; evaluate again")
+            problem = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
+            raise InputError(f"the column of metric {name} {problem}; evaluate again")
     column = {name: pl.col(name).cast(pl.Float64) for name in names}
     return [pl.when(one.is_finite()).then(one).alias(name) for name, one in column.items()]
 
@@ -103,7 +103,7 @@ def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
     found = rows.group_by("group").agg(*totals, *counts).sort("group")
     of = {kind: [f"{kind} {name}" for name in names] for kind in ("total", "count")}
     matrices = (found.select(columns).to_numpy().astype(np.float64) for columns in of.values())
-    return Sums(*(one.reshape(found.height, len(names)) for one in matrices))
+    return Sums(*(matrix.reshape(found.height, len(names)) for matrix in matrices))
 
 
 def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:

@@ -40,9 +40,9 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     )
     copied = _copied(drafted, chunks)
     rows = drafted.select("pair_id", "answer", "language", "answer_style").iter_rows()
-    found = [(row[0], *_flaw(row[1], row[2], row[3], row[0] in copied)) for row in rows]
-    named = ("pair_id", "flaw", "flaw_detail")
-    flaws = pl.DataFrame(found, schema=dict.fromkeys(named, pl.String()), orient="row")
+    flaw_rows = [(row[0], *_flaw(row[1], row[2], row[3], row[0] in copied)) for row in rows]
+    columns = ("pair_id", "flaw", "flaw_detail")
+    flaws = pl.DataFrame(flaw_rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
     joined = pairs.join(flaws, on="pair_id", how="left", maintain_order="left")
     looked_at = pl.col("pair_id").is_in(drafted["pair_id"].implode())
     return joined.with_columns(
@@ -77,13 +77,13 @@ def _copied(drafted: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
     """Pairs whose answer is most of a passage, word for word."""
     words = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("answer", "text")]
     used = drafted.select("pair_id", "answer", chunk_id="used_chunk_ids").explode("chunk_id")
-    beside = used.join(chunks.select("chunk_id", "text"), on="chunk_id").with_columns(words)
+    passages = used.join(chunks.select("chunk_id", "text"), on="chunk_id").with_columns(words)
     answer, text = pl.col("answer"), pl.col("text")
-    whole = beside.filter(
+    copied = passages.filter(
         answer.str.len_chars() >= pl.max_horizontal(COPIED_SHARE * text.str.len_chars(), COPIED_CHARACTERS),
         text.str.contains(answer, literal=True),
     )
-    return set(whole["pair_id"])
+    return set(copied["pair_id"])
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.outcomes import FLAWED
 
 TAKEN_OVER = (
@@ -75,8 +75,8 @@ def keep_all(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Selec
 
 def _only(row: Row, selection: Selection) -> Row:
     """The row with the chosen passages alone."""
-    kept = {name: row[name] and [row[name][place] for place in selection.places] for name in _BY_PASSAGE}
-    return {**row, **kept}
+    selected = {name: row[name] and [row[name][place] for place in selection.places] for name in _BY_PASSAGE}
+    return {**row, **selected}
 
 
 def let_all_pass(rows: Sequence[Row], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
@@ -105,39 +105,39 @@ def draft_answers(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    kept = questions.filter(pl.col("status") == "kept")
+    accepted = questions.filter(pl.col("status") == "kept")
     passages = passages_by_id(chunks)
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    rows = list(kept.iter_rows(named=True))
+    rows = list(accepted.iter_rows(named=True))
     chosen = select(rows, passages)
-    asked = [
+    requests = [
         (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
         for row in (_only(row, selection) for row, selection in zip(rows, chosen, strict=True))
     ]
     earlier = _by_question(previous, model.name)
-    relevances = _relevances(asked, earlier, settings, guard)
+    relevances = _relevances(requests, earlier, settings, guard)
     relevances = [
         Relevance("validation", passes=False, error=selection.error) if selection.stops else relevance
         for selection, relevance in zip(chosen, relevances, strict=True)
     ]
     drafts = [
         (row, number, replace(request, seed=llm.seed + number - 1), relevance)
-        for (row, request), relevance in zip(asked, relevances, strict=True)
+        for (row, request), relevance in zip(requests, relevances, strict=True)
         for number in range(1, 1 + (settings.drafts_per_question if relevance.passes else 1))
     ]
-    known = [earlier.get((row["question_id"], number)) for row, number, _, _ in drafts]
-    known = [
+    earlier_pairs = [earlier.get((row["question_id"], number)) for row, number, _, _ in drafts]
+    earlier_pairs = [
         _refreshed(pair, row, owners) if pair is not None and _same(pair, row, request, relevance) else None
-        for pair, (row, _, request, relevance) in zip(known, drafts, strict=True)
+        for pair, (row, _, request, relevance) in zip(earlier_pairs, drafts, strict=True)
     ]
     to_draft = [
         request
-        for pair, (_, _, request, relevance) in zip(known, drafts, strict=True)
+        for pair, (_, _, request, relevance) in zip(earlier_pairs, drafts, strict=True)
         if pair is None and relevance.passes
     ]
     replies = iter(complete_all(model, to_draft, workers=llm.workers, notify=notify))
     pairs = []
-    for pair, (row, number, request, relevance) in zip(known, drafts, strict=True):
+    for pair, (row, number, request, relevance) in zip(earlier_pairs, drafts, strict=True):
         made = pair
         if made is None:
             reply = next(replies) if relevance.passes else _stopped(row, relevance)
@@ -201,29 +201,29 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, i
 
 
 def _relevances(
-    asked: Sequence[tuple[Row, Request[AnswerReply]]],
+    requests: Sequence[tuple[Row, Request[AnswerReply]]],
     earlier: Mapping[tuple[str, int], Row],
     settings: GenerationSettings,
     guard: Guard,
 ) -> list[Relevance]:
     """What the guard says of each question; a model is not asked again about an unchanged one."""
-    found: dict[int, Relevance] = {}
-    for place, (row, request) in enumerate(asked):
+    relevances: dict[int, Relevance] = {}
+    for place, (row, request) in enumerate(requests):
         pair = earlier.get((row["question_id"], 1))
         if pair is not None and settings.guard.asks_a_model and pair["guarded_by"] == "llm":
             similar, least = pair["guard_similarity"], settings.guard.threshold
             if _unchanged(pair, row, request) and (least is None or (similar or -1.0) >= least):
-                found[place] = Relevance(
+                relevances[place] = Relevance(
                     "llm",
                     similar,
                     passes=pair["guard_passed"],
                     confidence=pair["guard_confidence"],
                     reasoning=pair["guard_reasoning"],
                 )
-    rest = [place for place in range(len(asked)) if place not in found]
-    said = guard([asked[place][0] for place in rest], [asked[place][1].passages for place in rest])
-    found |= dict(zip(rest, said, strict=True))
-    return [found[place] for place in range(len(asked))]
+    rest = [place for place in range(len(requests)) if place not in relevances]
+    judged = guard([requests[place][0] for place in rest], [requests[place][1].passages for place in rest])
+    relevances |= dict(zip(rest, judged, strict=True))
+    return [relevances[place] for place in range(len(requests))]
 
 
 def _same(pair: Row, question: Row, request: Request[AnswerReply], relevance: Relevance) -> bool:
@@ -303,14 +303,14 @@ def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
 
 
 def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str, str]) -> Row:
-    shown = citation.passage <= len(passage_ids)
-    chunk_id = passage_ids[citation.passage - 1] if shown else None
+    is_shown = citation.passage <= len(passage_ids)
+    chunk_id = passage_ids[citation.passage - 1] if is_shown else None
     return {
         "raw": f"[c{citation.passage}]",
         "document_id": owners[chunk_id] if chunk_id is not None else None,
         "chunk_id": chunk_id,
         "quote": citation.quote,
-        "resolution": "chunk" if shown else "unknown_passage",
+        "resolution": "chunk" if is_shown else "unknown_passage",
     }
 
 

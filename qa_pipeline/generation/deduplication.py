@@ -27,7 +27,7 @@ from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.ann import choose_index
 from qa_pipeline.retrieval.shard import Shard, faiss_threads
 from qa_pipeline.settings.generation import IndexSettings
-from qa_pipeline.tables import TWINS
+from qa_pipeline.storage.tables import TWINS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.allowed import Unit, units
 from qa_pipeline.verification.consistency.reading import Reading
@@ -96,13 +96,15 @@ def find_twins(
     grouped = candidates.join(
         stated.select("exact_group", "near_group", "said_key"), on="exact_group", maintain_order="left"
     )
-    asked = grouped.sort("question_key", "pair_id").unique("question_key", keep="first", maintain_order=True)
-    vectors = embedder.encode(asked["question"].to_list(), notify)
+    questions = grouped.sort("question_key", "pair_id").unique(
+        "question_key", keep="first", maintain_order=True
+    )
+    vectors = embedder.encode(questions["question"].to_list(), notify)
     return TWINS.conform(
         grouped.join(
-            _similar(stated, grouped, asked, vectors), on="pair_id", how="left", maintain_order="left"
+            _similar(stated, grouped, questions, vectors), on="pair_id", how="left", maintain_order="left"
         )
-        .join(_spread(grouped, asked, vectors, index), on="question_key", maintain_order="left")
+        .join(_spread(grouped, questions, vectors, index), on="question_key", maintain_order="left")
         .with_columns(pl.col("similar").fill_null([]))
         .select(TWINS.schema.names())
     )
@@ -118,12 +120,13 @@ def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
     Texts without terms are told apart by all they say.
     """
     texts = candidates.select("question", "answer", "language", "question_key", "answer_key").iter_rows()
-    asked, said = [], []
+    question_terms, answer_terms = [], []
     for question, answer, language, question_key, answer_key in texts:
-        asked.append(sorted(_terms(question, language, _weighty(language))) or [question_key])
-        said.append(_terms(answer, language, _weighty(language) | _modal(language)) or [answer_key])
+        question_terms.append(sorted(_terms(question, language, _weighty(language))) or [question_key])
+        answer_terms.append(_terms(answer, language, _weighty(language) | _modal(language)) or [answer_key])
     terms = {
-        name: pl.Series(rows, dtype=pl.List(pl.String())) for name, rows in (("asked", asked), ("said", said))
+        name: pl.Series(rows, dtype=pl.List(pl.String()))
+        for name, rows in (("asked", question_terms), ("said", answer_terms))
     }
     keys = [pl.col(name).list.join(_BETWEEN).alias(f"{name}_key") for name in terms]
     keyed = candidates.with_columns(**terms).with_columns(keys)
@@ -132,8 +135,8 @@ def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
 
 def _terms(text: str, language: str, weighty: Set[str]) -> Sequence[str]:
     """What a text states, in order, and then the words in it that are joined by marks."""
-    found = units(Reading(text, language))
-    stated = [unit.key for unit in found if unit.content or _is_value(unit) or unit.folded in weighty]
+    terms = units(Reading(text, language))
+    stated = [unit.key for unit in terms if unit.content or _is_value(unit) or unit.folded in weighty]
     return stated + _compounds(text)
 
 
@@ -173,24 +176,26 @@ def _modal(language: str) -> Set[str]:
 
 
 def _similar(
-    stated: pl.DataFrame, grouped: pl.DataFrame, asked: pl.DataFrame, vectors: Vectors
+    stated: pl.DataFrame, grouped: pl.DataFrame, questions: pl.DataFrame, vectors: Vectors
 ) -> pl.DataFrame:
     """The semantic twins of each near group that come after it: pair_id and `similar`."""
     heads = (
         stated.filter(pl.col("pair_id") == pl.col("near_group"))
-        .join(asked.select("question_key").with_row_index("row"), on="question_key")
+        .join(questions.select("question_key").with_row_index("row"), on="question_key")
         .sort("pair_id")
     )
-    own = vectors[heads["row"].to_numpy()]
+    head_vectors = vectors[heads["row"].to_numpy()]
     compared = [_Compared(*row) for row in heads.select("question", "language", "asked", "said").iter_rows()]
-    found: dict[tuple[int, int], float] = {}
+    similarities: dict[tuple[int, int], float] = {}
     for block in _blocks(heads, grouped):
         for alike in _alike(block, compared):
-            for first, second, similarity in _near(alike, own):
-                if (first, second) not in found and compared[first].agrees_with(compared[second]):
-                    found[first, second] = round(similarity, _DIGITS)
+            for first, second, similarity in _near(alike, head_vectors):
+                if (first, second) not in similarities and compared[first].agrees_with(compared[second]):
+                    similarities[first, second] = round(similarity, _DIGITS)
     ids = heads["pair_id"].to_list()
-    edges = [(ids[first], ids[second], similarity) for (first, second), similarity in sorted(found.items())]
+    edges = [
+        (ids[first], ids[second], similarity) for (first, second), similarity in sorted(similarities.items())
+    ]
     schema = {"pair_id": pl.String(), "other": pl.String(), "similarity": pl.Float64()}
     listed = pl.struct(pl.col("other").alias("pair_id"), "similarity").alias("similar")
     return pl.DataFrame(edges, schema, orient="row").group_by("pair_id", maintain_order=True).agg(listed)
@@ -277,9 +282,9 @@ def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, fl
     """Places of similar questions of a block, the smaller one first."""
     import faiss
 
-    own = np.ascontiguousarray(vectors[block])
+    block_vectors = np.ascontiguousarray(vectors[block])
     count = min(len(block), _MOST_NEAR + 1)
-    similarities, near = faiss.knn(own, own, count, metric=faiss.METRIC_INNER_PRODUCT)
+    similarities, near = faiss.knn(block_vectors, block_vectors, count, metric=faiss.METRIC_INNER_PRODUCT)
     rows, columns = np.nonzero(similarities >= LEAST_SIMILARITY)
     for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
         first, second = sorted((block[row], block[near[row, column]]))
@@ -288,11 +293,11 @@ def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, fl
 
 
 def _spread(
-    grouped: pl.DataFrame, asked: pl.DataFrame, vectors: Vectors, index: IndexSettings | None
+    grouped: pl.DataFrame, questions: pl.DataFrame, vectors: Vectors, index: IndexSettings | None
 ) -> pl.DataFrame:
     """Of each question the similarity to the nearest other one, and its cluster; null for a few questions."""
     times = pl.coalesce("question_id", "pair_id").n_unique()  # drafts of one question ask once
-    counts = asked.select("question_key").join(
+    counts = questions.select("question_key").join(
         grouped.group_by("question_key").agg(pairs=times), on="question_key", maintain_order="left"
     )
     if grouped.height < FEWEST_QUESTIONS:
@@ -314,13 +319,13 @@ def _nearest(vectors: Vectors, settings: IndexSettings) -> npt.NDArray[np.float6
 
     choice = choose_index(vectors, settings)
     if choice.index is None:
-        found, near = faiss.knn(vectors, vectors, 2, metric=faiss.METRIC_INNER_PRODUCT)
+        distances, near = faiss.knn(vectors, vectors, 2, metric=faiss.METRIC_INNER_PRODUCT)
     else:
         names = tuple(map(str, range(len(vectors))))
-        near, found = Shard(names, vectors, "", "", "", choice).search(vectors, 2)
+        near, distances = Shard(names, vectors, "", "", "", choice).search(vectors, 2)
     # Different texts may have equal vectors, so that a question need not be the nearest to itself.
     others = near != np.arange(len(near))[:, None]
-    nearest: npt.NDArray[np.float64] = np.where(others, found, -1.0).max(axis=1).astype(np.float64)
+    nearest: npt.NDArray[np.float64] = np.where(others, distances, -1.0).max(axis=1).astype(np.float64)
     return nearest.clip(-1, 1)
 
 
@@ -333,9 +338,9 @@ def cluster_vectors(vectors: Vectors, counts: Sequence[int]) -> list[int]:
     """Cluster of each vector by spherical k-means, each counted so many times; the same every time."""
     import faiss
 
-    wanted = min(clusters_of(sum(counts)), len(vectors))
+    clusters = min(clusters_of(sum(counts)), len(vectors))
     weights = np.asarray(counts, dtype=np.float32)
-    means = faiss.Kmeans(vectors.shape[1], wanted, seed=_SEED, spherical=True, min_points_per_centroid=1)
+    means = faiss.Kmeans(vectors.shape[1], clusters, seed=_SEED, spherical=True, min_points_per_centroid=1)
     with faiss_threads(1):  # sums in one order
         means.train(vectors, weights=weights)
         _, nearest = means.index.search(vectors, 1)
@@ -349,10 +354,10 @@ def diversity(twins: pl.DataFrame) -> Mapping[str, float | None]:
         cluster_entropy, from 0 (all in one cluster) to 1 (evenly spread), and self_similarity, the mean
         cosine to the nearest other question.
     """
-    known = twins.drop_nulls("cluster")
-    if known.is_empty():
+    counted = twins.drop_nulls("cluster")
+    if counted.is_empty():
         return {"cluster_entropy": None, "self_similarity": None}
-    shares = known["cluster"].value_counts(normalize=True)["proportion"].to_numpy()
-    entropy = float(-(shares * np.log(shares)).sum()) / math.log(clusters_of(known.height))
-    nearest = float(known["nearest_similarity"].to_numpy().mean())
+    shares = counted["cluster"].value_counts(normalize=True)["proportion"].to_numpy()
+    entropy = float(-(shares * np.log(shares)).sum()) / math.log(clusters_of(counted.height))
+    nearest = float(counted["nearest_similarity"].to_numpy().mean())
     return {"cluster_entropy": round(abs(entropy), _DIGITS), "self_similarity": round(nearest, _DIGITS)}

@@ -33,7 +33,7 @@ def with_edited_pairs(
     """
     last = decisions.filter(pl.col("claim_id").is_null()).unique("pair_id", keep="last", maintain_order=True)
     edits = {row["pair_id"]: row for row in last.iter_rows(named=True) if row["decision"] == "edited"}
-    found = [pairs]
+    frames = [pairs]
     while edits and pairs.height:
         old = pl.col("pair_id").is_in(list(edits))
         rows = pairs.filter(old).to_dicts()
@@ -48,8 +48,8 @@ def with_edited_pairs(
             pl.lit("edited").alias("origin"),
             *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),
         )
-        found.append(pairs)
-    return pl.concat(found)
+        frames.append(pairs)
+    return pl.concat(frames)
 
 
 def _edited_id(pair: Row, line: Row) -> str:
@@ -59,9 +59,10 @@ def _edited_id(pair: Row, line: Row) -> str:
 def _line(pair: Row, edit: Row) -> Row:
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = [
-        {"raw": one["raw"], "reference": _reference(one), "number": one["number"]} for one in cited
+        {"raw": citation["raw"], "reference": _reference(citation), "number": citation["number"]}
+        for citation in cited
     ] or [{"raw": chunk_id, "reference": chunk_id} for chunk_id in pair["used_chunk_ids"]]
-    missing = set(marked_numbers(edit["answer"])) - {one["number"] for one in cited}
+    missing = set(marked_numbers(edit["answer"])) - {citation["number"] for citation in cited}
     return {
         "file": f"person:{edit['who']}",
         "line": edit["sequence"],

@@ -75,35 +75,35 @@ def guard_questions(
             f"generation.guard.mode is {settings.mode}, which asks a model, and none is configured; "
             "name a provider, or choose prompt, embedding or hybrid"
         )
-    found = [Relevance("prompt", passes=bool(shown)) for shown in passages]
+    relevances = [Relevance("prompt", passes=bool(row_passages)) for row_passages in passages]
     if settings.threshold is not None:
         similarities = context_similarity([row["question"] for row in rows], passages, encoder)
         by = "hybrid" if settings.mode == "hybrid" else "embedding"
-        found = [
+        relevances = [
             Relevance(by, value, passes=value is not None and value >= settings.threshold)
             for value in similarities
         ]
     if settings.asks_a_model and model is not None:
-        asked = [place for place, one in enumerate(found) if one.passes]
-        requests = [guard_request(rows[place], passages[place], llm) for place in asked]
+        places = [place for place, relevance in enumerate(relevances) if relevance.passes]
+        requests = [guard_request(rows[place], passages[place], llm) for place in places]
         replies = complete_all(model, requests, workers=llm.workers)
-        for place, reply in zip(asked, replies, strict=True):
-            found[place] = _decided(reply, found[place].similarity, settings)
-    return found
+        for place, reply in zip(places, replies, strict=True):
+            relevances[place] = _decided(reply, relevances[place].similarity, settings)
+    return relevances
 
 
 def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
     """Mean cosine of each question to the beginnings of its best passages; None without passages."""
-    texts = [[one.text[:CHARACTERS] for one in shown[:CONTEXTS]] for shown in passages]
-    vectors = encoder.encode([*questions, *(text for shown in texts for text in shown)])
+    texts = [[passage.text[:CHARACTERS] for passage in row_passages[:CONTEXTS]] for row_passages in passages]
+    vectors = encoder.encode([*questions, *(text for row_texts in texts for text in row_texts)])
     similarities: list[float | None] = []
     place = len(questions)
-    for number, shown in enumerate(texts):
-        own = vectors[place : place + len(shown)] @ vectors[number]
-        similarities.append(round(float(np.mean(own)), 6) if shown else None)
-        place += len(shown)
+    for number, row_texts in enumerate(texts):
+        own = vectors[place : place + len(row_texts)] @ vectors[number]
+        similarities.append(round(float(np.mean(own)), 6) if row_texts else None)
+        place += len(row_texts)
     return similarities
 
 
@@ -112,13 +112,13 @@ def _decided(
 ) -> Relevance:
     if isinstance(reply, ModelError):
         return Relevance("llm", similarity, passes=False, error=reply)
-    said = reply.value
+    decision = reply.value
     return Relevance(
         "llm",
         similarity,
-        passes=said.can_answer and said.confidence >= settings.confidence,
-        confidence=said.confidence,
-        reasoning=said.reasoning,
+        passes=decision.can_answer and decision.confidence >= settings.confidence,
+        confidence=decision.confidence,
+        reasoning=decision.reasoning,
         model=reply.model,
     )
 

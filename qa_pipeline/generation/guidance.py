@@ -15,12 +15,13 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from qa_pipeline.errors import SettingsError
+from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
-from qa_pipeline.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
+from qa_pipeline.storage.row_files import Limits, json_lines
+from qa_pipeline.storage.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
@@ -72,8 +73,8 @@ class Guidance:
 
     def examples_in(self, language: str) -> str:
         """The examples of a language as lines; empty without any."""
-        fitting = [one for one in self.examples if one.language == language]
-        return "\n".join(f"- {one.question_type}: {one.question}" for one in fitting)
+        fitting = [example for example in self.examples if example.language == language]
+        return "\n".join(f"- {example.question_type}: {example.question}" for example in fitting)
 
     @property
     def field_lines(self) -> str:
@@ -86,7 +87,7 @@ class Guidance:
             for name, about in schema["properties"].items()
         )
 
-    def further_fields(self, given: Sequence[FieldValue]) -> str | None:
+    def further_fields(self, field_values: Sequence[FieldValue]) -> str | None:
         """What a reply says in the further fields, as a JSON object; None where none are asked for.
 
         Raises:
@@ -94,17 +95,19 @@ class Guidance:
         """
         if self.fields is None:
             return None
-        found = self.fields.model_validate({one.name: one.value for one in given})
-        return json.dumps(found.model_dump(mode="json"), ensure_ascii=False, sort_keys=True)
+        values = self.fields.model_validate({value.name: value.value for value in field_values})
+        return json.dumps(values.model_dump(mode="json"), ensure_ascii=False, sort_keys=True)
 
     @property
     def digest(self) -> str:
         """Identity of what the files say, without their order of fields; empty without files."""
         if not self.personas and not self.examples and self.fields is None:
             return ""
-        said: list[object] = [[one.model_dump() for one in part] for part in (self.personas, self.examples)]
-        said += [] if self.fields is None else [self.fields.model_json_schema()]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+        content: list[object] = [
+            [entry.model_dump() for entry in part] for part in (self.personas, self.examples)
+        ]
+        content += [] if self.fields is None else [self.fields.model_json_schema()]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 NO_GUIDANCE = Guidance()
@@ -126,29 +129,29 @@ def read_guidance(settings: GenerationSettings) -> Guidance:
     )
 
 
-def _fields(named: str) -> type[BaseModel]:
+def _fields(spec: str) -> type[BaseModel]:
     """The user's pydantic model."""
-    module, _, name = named.partition(":")
-    where = f"generation.extra_fields: {named}"
+    module, _, name = spec.partition(":")
+    where = f"generation.extra_fields: {spec}"
     try:
-        found = getattr(importlib.import_module(module), name)
+        model = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, SyntaxError, PydanticUserError) as error:
         raise SettingsError(f"{where} cannot be imported: {error}; is it on the Python path?") from error
-    if not (isinstance(found, type) and issubclass(found, BaseModel) and found.model_fields):
+    if not (isinstance(model, type) and issubclass(model, BaseModel) and model.model_fields):
         raise SettingsError(f"{where} is no pydantic model with fields")
     ours = {name for table in (QUESTIONS, PAIRS, TRAINING_EXAMPLES) for name in table.schema}
-    clash = sorted(ours & found.model_fields.keys())
+    clash = sorted(ours & model.model_fields.keys())
     if clash:
         raise SettingsError(
             f"{where} has fields that the tables have already: {', '.join(clash)}; rename them"
         )
-    nested = sorted(found.model_json_schema().get("$defs", ()))
+    nested = sorted(model.model_json_schema().get("$defs", ()))
     if nested:
         raise SettingsError(
             f"{where} has fields of other models or enums: {', '.join(nested)}; a reply gives "
             "each field as text, so use str, numbers, bool or Literal"
         )
-    return found
+    return model
 
 
 def _personas(path: Path) -> tuple[Persona, ...]:
@@ -156,34 +159,35 @@ def _personas(path: Path) -> tuple[Persona, ...]:
         listed = read_yaml(_text(path, "generation.personas"))
     except yaml.YAMLError as error:
         raise SettingsError(f"generation.personas: {path} is not readable YAML") from error
-    wanted = "a list of entries with name and description"
-    found = _checked(TypeAdapter(list[Persona]), listed, f"generation.personas: {path}", wanted, "entry")
-    names = [one.name for one in found]
+    expected = "a list of entries with name and description"
+    personas = _checked(TypeAdapter(list[Persona]), listed, f"generation.personas: {path}", expected)
+    names = [persona.name for persona in personas]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise SettingsError(f"generation.personas: {path} has two entries of the name {twice!r}; rename one")
-    if not 0 < len(found) <= MOST_PERSONAS:
+    if not 0 < len(personas) <= MOST_PERSONAS:
         raise SettingsError(
-            f"generation.personas: {path} has {len(found)} entries; 1 to {MOST_PERSONAS} are used"
+            f"generation.personas: {path} has {len(personas)} entries; 1 to {MOST_PERSONAS} are used"
         )
-    return tuple(found)
+    return tuple(personas)
 
 
 def _examples(path: Path) -> tuple[Example, ...]:
-    lines = [line for line in _text(path, "generation.examples").splitlines() if line.strip()]
+    where = f"generation.examples: {path}"
     try:
-        listed = [json.loads(line) for line in lines]
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"generation.examples: {path} is not JSONL, one JSON object a line") from error
-    wanted = "objects with question, question_type and language"
-    found = _checked(TypeAdapter(list[Example]), listed, f"generation.examples: {path}", wanted, "line")
-    most = max((sum(one.language == code for one in found) for code in LANGUAGES), default=0)
+        rows = list(json_lines(path, Limits(max_bytes=_MOST_BYTES)))
+    except InputError as error:
+        raise SettingsError(f"generation.examples: {error}") from error
+    expected = "objects with question, question_type and language"
+    listed, places = [row.value for row in rows], [f"line {row.place}" for row in rows]
+    examples = _checked(TypeAdapter(list[Example]), listed, where, expected, places)
+    most = max((sum(example.language == code for example in examples) for code in LANGUAGES), default=0)
     if most > MOST_EXAMPLES:
         raise SettingsError(
             f"generation.examples: {path} has {most} examples of one language; "
             f"at most {MOST_EXAMPLES} fit a prompt"
         )
-    return tuple(found)
+    return tuple(examples)
 
 
 def _text(path: Path, setting: str) -> str:
@@ -197,13 +201,16 @@ def _text(path: Path, setting: str) -> str:
         raise SettingsError(f"{setting}: {path} is not UTF-8; save it as UTF-8") from error
 
 
-def _checked(adapter: TypeAdapter[Any], listed: object, where: str, wanted: str, unit: str) -> Sequence[Any]:
+def _checked(
+    adapter: TypeAdapter[Any], listed: object, where: str, expected: str, places: Sequence[str] = ()
+) -> Sequence[Any]:
     try:
         return adapter.validate_python(listed)  # type: ignore[no-any-return]
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if not problem["loc"]:
-            raise SettingsError(f"{where} must be {wanted}") from error
-        place, *field = problem["loc"]
-        named = f" {'.'.join(map(str, field))}:" if field else ""
-        raise SettingsError(f"{where}, {unit} {int(place) + 1}:{named} {problem['msg']}") from error
+            raise SettingsError(f"{where} must be {expected}") from error
+        index, *field = problem["loc"]
+        place = places[int(index)] if places else f"entry {int(index) + 1}"
+        field_path = f" {'.'.join(map(str, field))}:" if field else ""
+        raise SettingsError(f"{where}, {place}:{field_path} {problem['msg']}") from error

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 import numpy as np
 import polars as pl
 
-from qa_pipeline.tables import LINKS
+from qa_pipeline.storage.tables import LINKS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Occupied, Token, tokenize
 from qa_pipeline.verification.consistency.names import Name, find_names
@@ -26,7 +26,7 @@ LINKS_EACH = 3
 _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
 """What joins two chunks, and what it weighs for each unit of inverse document frequency."""
 _LONGEST_HEADING = 4
-_BESIDE = (" ", "-")
+_JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """What a name has that is more than a number or an abbreviation."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
@@ -73,12 +73,14 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
         .unique(["node", "node_right"], keep="first", maintain_order=True)
         .filter(pl.int_range(pl.len()).over("node", "scope") < LINKS_EACH)
     )
-    named = nodes.select("node", "chunk_id", "batch")
+    named_nodes = nodes.select("node", "chunk_id", "batch")
     stronger = pl.when(pl.col("weight_right") >= pl.col("weight"))
     return LINKS.conform(
-        edges.join(named, on="node", maintain_order="left")
+        edges.join(named_nodes, on="node", maintain_order="left")
         .join(
-            named.select(node_right="node", other_chunk_id="chunk_id"), on="node_right", maintain_order="left"
+            named_nodes.select(node_right="node", other_chunk_id="chunk_id"),
+            on="node_right",
+            maintain_order="left",
         )
         .with_columns(kind=stronger.then(pl.col("kind_right")).otherwise("kind"), bridge="written")
         .select(LINKS.schema.names())
@@ -106,7 +108,7 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
 def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
     """The title of a document and the heading of a section, by comparable form."""
     lines = [title, path[-1]] if path else [title]
-    keys = {" ".join(one.stem for one in _content(line, language)): line for line in lines}
+    keys = {" ".join(token.stem for token in _content(line, language)): line for line in lines}
     return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
 
 
@@ -118,7 +120,7 @@ def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str
             runs[-1].append(name)
         elif _LETTERS.search(name.folded):
             runs.append([name])
-    named = Occupied(len(text), ((run[0].start, run[-1].end) for run in runs))
+    names_taken = Occupied(len(text), ((run[0].start, run[-1].end) for run in runs))
     for run in runs:
         yield " ".join(name.folded for name in run), "name", text[run[0].start : run[-1].end]
     content = _content(text, language)
@@ -126,10 +128,10 @@ def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str
         key = first.stem
         for last in content[place + 1 : place + _LONGEST_HEADING]:
             key = f"{key} {last.stem}"
-            beside = last is content[place + 1] and text[first.end : last.start] in _BESIDE
-            if key in titles or (beside and named.free(first.start, last.end)):
+            is_adjacent = last is content[place + 1] and text[first.end : last.start] in _JOINTS
+            if key in titles or (is_adjacent and names_taken.free(first.start, last.end)):
                 yield key, "term", text[first.start : last.end]
 
 
 def _content(text: str, language: str) -> list[Token]:
-    return [one for one in tokenize(text, language) if one.content and not one.folded.isdigit()]
+    return [token for token in tokenize(text, language) if token.content and not token.folded.isdigit()]

@@ -73,15 +73,15 @@ def _turn(messages: object) -> Row:
     """The one question and answer of a chat, in the fields of OpenAI and TRL or of ShareGPT."""
     if not isinstance(messages, list):
         raise UnusableEntry("wrong_type", f"expected a list of messages, found {type(messages).__name__}")
-    said = [_message(message) for message in messages]
-    roles = [role for role, _ in said if role != "system"]
+    turns = [_message(message) for message in messages]
+    roles = [role for role, _ in turns if role != "system"]
     if roles != ["user", "assistant"]:
         if len(roles) > 2:
             raise UnusableEntry("several_turns", f"{len(roles)} messages of user and assistant; {_ONE_TURN}")
-        found = " then ".join(roles) or "none"
-        raise UnusableEntry("missing_field", f"expected messages of user then assistant, found {found}")
-    question, answer = (text for role, text in said if role != "system")
-    system = "\n".join(text for role, text in said if role == "system")
+        roles_text = " then ".join(roles) or "none"
+        raise UnusableEntry("missing_field", f"expected messages of user then assistant, found {roles_text}")
+    question, answer = (text for role, text in turns if role != "system")
+    system = "\n".join(text for role, text in turns if role == "system")
     return {"question": question, "answer": answer, **({"system": system} if system else {})}
 
 
@@ -89,10 +89,12 @@ def _message(message: object) -> tuple[str, str]:
     """Role and text of a message; its text may come in parts."""
     if not isinstance(message, dict):
         raise UnusableEntry("wrong_type", f"expected a message object, found {type(message).__name__}")
-    said = message.get("role") or message.get("from")
-    role = _ROLES.get(said) if isinstance(said, str) else None
+    speaker = message.get("role") or message.get("from")
+    role = _ROLES.get(speaker) if isinstance(speaker, str) else None
     if role is None:
-        raise UnusableEntry("wrong_type", f"a message of role {_short(said)}; expected {', '.join(_ROLES)}")
+        raise UnusableEntry(
+            "wrong_type", f"a message of role {_short(speaker)}; expected {', '.join(_ROLES)}"
+        )
     content = message.get("content") or message.get("value")
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
@@ -129,6 +131,10 @@ LAYOUTS = (
 
 
 LAYOUT_FIELDS = frozenset(name for layout in LAYOUTS for name in (*layout.known_by, *layout.also))
+COLUMNS = LAYOUT_FIELDS | {
+    "citations", "sources", "contexts", "language", "coverage", "id", "expected_verdict", "expected_kind",
+}  # fmt: skip
+"""Names that columns of CSV files may have in any case."""
 
 
 def read_pair(entry: Row) -> Row:
@@ -140,8 +146,8 @@ def read_pair(entry: Row) -> Row:
     value = {name: field for name, field in entry.items() if field is not None}
     layout = layout_of(value)
     read = {*layout.known_by, *layout.also}
-    if beside := [name for name in ("question", "answer") if name in value.keys() - read]:
-        raise UnusableEntry("two_layouts", f"field {beside[0]} beside {layout}; leave one out")
+    if unread := [name for name in ("question", "answer") if name in value.keys() - read]:
+        raise UnusableEntry("two_layouts", f"field {unread[0]} beside {layout}; leave one out")
     return {name: field for name, field in value.items() if name not in read} | layout.pair(value)
 
 
@@ -151,11 +157,11 @@ def layout_of(names: Collection[str]) -> Layout:
     Raises:
         UnusableEntry: there is none, or more than one.
     """
-    found = fitting(names)
-    if len(found) > 1:
-        raise UnusableEntry("two_layouts", f"fits {' and '.join(map(str, found))}; leave one out")
-    if found:
-        return found[0]
+    layout = fitting(names)
+    if len(layout) > 1:
+        raise UnusableEntry("two_layouts", f"fits {' and '.join(map(str, layout))}; leave one out")
+    if layout:
+        return layout[0]
     missing = [name for name in LAYOUTS[0].known_by if name not in names]
     if len(missing) == 1:
         raise UnusableEntry("missing_field", f"field {missing[0]} is missing or empty")
@@ -171,8 +177,12 @@ EXPECTED = f"expected {', '.join(map(str, LAYOUTS[:-1]))} or {LAYOUTS[-1]}"
 
 
 def _some(names: Collection[str]) -> str:
-    shown = ", ".join(_short(name) for name in list(names)[:12])
-    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown or "no field with a value"
+    names_shown = ", ".join(_short(name) for name in list(names)[:12])
+    return (
+        f"{names_shown} and {len(names) - 12} more"
+        if len(names) > 12
+        else names_shown or "no field with a value"
+    )
 
 
 def _short(value: object) -> str:
@@ -190,14 +200,14 @@ def unfolded(entry: Any, levels: tuple[str, ...] = _NESTED) -> Iterator[Any]:
         yield entry
         return
     outer = {name: value for name, value in entry.items() if name != inner}
-    for one in entry[inner]:
-        if not isinstance(one, dict):
-            yield one
+    for member in entry[inner]:
+        if not isinstance(member, dict):
+            yield member
             continue
-        whole = outer | one
-        if inner == "qas" and whole.get("is_impossible") is True:
-            whole.setdefault("answers", [])
-        yield from unfolded(whole, levels[levels.index(inner) + 1 :])
+        merged = outer | member
+        if inner == "qas" and merged.get("is_impossible") is True:
+            merged.setdefault("answers", [])
+        yield from unfolded(merged, levels[levels.index(inner) + 1 :])
 
 
 def _nests(entry: Any, name: str) -> bool:

@@ -15,13 +15,22 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from qa_pipeline.errors import PairsFileError
-from qa_pipeline.generation.pair_formats import entries
-from qa_pipeline.generation.pair_layouts import LAYOUT_FIELDS, UnusableEntry, read_pair
+from qa_pipeline.errors import InputError
+from qa_pipeline.generation.pair_layouts import (
+    COLUMNS,
+    LAYOUT_FIELDS,
+    LAYOUTS,
+    UnusableEntry,
+    fitting,
+    layout_of,
+    read_pair,
+    unfolded,
+)
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (
     FOUND_BY_SEARCH,
@@ -95,7 +104,7 @@ _READ = PairLine.model_fields.keys() - set(NUMBERED)
 
 def read_entry(entry: object) -> Row:
     """Check one entry of a pairs file; one that cannot be used comes back as a failed row."""
-    if isinstance(entry, UnusableEntry):
+    if isinstance(entry, Fault):
         return _failed(entry.reason, entry.detail)
     if not isinstance(entry, dict):
         return _failed("broken_line", f"expected an object, found {type(entry).__name__}")
@@ -105,15 +114,15 @@ def read_entry(entry: object) -> Row:
     except UnusableEntry as error:
         value, read = entry, _failed(error.reason, error.detail)
     absent = {name: None for name, field in entry.items() if field is None and name not in LAYOUT_FIELDS}
-    own = None if value.get("id") is None else _text_of(value["id"])
-    return {"id": own, "fields": _further(value | absent)} | read
+    pair_id = None if value.get("id") is None else _text_of(value["id"])
+    return {"id": pair_id, "fields": _further(value | absent)} | read
 
 
-def _read_fields(given: Row) -> Row:
+def _read_fields(fields: Row) -> Row:
     try:
-        line = PairLine.model_validate(given)
+        line = PairLine.model_validate(fields)
     except ValidationError as error:
-        return _failed(*_explain(error, given))
+        return _failed(*_explain(error, fields))
     citations = _citations(line)
     texts = "".join(str(part) for part in (line.question, line.answer, line.citations))
     if not _encodable(texts):
@@ -153,21 +162,29 @@ def _citations(line: PairLine) -> list[Row]:
     [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
     `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
     """
-    numbered = [one for one in line.citations if isinstance(one, str) and NUMBER_MARK.fullmatch(one)]
-    named = [_citation(one) for one in line.citations if one not in numbered]
+    numbered = [
+        citation
+        for citation in line.citations
+        if isinstance(citation, str) and NUMBER_MARK.fullmatch(citation)
+    ]
+    unnumbered = [_citation(citation) for citation in line.citations if citation not in numbered]
     numbers = dict.fromkeys(
         number for text in (*map(str, numbered), line.answer or "") for number in marked_numbers(text)
     )
     if not numbers:
-        return named
-    entries = named or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
-    found = {n: {**entries[n - 1], "number": n} for n in numbers if 1 <= n <= len(entries)}
+        return unnumbered
+    entries = unnumbered or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
+    by_number = {n: {**entries[n - 1], "number": n} for n in numbers if 1 <= n <= len(entries)}
     missing = [
         {"raw": f"[{n}]", "reference": None, "quote": None, "passage": None, "number": n}
         for n in numbers
-        if n not in found
+        if n not in by_number
     ]
-    cited = [found.get(place, one) for place, one in enumerate(named, 1)] if named else list(found.values())
+    cited = (
+        [by_number.get(place, citation) for place, citation in enumerate(unnumbered, 1)]
+        if unnumbered
+        else list(by_number.values())
+    )
     return [*cited, *missing]
 
 
@@ -176,13 +193,14 @@ _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 def _entries(value: object, *, passages: bool) -> list[Row]:
     """The entries of a list that numbers count in; none where it is no such list."""
-    given = [value] if passages and isinstance(value, str) else _listed(value)
+    values = [value] if passages and isinstance(value, str) else _listed(value)
     try:
-        found = _ENTRIES.validate_python(given, strict=True)
+        entries = _ENTRIES.validate_python(values, strict=True)
     except ValidationError:
         return []
     return [
-        _citation(CitedSource(passage=one) if passages and isinstance(one, str) else one) for one in found
+        _citation(CitedSource(passage=entry) if passages and isinstance(entry, str) else entry)
+        for entry in entries
     ]
 
 
@@ -204,7 +222,7 @@ def _failed(reason: str, detail: str) -> Row:
     return {"status": "failed", "reason": reason, "detail": detail}
 
 
-def _explain(error: ValidationError, given: Row) -> tuple[str, str]:
+def _explain(error: ValidationError, fields: Row) -> tuple[str, str]:
     """The first problem as a reason code and a sentence."""
     problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(problem["loc"][0]) if problem["loc"] else ""
@@ -248,35 +266,72 @@ RAW_PAIRS = pl.Schema(
 LIMITS = PairsFileSettings()
 
 
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+_LISTS = frozenset({"citations", "sources", "contexts", "messages", "conversations", "answers"})
+
+
 def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
     """Read a pairs file, one row for each pair, usable or not.
 
     Raises:
-        PairsFileError: the file as a whole cannot be read, or holds nothing.
+        InputError: the file as a whole cannot be read, or holds nothing.
     """
-    try:
-        if path.stat().st_size > limits.max_bytes:
-            raise PairsFileError(
-                f"{path.name}: larger than {limits.max_bytes} bytes; split it, or raise pairs_file.max_bytes"
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise PairsFileError(
-            f"{path.name} cannot be read: {error.strerror}; check path and rights"
-        ) from error
-    raw = parse_pairs(content, path.name, limits)
+    raw = _raw_pairs(path, None, limits)
     if raw.is_empty():
-        raise PairsFileError(f"{path.name} holds no pair; name a file with at least one")
+        raise InputError(f"{path} holds no pair; name a file with at least one")
     return raw
 
 
 def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
-    """Parse the bytes of a pairs file; `name` tells the format and appears in messages."""
-    rows = [
-        {"file": name, "line": entry.place, "sha256": entry.sha256, **read_entry(entry.value)}
-        for entry in entries(content, name, limits)
-    ]
+    """Parse the bytes of a pairs file; `name` tells the format and appears in messages.
+
+    Raises:
+        InputError: the file as a whole cannot be read.
+    """
+    return _raw_pairs(Path(name), content, limits)
+
+
+def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> pl.DataFrame:
+    file = open_rows(path, limits.limits, SUFFIXES, content=content, known=COLUMNS, unfold=unfolded)
+    is_csv = unit_of(path.name) == "row" and not file.types
+    if file.columns and (is_csv or file.types):
+        _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))
+    name = path.name if content is None else str(path)
+    rows = []
+    for row in file.rows():
+        value, written = row.value, row.written
+        if file.types and not written:
+            written = repr(sorted(value.items())).encode("utf-8", "surrogatepass")
+            if len(written) > limits.max_line_bytes:
+                value = too_long(limits.limits)
+        elif is_csv and isinstance(value, dict):
+            value = {column: _cell(column, cell) for column, cell in value.items()}
+        sha256 = hashlib.sha256(written).hexdigest()
+        rows.append({"file": name, "line": row.place, "sha256": sha256, **read_entry(value)})
     return pl.DataFrame(rows, schema=RAW_PAIRS)
+
+
+def _check_columns(columns: Sequence[str], place: str) -> None:
+    """Miss a column that no row can do without once, not in every row."""
+    if fitting(columns) or not {"paragraphs", "qas"}.isdisjoint(columns):
+        return
+    try:
+        layout_of(columns)
+    except UnusableEntry as error:
+        if error.reason == "missing_field":
+            missing = next(name for name in LAYOUTS[0].known_by if name not in columns)
+            raise InputError(f"{place} has no column {missing}; rename or add it") from error
+        raise InputError(f"{place}: {error.detail}; rename or add columns") from error
+
+
+def _cell(column: str, cell: str | None) -> Any:
+    """Return a cell's text; in columns of lists the list, where it is written as JSON."""
+    if cell and column in _LISTS and cell.lstrip().startswith(('["', "[{", "{", "[]")):
+        try:
+            return json.loads(cell)
+        except (ValueError, RecursionError):
+            return cell
+    return cell
 
 
 def import_pairs(
@@ -308,19 +363,14 @@ def _broken(line: Row) -> Row:
         "citations": [],
         "status": "failed",
         "reason": line["reason"],
-        "detail": f"{line['file']} {_place(line['file'])} {line['line']}: {line['detail']}",
+        "detail": f"{line['file']} {unit_of(line['file'])} {line['line']}: {line['detail']}",
     }
 
 
-def _place(file: str) -> str:
-    """What the numbers of a file count: a JSON file may be one line."""
-    return "entry" if file.lower().endswith(".json") else "line"
-
-
 def _base(line: Row) -> Row:
-    kept = ("question", "answer", "expected_verdict", "expected_kind")
+    copied = ("question", "answer", "expected_verdict", "expected_kind")
     return {
-        **{name: line[name] for name in kept},
+        **{name: line[name] for name in copied},
         "question_type": "imported",
         "origin": "imported",
         "generator": line["file"],
@@ -331,11 +381,13 @@ def _base(line: Row) -> Row:
 
 
 def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
-    given = line["citations"] or []
-    inside = [{"raw": one, "reference": one} for one in mark_references(line["answer"] or "")]
-    resolved = [(one, _resolve(one, sources, texts)) for one in _distinct([*given, *inside])]
-    cited = list(dict.fromkeys(i for _, found in resolved for i in found.chunk_ids))
-    owners = [found.document_id for _, found in resolved if found.document_id]
+    stated = line["citations"] or []
+    inside = [
+        {"raw": reference, "reference": reference} for reference in mark_references(line["answer"] or "")
+    ]
+    resolved = [(citation, _resolve(citation, sources, texts)) for citation in _distinct([*stated, *inside])]
+    cited = list(dict.fromkeys(i for _, resolution in resolved for i in resolution.chunk_ids))
+    owners = [resolution.document_id for _, resolution in resolved if resolution.document_id]
     language = line["language"] or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
     answer = line["answer"] or refusal(language or "en")
     refused = is_refusal(answer, language or "en")
@@ -347,7 +399,7 @@ def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str
         "language": language,
         "passage_ids": cited,
         "used_chunk_ids": cited,
-        "citations": [_stored(one, found) for one, found in resolved],
+        "citations": [_stored(citation, resolution) for citation, resolution in resolved],
         "coverage": line["coverage"] or ("none" if refused else "full"),
         "status": "drafted",
     }
@@ -355,25 +407,25 @@ def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str
 
 def _distinct(citations: Iterable[Row]) -> list[Row]:
     """Citations in order, a reference that repeats without a quote of its own left out."""
-    kept: list[Row] = []
-    known: set[tuple[Any, ...]] = set()
-    for one in citations:
-        reference = (one["reference"] or "").casefold().replace("source:", "").strip("[] ")
-        key = (reference, one.get("quote"), one.get("passage"), one.get("number"))
+    distinct: list[Row] = []
+    seen: set[tuple[Any, ...]] = set()
+    for citation in citations:
+        reference = (citation["reference"] or "").casefold().replace("source:", "").strip("[] ")
+        key = (reference, citation.get("quote"), citation.get("passage"), citation.get("number"))
         bare = (reference, None, None, None)
-        if key not in known and not (key == bare and any(entry[0] == reference for entry in known)):
-            kept.append(one)
-            known.add(key)
-    return kept
+        if key not in seen and not (key == bare and any(entry[0] == reference for entry in seen)):
+            distinct.append(citation)
+            seen.add(key)
+    return distinct
 
 
 def _resolve(citation: Row, sources: Sources, texts: "_Texts") -> Resolution:
     if citation["reference"]:
         return sources.resolve(citation["reference"])
-    wanted = citation.get("passage") or citation.get("quote")
-    if wanted is None:
+    quoted = citation.get("passage") or citation.get("quote")
+    if quoted is None:
         return Resolution("unknown_number" if citation.get("number") else "unknown_document")
-    chunk_id, document_id = texts.holder(wanted)
+    chunk_id, document_id = texts.holder(quoted)
     if chunk_id is not None:
         return sources.chunk(chunk_id)
     return Resolution("unknown_document") if document_id is None else sources.resolve(document_id)
@@ -395,9 +447,10 @@ class _Texts:
     @cache  # noqa: B019 - lives as long as one import, in which many questions share a context
     def holder(self, passage: str) -> tuple[str | None, str | None]:
         """The chunk, and where no chunk alone holds it the document."""
-        wanted = _folded(passage)
+        folded = _folded(passage)
         chunk_id, document_id = (
-            next((i for i, text in held.items() if wanted in text), None) for held in self._folded
+            next((i for i, text in texts_of_document.items() if folded in text), None)
+            for texts_of_document in self._folded
         )
         return chunk_id, document_id
 
@@ -409,21 +462,24 @@ def _folded(text: str) -> str:
     return " ".join(text.translate(_INVISIBLE).casefold().split())
 
 
-def _stored(citation: Row, found: Resolution) -> Row:
+def _stored(citation: Row, resolution: Resolution) -> Row:
     return {
         "raw": citation["raw"],
-        "document_id": found.document_id,
-        "chunk_id": found.chunk_ids[0] if len(found.chunk_ids) == 1 else None,
+        "document_id": resolution.document_id,
+        "chunk_id": resolution.chunk_ids[0] if len(resolution.chunk_ids) == 1 else None,
         "quote": citation.get("quote"),
         "number": citation.get("number"),
-        "resolution": found.kind,
+        "resolution": resolution.kind,
     }
 
 
 def _identity(batch: str, line: Row) -> str:
     if line["status"] != "drafted":
         return _hash(batch, line["file"], line["sha256"])
-    citations = [f"{one['raw']}\x1e{one['quote']}\x1e{one['passage']}" for one in line["citations"] or []]
+    citations = [
+        f"{citation['raw']}\x1e{citation['quote']}\x1e{citation['passage']}"
+        for citation in line["citations"] or []
+    ]
     return _hash(batch, line["question"], line["answer"] or "", *citations)
 
 
@@ -451,12 +507,12 @@ def mask_pairs(raw: pl.DataFrame, texts: MaskTexts, reference: MaskReference) ->
 def _masked(line: Row, texts: MaskTexts, reference: MaskReference) -> Row:
     citations = line["citations"] or []
     leaves = _LEAF.findall(line["fields"] or "")
-    fields = [line[name] for name in _TEXTS] + [one[name] for one in citations for name in _QUOTES]
+    fields = [line[name] for name in _TEXTS] + [citation[name] for citation in citations for name in _QUOTES]
     masked = iter(_mask_fields([*fields, *(str(json.loads(leaf)) for leaf in leaves)], texts, reference))
-    found = {name: next(masked) for name in _TEXTS}
-    cited = [_mask_citation(one, next(masked), next(masked), reference) for one in citations]
+    masked_texts = {name: next(masked) for name in _TEXTS}
+    cited = [_mask_citation(citation, next(masked), next(masked), reference) for citation in citations]
     further = line["fields"] and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), line["fields"])
-    return {**line, **found, "file": reference(line["file"]), "citations": cited, "fields": further}
+    return {**line, **masked_texts, "file": reference(line["file"]), "citations": cited, "fields": further}
 
 
 def _leaf(leaf: str, masked: str | None) -> str:
@@ -469,8 +525,8 @@ def _mask_citation(citation: Row, quote: str | None, passage: str | None, refere
     if citation["reference"] is None:
         raw = passage or quote or citation["raw"]
         return {**citation, "raw": raw, "quote": quote, "passage": passage}
-    named = {name: reference(citation[name]) for name in ("raw", "reference")}
-    return {**citation, **named, "quote": quote, "passage": passage}
+    masked_names = {name: reference(citation[name]) for name in ("raw", "reference")}
+    return {**citation, **masked_names, "quote": quote, "passage": passage}
 
 
 def _mask_fields(

@@ -111,20 +111,20 @@ def deal_types(
         weights: the mix; types of weight 0 are never asked.
         taken: how many questions of each type exist already.
     """
-    wanted = [kind for kind, weight in weights.items() if weight > 0]
+    types = [kind for kind, weight in weights.items() if weight > 0]
     if slots.is_empty():
         return []
     offered = slots.select(
-        _OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in wanted
+        _OFFERED.get(kind, pl.repeat(value=True, n=pl.len())).alias(kind) for kind in types
     ).to_numpy()
     scarce_first = np.argsort(offered.sum(axis=0), kind="stable")
     quotas = _quotas(
-        np.array([weights[kind] for kind in wanted]), [taken.get(k, 0) for k in wanted], len(slots)
+        np.array([weights[kind] for kind in types]), [taken.get(k, 0) for k in types], len(slots)
     )
     chunk = slots["chunk_id"].rank("dense").to_numpy() - 1
     lots = np.lexsort((np.arange(len(slots)), slots["chunk_id"].to_numpy()))
     dealt: npt.NDArray[np.int64] = np.full(len(slots), -1, dtype=np.int64)
-    had = np.zeros((int(chunk.max()) + 1, len(wanted)), dtype=bool)
+    had = np.zeros((int(chunk.max()) + 1, len(types)), dtype=bool)
     for twice in (False, True):  # a chunk is asked for one type twice only where there is nothing else to ask
         for kind in scarce_first:
             for slot in lots:
@@ -134,14 +134,14 @@ def deal_types(
                     dealt[slot] = kind
                     had[chunk[slot], kind] = True
                     quotas[kind] -= 1
-    left = np.flatnonzero(dealt < 0)
-    for slot in left:  # what scarce types could not take goes to the heaviest that fits, one after another
-        open_kinds = [k for k in range(len(wanted)) if offered[slot, k]] or list(range(len(wanted)))
+    undealt = np.flatnonzero(dealt < 0)
+    for slot in undealt:  # what scarce types could not take goes to the heaviest that fits, one after another
+        open_kinds = [k for k in range(len(types)) if offered[slot, k]] or list(range(len(types)))
         fresh = [k for k in open_kinds if not had[chunk[slot], k]] or open_kinds
-        kind = min(fresh, key=lambda k: (quotas[k] / -weights[wanted[k]], k))
+        kind = min(fresh, key=lambda k: (quotas[k] / -weights[types[k]], k))
         dealt[slot], had[chunk[slot], kind] = kind, True
         quotas[kind] -= 1
-    return [wanted[kind] for kind in dealt]
+    return [types[kind] for kind in dealt]
 
 
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:

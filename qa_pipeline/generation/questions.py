@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from qa_pipeline.chunking.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.errors import ModelError
 from qa_pipeline.generation.guidance import NO_GUIDANCE, Guidance
 from qa_pipeline.generation.planning import plan_questions
@@ -29,9 +28,10 @@ from qa_pipeline.records import (
     no_progress,
     passages_by_id,
 )
+from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import LINKS, QUESTIONS
+from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.language import in_other_language
 
 Retrieve = Callable[[Sequence[str], Sequence[str]], list[list[tuple[str, float]]]]
@@ -107,10 +107,10 @@ def write_questions(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    kept = still_valid(previous, chunks, settings, guidance, makers(model.name))
+    valid = still_valid(previous, chunks, settings, guidance, makers(model.name))
     planned = plan_requests(
         chunks,
-        kept,
+        valid,
         settings,
         llm.seed,
         batch=batch,
@@ -119,19 +119,21 @@ def write_questions(
         uncovered=uncovered,
         guidance=guidance,
     )
-    asked = list(planned.values())
-    replies = complete_all(model, [one.request for one in asked], workers=llm.workers, notify=notify)
+    plans = list(planned.values())
+    replies = complete_all(model, [plan.request for plan in plans], workers=llm.workers, notify=notify)
     written = [
         row
-        for one, reply in zip(asked, replies, strict=True)
-        for row in _rows(one, reply, model.name, batch, guidance)
+        for plan, reply in zip(plans, replies, strict=True)
+        for row in _rows(plan, reply, model.name, batch, guidance)
     ]
-    _make_standalone(written, {ids: one.passages for ids, one in planned.items()}, model, settings, llm)
+    _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, settings, llm)
     _retrieve_passages(written, retrieve)
-    not_asked = _not_asked(chunks, {row["target_chunk_ids"][0] for row in kept + written}, settings, guidance)
+    not_asked = _not_asked(
+        chunks, {row["target_chunk_ids"][0] for row in valid + written}, settings, guidance
+    )
     rest = [{**row, "model": model.name, "batch": batch} for row in not_asked]
     rows = [
-        {**row, "question_id": row.get("question_id") or _question_id(row)} for row in kept + written + rest
+        {**row, "question_id": row.get("question_id") or _question_id(row)} for row in valid + written + rest
     ]
     return QUESTIONS.frame(_decide(_in_chunk_order(rows, chunks), round_trip=settings.require_round_trip))
 
@@ -152,7 +154,7 @@ def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str,
 
 def plan_requests(
     chunks: pl.DataFrame,
-    kept: Sequence[Row],
+    valid: Sequence[Row],
     settings: GenerationSettings,
     seed: int,
     *,
@@ -163,12 +165,12 @@ def plan_requests(
     guidance: Guidance = NO_GUIDANCE,
 ) -> dict[tuple[str, ...], Planned]:
     """What is still to be asked, by chunk or chunks, best first; `kept` are rows that there are already."""
-    asked: dict[str, list[Row]] = defaultdict(list)
-    for row in kept:
-        asked[row["target_chunk_ids"][0]].append(row)
+    asked_of_chunk: dict[str, list[Row]] = defaultdict(list)
+    for row in valid:
+        asked_of_chunk[row["target_chunk_ids"][0]].append(row)
     left_out, passages, rounds = passed_over(chunks, settings), passages_by_id(chunks), []
     for chunk_id, *section in chunks.select("chunk_id", "document_id", "section_start").iter_rows():
-        before = max((row["round"] for row in asked[chunk_id]), default=0)
+        before = max((row["round"] for row in asked_of_chunk[chunk_id]), default=0)
         again = before == 0 or (tuple(section) in uncovered and before < settings.max_rounds)
         rounds.append(before + 1 if again and chunk_id not in left_out else None)
     to_ask = chunks.select("chunk_id", "document_id", "section_start", "text").with_columns(
@@ -176,22 +178,22 @@ def plan_requests(
     )
     to_ask = to_ask.filter(pl.col("round").is_not_null())
     taken = pl.DataFrame(
-        [(row["target_chunk_ids"][0], row["planned_type"]) for row in kept],
+        [(row["target_chunk_ids"][0], row["planned_type"]) for row in valid],
         schema={"chunk_id": pl.String(), "planned_type": pl.String()},
         orient="row",
     )
     edges = LINKS.empty() if links is None else links.filter(~pl.col("other_chunk_id").is_in(list(left_out)))
     plan = plan_questions(to_ask.drop("topic"), settings, taken, to_ask["topic"].to_list(), edges)
-    wanted = plan.group_by("chunk_id", "partner_id", "round", maintain_order=True).agg("planned_type")
+    groups = plan.group_by("chunk_id", "partner_id", "round", maintain_order=True).agg("planned_type")
     bridges: dict[tuple[str, ...], str] = {
         (first, other): bridge for first, other, bridge in edges.select(_EDGE).iter_rows()
     }
     planned = {}
-    for chunk_id, partner_id, asked_in, types in wanted.iter_rows():
+    for chunk_id, partner_id, asked_in, types in groups.iter_rows():
         ids: tuple[str, ...] = (chunk_id,) if partner_id is None else (chunk_id, partner_id)
         targets = tuple(passages[one] for one in ids)
         persona = guidance.persona(chunk_id, asked_in)
-        earlier = [row["question"] for row in asked[chunk_id] if row["question"]]
+        earlier = [row["question"] for row in asked_of_chunk[chunk_id] if row["question"]]
         request = question_request(
             targets,
             types,
@@ -199,7 +201,7 @@ def plan_requests(
             seed,
             batch,
             bridge=bridges.get(ids),
-            asked=earlier,
+            earlier_questions=earlier,
             persona=None if persona is None else persona.description,
             guidance=guidance,
         )
@@ -215,7 +217,7 @@ def question_request(
     batch: str,
     *,
     bridge: str | None = None,
-    asked: Sequence[str] = (),
+    earlier_questions: Sequence[str] = (),
     persona: str | None = None,
     guidance: Guidance = NO_GUIDANCE,
 ) -> Request[QuestionsReply]:
@@ -228,7 +230,7 @@ def question_request(
         seed: of the model.
         batch: whom the call is for.
         bridge: what both chunks speak of.
-        asked: questions there are about the chunk already.
+        earlier_questions: questions there are about the chunk already.
         persona: a description of who asks.
         guidance: the examples.
     """
@@ -248,9 +250,9 @@ def question_request(
         prompt, values["persona"] = prompt.with_part(language, "persona"), persona
     if guidance.fields is not None:
         prompt, values["fields"] = prompt.with_part(language, "fields"), guidance.field_lines
-    if asked:
+    if earlier_questions:
         prompt = prompt.with_part(language, "asked")
-        values["asked"] = delimit_all(asked[-_MOST_ASKED:], "question")
+        values["asked"] = delimit_all(earlier_questions[-_MOST_ASKED:], "question")
     return Request(
         role="questions",
         system=prompt.system,
@@ -261,7 +263,7 @@ def question_request(
         language=language,
         passages=tuple(passages),
         types=tuple(types),
-        asked=tuple(asked),
+        asked=tuple(earlier_questions),
         limit=len(types),
         batch=batch,
         prompt_hash=_prompt_hash(language, settings, guidance),
@@ -270,8 +272,12 @@ def question_request(
 
 def _prompt_hash(language: str, settings: GenerationSettings, guidance: Guidance) -> str:
     """Identity of the prompt and of what the user adds to it; a round or a persona is no other prompt."""
-    own = load_prompt(language, "questions", settings.prompts).hash
-    return hashlib.sha256(f"{own}\x1f{guidance.digest}".encode()).hexdigest()[:16] if guidance.digest else own
+    prompt_hash = load_prompt(language, "questions", settings.prompts).hash
+    return (
+        hashlib.sha256(f"{prompt_hash}\x1f{guidance.digest}".encode()).hexdigest()[:16]
+        if guidance.digest
+        else prompt_hash
+    )
 
 
 def still_valid(
@@ -346,8 +352,8 @@ def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
         return {"status": "kept", "source_fields": guidance.further_fields(getattr(draft, "fields", ()))}
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        named = ".".join(map(str, problem["loc"]))
-        return {"status": "dropped", "reason": FIELDS_UNFIT, "detail": f"{named}: {problem['msg']}"}
+        field_path = ".".join(map(str, problem["loc"]))
+        return {"status": "dropped", "reason": FIELDS_UNFIT, "detail": f"{field_path}: {problem['msg']}"}
 
 
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
@@ -359,18 +365,20 @@ def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQu
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
     """The written question of each planned one, by its place."""
-    left, found = list(drafts), {}
-    for place, wanted in enumerate(types):
-        draft = next((one for one in left if one.question_type == wanted), None)
+    remaining, fitting = list(drafts), {}
+    for place, question_type in enumerate(types):
+        draft = next(
+            (draft_left for draft_left in remaining if draft_left.question_type == question_type), None
+        )
         if draft is not None:
-            found[place] = draft
-            left.remove(draft)
-    open_places = [place for place in range(len(types)) if place not in found]
-    return found | dict(zip(open_places, left, strict=False))
+            fitting[place] = draft
+            remaining.remove(draft)
+    open_places = [place for place in range(len(types)) if place not in fitting]
+    return fitting | dict(zip(open_places, remaining, strict=False))
 
 
 def _not_asked(
-    chunks: pl.DataFrame, asked: Collection[str], settings: GenerationSettings, guidance: Guidance
+    chunks: pl.DataFrame, asked_ids: Collection[str], settings: GenerationSettings, guidance: Guidance
 ) -> list[Row]:
     """A row for each chunk that has none: it repeats others, is beyond the limit, or has nothing to offer."""
     left_out = passed_over(chunks, settings)
@@ -382,7 +390,7 @@ def _not_asked(
             "reason": left_out.get(chunk_id, beyond),
         }
         for chunk_id, passage in passages_by_id(chunks).items()
-        if chunk_id not in asked
+        if chunk_id not in asked_ids
     ]
 
 
@@ -445,9 +453,9 @@ def standalone_request(
 
 
 def _retrieve_passages(rows: Sequence[Row], retrieve: Retrieve) -> None:
-    asked = [row for row in rows if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION]
-    found = retrieve([row["question"] for row in asked], [row["language"] for row in asked])
-    for row, passages in zip(asked, found, strict=True):
+    answerable = [row for row in rows if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION]
+    retrieved = retrieve([row["question"] for row in answerable], [row["language"] for row in answerable])
+    for row, passages in zip(answerable, retrieved, strict=True):
         row["passage_ids"] = [chunk_id for chunk_id, _ in passages]
         row["passage_scores"] = [score for _, score in passages]
         row["difficulty"] = _difficulty(row)
@@ -456,10 +464,10 @@ def _retrieve_passages(rows: Sequence[Row], retrieve: Retrieve) -> None:
 
 def _difficulty(row: Row) -> str:
     """How hard the search of the batch finds the chunks a question was written for, the last of them."""
-    found, targets = row["passage_ids"], row["target_chunk_ids"]
-    if not set(targets) <= set(found[: _MEDIUM * len(targets)]):
+    retrieved_ids, targets = row["passage_ids"], row["target_chunk_ids"]
+    if not set(targets) <= set(retrieved_ids[: _MEDIUM * len(targets)]):
         return "hard"
-    return "easy" if set(targets) == set(found[: len(targets)]) else "medium"
+    return "easy" if set(targets) == set(retrieved_ids[: len(targets)]) else "medium"
 
 
 def _put_beside(row: Row) -> None:
@@ -467,12 +475,14 @@ def _put_beside(row: Row) -> None:
 
     Such a question names what joins the two, and may name nothing else of the second.
     """
-    targets, found, scores = (row[name] for name in ("target_chunk_ids", "passage_ids", "passage_scores"))
-    missing = [target for target in targets if target not in found]
+    targets, retrieved_ids, scores = (
+        row[name] for name in ("target_chunk_ids", "passage_ids", "passage_scores")
+    )
+    missing = [target for target in targets if target not in retrieved_ids]
     if 0 < len(missing) < len(targets):
-        for place in [place for place, one in enumerate(found) if one not in targets][-1:]:
-            del found[place], scores[place]
-        found += missing
+        for place in [place for place, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets][-1:]:
+            del retrieved_ids[place], scores[place]
+        retrieved_ids += missing
         scores += [None] * len(missing)
 
 

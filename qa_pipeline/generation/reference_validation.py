@@ -88,12 +88,12 @@ def validate_references(
             "generation.validation_strategy is llm, and no model is configured; name a provider, or choose "
             "embedding"
         )
-    asked = [reference_request(request, llm) for request in requests]
+    requests_sent = [reference_request(request, llm) for request in requests]
     return [
         ReferenceDecision("reject", error=reply)
         if isinstance(reply, ModelError)
         else ReferenceDecision(reply.value.decision)
-        for reply in complete_all(model, asked, workers=llm.workers)
+        for reply in complete_all(model, requests_sent, workers=llm.workers)
     ]
 
 
@@ -119,7 +119,11 @@ def accepted_places(decisions: Sequence[ReferenceDecision], settings: Generation
     if not settings.enable_reference_validation:
         return list(range(len(decisions)))
     good = ("accept", "unsure") if settings.validation_unsure == "accept" else ("accept",)
-    accepted = [place for place, one in enumerate(decisions) if one.decision in good and one.error is None]
+    accepted = [
+        place
+        for place, decision in enumerate(decisions)
+        if decision.decision in good and decision.error is None
+    ]
     return accepted[: settings.validation_max_refs_per_item]
 
 

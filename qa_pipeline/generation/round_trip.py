@@ -30,7 +30,7 @@ from qa_pipeline.records import (
     passages_by_id,
 )
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import ROUND_TRIPS
+from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
 Row = dict[str, Any]
@@ -67,8 +67,8 @@ def make_round_trips(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    own = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
-    passed = grounded_pairs(own, claims, claim_verdicts, accept_grounding=accept_grounding)
+    generated = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
+    passed = grounded_pairs(generated, claims, claim_verdicts, accept_grounding=accept_grounding)
     rows = _with_quotes(passed, claims, claim_verdicts, chunks)
     base = [
         {
@@ -82,9 +82,9 @@ def make_round_trips(
     places = [place for place, row in enumerate(rows) if not only_hops or _is_hop(row)]
     if model is not None:
         passages = passages_by_id(chunks)
-        found = _ask([rows[place] for place in places], passages, model, llm or LLMSettings(), notify)
-        for place, said in zip(places, found, strict=True):
-            base[place] |= {name: value for name, value in said.items() if value is not None}
+        trips = _ask([rows[place] for place in places], passages, model, llm or LLMSettings(), notify)
+        for place, trip in zip(places, trips, strict=True):
+            base[place] |= {name: value for name, value in trip.items() if value is not None}
     return ROUND_TRIPS.frame(base)
 
 
@@ -100,39 +100,41 @@ def _ask(
     notify: ProgressCallback,
 ) -> list[Row]:
     """What the model makes of each question, and how that compares with the answer."""
-    shown: list[tuple[int, str, Sequence[Passage]]] = []
+    attempts: list[tuple[int, str, Sequence[Passage]]] = []
     for place, row in enumerate(rows):
-        shown.append((place, "agrees", _quoted(row, passages)))
-        shown.append((place, "memorised", ()))
+        attempts.append((place, "agrees", _quoted(row, passages)))
+        attempts.append((place, "memorised", ()))
         chunks = dict.fromkeys(row["evidence_chunk_id"]) if _is_hop(row) else {}
         if len(chunks) > 1:
-            shown += [(place, "one_chunk_answers", (passages[chunk],)) for chunk in chunks]
+            attempts += [(place, "one_chunk_answers", (passages[chunk],)) for chunk in chunks]
     requests: list[Request[Any]] = [
         recall_request(rows[place], llm)
         if question == "memorised"
         else solve_request(rows[place], context, llm)
-        for place, question, context in shown
+        for place, question, context in attempts
     ]
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
-    found: list[Row] = [{"status": "checked"} for _ in rows]
-    said: list[list[tuple[str, str]]] = [[] for _ in rows]
+    outcomes_of_rows: list[Row] = [{"status": "checked"} for _ in rows]
+    answers_of_rows: list[list[tuple[str, str]]] = [[] for _ in rows]
     outcomes: list[dict[str, list[bool | None]]] = [defaultdict(list) for _ in rows]
-    for (place, question, _), reply in zip(shown, replies, strict=True):
+    for (place, question, _), reply in zip(attempts, replies, strict=True):
         if isinstance(reply, ModelError):
-            found[place] = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+            outcomes_of_rows[place] = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
             continue
-        found[place]["model"] = maker(model.name, reply)
+        outcomes_of_rows[place]["model"] = maker(model.name, reply)
         answer = _answer(reply.value)
         if question in _ANSWERS:
-            found[place][_ANSWERS[question]] = answer
+            outcomes_of_rows[place][_ANSWERS[question]] = answer
         if answer is None or _same(answer, rows[place]["answer"]):
             outcomes[place][question].append(answer is not None)
         else:
-            said[place].append((question, answer))
-    _compare(rows, found, said, outcomes, model, llm)
+            answers_of_rows[place].append((question, answer))
+    _compare(rows, outcomes_of_rows, answers_of_rows, outcomes, model, llm)
     return [
-        one if one["status"] == "failed" else one | {name: _any(of) for name, of in known.items()}
-        for one, known in zip(found, outcomes, strict=True)
+        row_outcome
+        if row_outcome["status"] == "failed"
+        else row_outcome | {name: _any(of) for name, of in outcome.items()}
+        for row_outcome, outcome in zip(outcomes_of_rows, outcomes, strict=True)
     ]
 
 
@@ -157,14 +159,14 @@ def _with_quotes(
     rows = pairs.join(quotes, on="pair_id", how="left", maintain_order="left").with_columns(
         pl.col("evidence_chunk_id", "evidence_quote").fill_null([])
     )
-    beside = (
+    with_quotes = (
         pairs.select("pair_id", chunk_id="passage_ids")
         .explode("chunk_id")
         .join(chunks.select("chunk_id", "text"), on="chunk_id", maintain_order="left")
     )
-    held = beside.join(proofs.select("pair_id", "evidence_chunk_id", "evidence_quote"), on="pair_id")
-    whole = (
-        held.group_by("pair_id", "chunk_id", maintain_order=True)
+    proved = with_quotes.join(proofs.select("pair_id", "evidence_chunk_id", "evidence_quote"), on="pair_id")
+    quoted = (
+        proved.group_by("pair_id", "chunk_id", maintain_order=True)
         .agg(
             holds=pl.col("text").str.contains(pl.col("evidence_quote"), literal=True).all(),
             own=(pl.col("chunk_id") == pl.col("evidence_chunk_id")).any(),
@@ -173,7 +175,7 @@ def _with_quotes(
         .group_by("pair_id", maintain_order=True)
         .agg(further_chunk_ids="chunk_id")
     )
-    joined = rows.join(whole, on="pair_id", how="left", maintain_order="left").with_columns(
+    joined = rows.join(quoted, on="pair_id", how="left", maintain_order="left").with_columns(
         pl.col("further_chunk_ids").fill_null([])
     )
     return [{**row, "target_rank": _rank(row)} for row in joined.iter_rows(named=True)]
@@ -193,18 +195,18 @@ def _quoted(row: Row, passages: Mapping[str, Passage]) -> Sequence[Passage]:
     ]
 
 
-def solve_request(row: Row, shown: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
+def solve_request(row: Row, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
     """The question beside what it is to be answered from."""
     prompt = load_prompt(row["language"], "answer")
     return Request(
         role="solve",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(shown), question=delimit(row["question"])),
+        prompt=prompt.fill(passages=render_passages(visible), question=delimit(row["question"])),
         reply_model=AnswerReply,
         temperature=0.0,
         seed=llm.seed,
         language=row["language"],
-        passages=tuple(shown),
+        passages=tuple(visible),
         question=row["question"],
         batch=row["batch"],
         prompt_hash=prompt.hash,
@@ -228,8 +230,8 @@ def recall_request(row: Row, llm: LLMSettings) -> Request[RecallReply]:
     )
 
 
-def _answer(said: AnswerReply | RecallReply) -> str | None:
-    return None if isinstance(said, AnswerReply) and said.coverage == "none" else said.answer
+def _answer(reply: AnswerReply | RecallReply) -> str | None:
+    return None if isinstance(reply, AnswerReply) and reply.coverage == "none" else reply.answer
 
 
 def _same(first: str, second: str) -> bool:
@@ -239,21 +241,23 @@ def _same(first: str, second: str) -> bool:
 
 def _compare(
     rows: Sequence[Row],
-    found: Sequence[Row],
-    said: Sequence[Sequence[tuple[str, str]]],
+    trips: Sequence[Row],
+    answers: Sequence[Sequence[tuple[str, str]]],
     outcomes: Sequence[dict[str, list[bool | None]]],
     model: LanguageModel,
     llm: LLMSettings,
 ) -> None:
     """Have what was said in other words compared with the answer, all of a pair in one call."""
-    places = [place for place, one in enumerate(found) if said[place] and one["status"] == "checked"]
-    requests = [compare_request(rows[place], [answer for _, answer in said[place]], llm) for place in places]
+    places = [place for place, trip in enumerate(trips) if answers[place] and trip["status"] == "checked"]
+    requests = [
+        compare_request(rows[place], [answer for _, answer in answers[place]], llm) for place in places
+    ]
     for place, reply in zip(places, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
-            found[place].update(status="failed", reason=reply.reason, detail=str(reply))
+            trips[place].update(status="failed", reason=reply.reason, detail=str(reply))
             continue
         decided = {comparison.answer: comparison.agreement for comparison in reply.value.comparisons}
-        for number, (question, _) in enumerate(said[place], start=1):
+        for number, (question, _) in enumerate(answers[place], start=1):
             outcomes[place][question].append(_AGREES[decided.get(number, "unsure")])
 
 

@@ -16,9 +16,9 @@ _AHEAD = 7
 
 def leans_on(question: str, language: str) -> str | None:
     """The words of a question that only its passage explains; None where it can be understood by itself."""
-    found = _backreference(language).search(question)
-    if found is not None:
-        return found[0]
+    match = _backreference(language).search(question)
+    if match is not None:
+        return match[0]
     if QUOTED.search(question):
         return None
     pronoun = _unresolved(question, language)

@@ -20,7 +20,7 @@ from qa_pipeline.records import (
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
 FAKE = "fake-"
-"""Stands before the name of the model that replies where the server is the one of `serve-fake`."""
+"""Stands before the name of the model that replies where the server is the one of `make serve-fake`."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Reply(Generic[ReplyT_co]):
 
 
 def is_fake(name: str | None) -> bool:
-    """Return whether a model's name, as it replied or as `maker` marks it, is that of `serve-fake`."""
+    """Return whether a model's name, as it replied or as `maker` marks it, is that of `make serve-fake`."""
     provider, slash, model = (name or "").partition("/")
     return bool(slash) and (provider.startswith(FAKE) or model.startswith(FAKE))
 

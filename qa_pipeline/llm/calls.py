@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.records import CallRecord
-from qa_pipeline.tables import LLM_CALLS
+from qa_pipeline.storage.tables import LLM_CALLS
 
 TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
 

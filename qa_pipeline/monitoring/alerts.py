@@ -69,10 +69,10 @@ class Findings:
             since: the first day that is told of.
         """
         told: list[dict[str, Any]] = []
-        for kind, found, state in (("level", self.levels, "alert"), ("drift", self.drift, "drift")):
-            bad = found.filter(pl.col("state") == state, pl.col("day") >= since).to_dicts()
+        for kind, rows, state in (("level", self.levels, "alert"), ("drift", self.drift, "drift")):
+            bad = rows.filter(pl.col("state") == state, pl.col("day") >= since).to_dicts()
             told += [{"kind": kind, **row, "day": row["day"].isoformat()} for row in bad]
-        return sorted(told, key=lambda one: (one["day"], one.get("hour") or 0))
+        return sorted(told, key=lambda alert: (alert["day"], alert.get("hour") or 0))
 
 
 def findings(
@@ -136,17 +136,17 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
     """
     ordered = rows.sort("day", "time", "id", nulls_last=True)
     limits = [("below", settings.alerts.below), ("above", settings.alerts.above)]
-    found: list[dict[str, Any]] = []
+    levels: list[dict[str, Any]] = []
     for side, metric, limit in [(side, *item) for side, of_side in limits for item in of_side.items()]:
         hourly = metric in settings.alerts.hourly
         error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
         score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())
-        known = ordered.select(
+        measured = ordered.select(
             *(["day", DECIDED_BY] if DECIDED_BY in rows.columns else ["day"]),
             hour=pl.col("time").dt.hour() if hourly else None,
             score=score,
         )
-        timed = known.drop_nulls("hour") if hourly else known
+        timed = measured.drop_nulls("hour") if hourly else measured
         for (day, hour), part in timed.group_by("day", "hour", maintain_order=True):
             about = {"metric": metric, "day": day, "hour": hour, "limit": limit, "side": side}
             scores = part["score"].drop_nulls().to_numpy()
@@ -155,15 +155,15 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
                     f"{metric} has scores from {scores.min():g} to {scores.max():g} on {day}, and a limit "
                     "needs scores between 0 and 1; leave it out of monitoring.alerts"
                 )
-            held = _held(scores, limit, side, error, settings.least_rows)
+            state = _state(scores, limit, side, error, settings.least_rows)
             by = decisions_of(part).get(metric, {})
-            if held["state"] == "alert" and rests_on_likeness(by) and not settings.alerts.accept_likeness:
-                held["state"] = BY_LIKENESS
-            found.append(about | held | {"decided_by": describe_decisions(part, metric)})
-    return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=LEVELS)
+            if state["state"] == "alert" and rests_on_likeness(by) and not settings.alerts.accept_likeness:
+                state["state"] = BY_LIKENESS
+            levels.append(about | state | {"decided_by": describe_decisions(part, metric)})
+    return pl.DataFrame([{**row, "message": _message(row)} for row in levels], schema=LEVELS)
 
 
-def _held(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
+def _state(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
     """The mean of some scores against its limit."""
     mean = float(scores.mean()) if len(scores) else None
     held: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}

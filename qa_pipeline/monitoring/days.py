@@ -18,10 +18,10 @@ from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.models.base import Embedder
 from qa_pipeline.monitoring.logs import Logs
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.monitoring import ERRORS
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import write_frame
+from qa_pipeline.storage.parquet import write_frame
 
 if TYPE_CHECKING:
     from qa_pipeline.evaluation.metrics.base import Metric
@@ -73,16 +73,16 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
     """Return who decided the figures of each row (`DECISIONS`)."""
     judged = [one for one in metrics if one.decided_by is not None]
-    found: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
+    decisions: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
     for metric in judged:
         known = values[metric.name].is_not_null()
         steps = frame.select(by=metric.decided_by)["by"].to_list()
-        for of_row, is_known, own in zip(found, known, steps, strict=True):
-            counts = Counter(step for step in own or () if step is not None) if is_known else {}
+        for of_row, is_known, steps_of_metric in zip(decisions, known, steps, strict=True):
+            counts = Counter(step for step in steps_of_metric or () if step is not None) if is_known else {}
             of_row += [
                 {"metric": metric.name, "step": step, "count": counts[step]} for step in sorted(counts)
             ]
-    return pl.Series(DECIDED_BY, found, dtype=DECISIONS)
+    return pl.Series(DECIDED_BY, decisions, dtype=DECISIONS)
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
@@ -169,12 +169,12 @@ def read_reference(file: Path) -> pl.DataFrame:
         InputError: it cannot be read, or has no column of numbers.
     """
     try:
-        found = pl.read_parquet(file).select(cs.numeric())
+        reference = pl.read_parquet(file).select(cs.numeric())
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{file} is no Parquet file that can be read; name one with scores") from error
-    if not found.width:
+    if not reference.width:
         raise InputError(f"{file} has no column of scores")
-    return _finite(found)
+    return _finite(reference)
 
 
 def metrics_of(rows: pl.DataFrame) -> Sequence[str]:
@@ -198,10 +198,10 @@ def decisions_of(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
     """
     if DECIDED_BY not in rows.columns:
         return {}
-    told = rows.select(pl.col(DECIDED_BY).explode()).drop_nulls().unnest(DECIDED_BY)
-    found: dict[str, dict[str, int]] = {}
+    decided = rows.select(pl.col(DECIDED_BY).explode()).drop_nulls().unnest(DECIDED_BY)
+    decisions: dict[str, dict[str, int]] = {}
     for metric, step, count in (
-        told.group_by("metric", "step").agg(pl.col("count").sum()).sort("metric", "step").rows()
+        decided.group_by("metric", "step").agg(pl.col("count").sum()).sort("metric", "step").rows()
     ):
-        found.setdefault(metric, {})[step] = count
-    return found
+        decisions.setdefault(metric, {})[step] = count
+    return decisions

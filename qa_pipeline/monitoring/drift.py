@@ -91,9 +91,9 @@ def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float,
     tested = ks_2samp(values, reference, method="asymp")
     edges = quantile_edges(reference)
     of_day, of_reference = binned(values, edges), binned(reference, edges)
-    held = of_day + of_reference > 0
-    pooled = (of_day + of_reference)[held]
-    index = float(stability_index(of_day[held], of_reference[held]))
+    is_present = of_day + of_reference > 0
+    pooled = (of_day + of_reference)[is_present]
+    index = float(stability_index(of_day[is_present], of_reference[is_present]))
     generator = np.random.default_rng(seed)
     days = generator.multivariate_hypergeometric(pooled, len(values), size=_EXCHANGES, method="marginals")
     as_large = np.count_nonzero(stability_index(days, pooled - days) >= index - 1e-12)
@@ -113,8 +113,8 @@ def find_drift(
             which are not tested themselves.
     """
     days: list[date] = rows["day"].unique().sort().to_list()
-    known = set(days[: settings.drift.reference_days]) if reference is None else set()
-    before = rows.filter(pl.col("day").is_in(known)) if reference is None else reference
+    reference_set = set(days[: settings.drift.reference_days]) if reference is None else set()
+    before = rows.filter(pl.col("day").is_in(reference_set)) if reference is None else reference
     metrics = [name for name in metrics_of(rows) if name in before.columns]
     references = {name: np.sort(before[name].drop_nulls().to_numpy()) for name in metrics}
     found: list[dict[str, Any]] = []
@@ -122,7 +122,9 @@ def find_drift(
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
         tested = [
-            _tested(day, of_day[name], references[name], settings.least_rows, is_reference=day in known)
+            _tested(
+                day, of_day[name], references[name], settings.least_rows, is_reference=day in reference_set
+            )
             for name in metrics
         ]
         _mark_discoveries(tested, settings.drift.rate)
@@ -167,10 +169,10 @@ def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
         row["at_once"] = bool(chance <= rate / _YEAR)
 
 
-def _mark_states(found: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
+def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
     """The state of each tested row, from those of its metric before; days without a test change nothing."""
     differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
-    for row in found:
+    for row in rows:
         if "p" not in row:
             continue
         name, at_once = row["metric"], row.pop("at_once")

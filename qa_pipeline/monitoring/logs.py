@@ -17,13 +17,14 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import LEFT_OUT, LIMITS, Fault, Labelled, Row, check, decoded
+from qa_pipeline.evaluation.datasets import LEFT_OUT, LIMITS, Labelled, Row, check
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.monitoring.observing import DROPPED
 from qa_pipeline.monitoring.spans import Span, is_otlp, read_spans, request_of
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.settings.monitoring import LogField
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.row_files import Fault, json_lines
 
 LOGGED = pl.Schema({**RAG_ROWS, "time": pl.Datetime("us", "UTC"), "model": pl.String(), "error": pl.String()})
 """One row for each request. Where it failed, or its texts cannot be evaluated, the columns of `RAG_ROWS` but
@@ -60,11 +61,11 @@ class Logs:
     @cached_property
     def _loose(self) -> Labelled:
         """What lies in no day's sub-folder."""
-        found = self._read(self._folder)
-        count = found.items["time"].null_count()
+        reading = self._read(self._folder)
+        count = reading.items["time"].null_count()
         fault = {"reason": "no_time", "rows": count, "detail": "a row outside a day's sub-folder needs one"}
         timeless = pl.DataFrame([fault] if count else [], schema=LEFT_OUT)
-        return Labelled(found.items.drop_nulls("time"), pl.concat([found.left_out, timeless]))
+        return Labelled(reading.items.drop_nulls("time"), pl.concat([reading.left_out, timeless]))
 
     def days(self) -> list[date]:
         """The days that have a sub-folder or a row, in order.
@@ -72,7 +73,7 @@ class Logs:
         Raises:
             InputError: there is none.
         """
-        days = {day for one in self._folder.iterdir() if one.is_dir() and (day := _day(one.name))}
+        days = {day for entry in self._folder.iterdir() if entry.is_dir() and (day := _day(entry.name))}
         days |= set(self._loose.items["time"].dt.date().to_list())
         if not days:
             raise InputError(
@@ -86,11 +87,11 @@ class Logs:
 
         What cannot be read in files outside the sub-folders has no day, and is told of on each one.
         """
-        own = self._read(self._folder / day.isoformat())
-        beside = self._loose.items.filter(pl.col("time").dt.date() == day)
+        reading = self._read(self._folder / day.isoformat())
+        loose = self._loose.items.filter(pl.col("time").dt.date() == day)
         return Labelled(
-            pl.concat([own.items, beside]).unique("id", keep="first", maintain_order=True),
-            pl.concat([own.left_out, self._loose.left_out]),
+            pl.concat([reading.items, loose]).unique("id", keep="first", maintain_order=True),
+            pl.concat([reading.left_out, self._loose.left_out]),
         )
 
     def has_news(self, day: date, scores: Path) -> bool:
@@ -141,21 +142,13 @@ class _Reading:
     def read_file(self, file: Path) -> None:
         self.file, self.line = _plain(file.name) or "", 1
         try:
-            if file.stat().st_size > self.limits.max_bytes:
-                most = f"larger than {self.limits.max_bytes} bytes (pairs_file.max_bytes)"
-                self.fault("file_too_large", most)
-                return
-            lines = file.read_bytes().split(b"\n")
-        except OSError as error:
-            self.fault("unreadable_file", error.strerror or str(error))
-            return
-        for place, line in enumerate(lines, start=1):
-            self.line = place
-            if line.strip():
-                self.read_line(line)
+            for row in json_lines(file, self.limits.limits, tolerant=True):
+                self.line = row.place
+                self.read_line(row.value, row.written)
+        except InputError as error:
+            self.fault("unreadable_file", _plain(error) or "")
 
-    def read_line(self, line: bytes) -> None:
-        value = decoded(line, self.limits)
+    def read_line(self, value: Any, written: bytes) -> None:
         if isinstance(value, Fault):
             self.fault(value.reason, value.detail)
         elif not isinstance(value, dict):
@@ -171,9 +164,9 @@ class _Reading:
                 if isinstance(count, int) and 0 < count < _MOST_DROPPED:
                     self.fault(f"dropped_{_plain(reason)}", "requests that a service could not log", count)
         else:
-            found = {name: _held(value, other) for name, other in self.fields.items()}
-            named = {**value, **{name: one for name, one in found.items() if one is not None}}
-            self.add(named, hashlib.sha256(line).hexdigest()[:32])  # equal lines are one request
+            values = {name: _value_at(value, other) for name, other in self.fields.items()}
+            named_fields = {**value, **{name: item for name, item in values.items() if item is not None}}
+            self.add(named_fields, hashlib.sha256(written).hexdigest()[:32])  # equal lines are one request
 
     def add_trace(self, placed: Sequence[tuple[str, int, Span]]) -> None:
         self.file, self.line, first = placed[0]
@@ -187,11 +180,13 @@ class _Reading:
         """Add a request. One that failed, or whose texts cannot be evaluated, counts as a request alone."""
         for name, others in _OTHER_NAMES.items():
             if values.get(name) is None:
-                values[name] = next((values[one] for one in others if values.get(one) is not None), None)
+                values[name] = next(
+                    (values[other] for other in others if values.get(other) is not None), None
+                )
         given = RagRow.given(values)
-        named = given.get("id")
+        row_id = given.get("id")
         row: Row = {
-            "id": (_plain(named) if isinstance(named, (str, int)) else "") or own_id,
+            "id": (_plain(row_id) if isinstance(row_id, (str, int)) else "") or own_id,
             "time": _moment(values.get("time")),
             "model": _plain(values.get("model")),
             "error": _plain(values["error"]) if values["error"] else None,
@@ -208,7 +203,7 @@ class _Reading:
         self.rows[row["id"]] = row
 
 
-def _held(values: Row, name: str) -> Any:
+def _value_at(values: Row, name: str) -> Any:
     """What a name, or a dotted name that goes into objects, leads to; None where it leads nowhere."""
     value: Any = values
     for part in [name] if name in values else name.split("."):
@@ -241,4 +236,4 @@ def _files(folder: Path) -> list[Path]:
     """The logs of a folder by name; none where there is no folder."""
     if not folder.is_dir():
         return []
-    return sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
+    return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())

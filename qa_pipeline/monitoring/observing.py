@@ -188,12 +188,12 @@ class Observer:
 
     def _tell_dropped(self) -> None:
         with self._lock:
-            untold = self.dropped - self._told
-        if untold:
+            unreported = self.dropped - self._told
+        if unreported:
             now = datetime.now(UTC)
-            line = json.dumps({"time": now.isoformat(), DROPPED: untold}).encode() + b"\n"
+            line = json.dumps({"time": now.isoformat(), DROPPED: unreported}).encode() + b"\n"
             if self._append(now.date().isoformat(), line):
-                self._told += untold
+                self._told += unreported
 
     def _append(self, day: str, line: bytes) -> bool:
         """Add a line to the file of a day; a failure is told once, and each later line is tried again."""

@@ -72,30 +72,34 @@ def request_of(spans: Sequence[Span]) -> dict[str, Any] | None:
     Args:
         spans: of one trace, at least one.
     """
-    told = [one for one in spans if one.is_genai]
-    if not told:
+    model_spans = [span for span in spans if span.is_genai]
+    if not model_spans:
         return None
-    first = sorted(told, key=lambda one: (one.begins, -one.ends))
-    last = sorted(told, key=lambda one: (-one.ends, one.begins))
-    begins, ends = min(one.begins for one in spans), max(one.ends for one in spans)
-    documents = {str((one["document"], one["text"])): one for span in first for one in span.documents}
+    first = sorted(model_spans, key=lambda span: (span.begins, -span.ends))
+    last = sorted(model_spans, key=lambda span: (-span.ends, span.begins))
+    begins, ends = min(span.begins for span in spans), max(span.ends for span in spans)
+    documents = {
+        str((document["document"], document["text"])): document
+        for span in first
+        for document in span.documents
+    }
     return {
-        "id": told[0].trace,
+        "id": model_spans[0].trace,
         "time": begins,
-        "query": next((one.query for one in first if one.query), None),
-        "answer": next((one.answer for one in last if one.answer), None),
+        "query": next((span.query for span in first if span.query), None),
+        "answer": next((span.answer for span in last if span.answer), None),
         "contexts": list(documents.values()),
         "seconds": ends - begins if ends > begins else None,
         "error": last[0].failed,
-        "model": next((one.model for one in last if one.model), None),
+        "model": next((span.model for span in last if span.model), None),
     }
 
 
 def _records(line: Mapping[str, Any], *names: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [dict(line)]
+    records: list[dict[str, Any]] = [dict(line)]
     for name in names:
-        found = [inner for one in found for inner in _objects(one.get(name))]
-    return found
+        records = [inner for record in records for inner in _objects(record.get(name))]
+    return records
 
 
 def _span(
@@ -143,39 +147,40 @@ def _failure(record: Mapping[str, Any], attributes: Attributes) -> str | None:
     match record.get("status"):
         case {"code": 2 | "STATUS_CODE_ERROR", **status}:
             return str(attributes.get("error.type") or status.get("message") or "error")
-    named = attributes.get("error.type")
-    return str(named) if named else None
+    error_type = attributes.get("error.type")
+    return str(error_type) if error_type else None
 
 
 def _documents(attributes: Attributes) -> list[dict[str, Any]]:
     """Passages, in the fields that evaluation knows them by, which checks them."""
-    given = _parsed(attributes.get("gen_ai.retrieval.documents"))
-    listed = _objects(given) or _numbered(attributes, "retrieval.documents.")
+    documents = _parsed(attributes.get("gen_ai.retrieval.documents"))
+    listed = _objects(documents) or _numbered(attributes, "retrieval.documents.")
     return [
-        {"text": one.get("content"), "document": one.get("id"), "score": one.get("score")} for one in listed
+        {"text": document.get("content"), "document": document.get("id"), "score": document.get("score")}
+        for document in listed
     ]
 
 
 def _numbered(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
     """Objects that are written as one attribute a field: `PREFIX.0.message.content`."""
-    found: dict[int, dict[str, Any]] = {}
+    numbered: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         place, _, field = name.removeprefix(prefix).partition(".")
         if name.startswith(prefix) and place.isdecimal() and len(place) <= _MOST_DIGITS:
-            found.setdefault(int(place), {})[field.rpartition(".")[2]] = value
-    return [found[place] for place in sorted(found)]
+            numbered.setdefault(int(place), {})[field.rpartition(".")[2]] = value
+    return [numbered[place] for place in sorted(numbered)]
 
 
 def _last_asked(messages: Any) -> str | None:
     """The last message of a user, or of nobody named."""
-    asked = [text for role, text in _messages(messages) if role in ("user", "") and text]
-    return asked[-1] if asked else None
+    user_texts = [text for role, text in _messages(messages) if role in ("user", "") and text]
+    return user_texts[-1] if user_texts else None
 
 
 def _first_said(messages: Any) -> str | None:
     """The first candidate's text; further ones were not shown to anybody as far as a span says."""
-    said = (text for role, text in _messages(messages) if role in ("assistant", "model", "") and text)
-    return next(said, None)
+    replies = (text for role, text in _messages(messages) if role in ("assistant", "model", "") and text)
+    return next(replies, None)
 
 
 def _messages(value: Any) -> list[tuple[str, str]]:
@@ -183,15 +188,15 @@ def _messages(value: Any) -> list[tuple[str, str]]:
     value = _parsed(value)
     if isinstance(value, str):
         return [("", value)]
-    found = []
+    texts = []
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, dict):
             # an event of one message holds it under one of these names, or is the message itself
             inner = _parsed(one.get("gen_ai.event.content", one))
             inner = _parsed(inner.get("message", inner)) if isinstance(inner, dict) else inner
             message = inner if isinstance(inner, dict) else {"content": inner}
-            found.append((str(message.get("role") or ""), _text_of(message)))
-    return found
+            texts.append((str(message.get("role") or ""), _text_of(message)))
+    return texts
 
 
 def _text_of(message: Mapping[str, Any]) -> str:
@@ -199,8 +204,10 @@ def _text_of(message: Mapping[str, Any]) -> str:
     parts = message.get("parts", message.get("content"))
     if isinstance(parts, str):
         return parts
-    texts = [one.get("content", one.get("text")) for one in _objects(parts) if one.get("type") in _TEXT_PARTS]
-    return "\n".join(one for one in texts if isinstance(one, str))
+    texts = [
+        part.get("content", part.get("text")) for part in _objects(parts) if part.get("type") in _TEXT_PARTS
+    ]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _plain(value: Any) -> str | None:
@@ -219,12 +226,12 @@ def _parsed(value: Any) -> Any:
 
 
 def _objects(listed: Any) -> list[dict[str, Any]]:
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def _attributes(listed: Any, depth: int = 0) -> dict[str, Any]:
     """OTLP's list of keys and typed values as a mapping."""
-    return {str(one.get("key")): _value(one.get("value"), depth) for one in _objects(listed)}
+    return {str(entry.get("key")): _value(entry.get("value"), depth) for entry in _objects(listed)}
 
 
 def _value(typed: Any, depth: int = 0) -> Any:
@@ -236,7 +243,7 @@ def _value(typed: Any, depth: int = 0) -> Any:
         case {"stringValue": value} | {"boolValue": value} | {"doubleValue": value} | {"intValue": value}:
             return value
         case {"arrayValue": {"values": values}} if depth < _DEEPEST:
-            return [_value(one, depth + 1) for one in _objects(values)]
+            return [_value(entry, depth + 1) for entry in _objects(values)]
         case {"kvlistValue": {"values": values}} if depth < _DEEPEST:
             return _attributes(values, depth + 1)
     return None

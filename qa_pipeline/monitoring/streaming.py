@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.resources import Resources
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import score_claims
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.pronouns import self_contained
@@ -87,37 +87,37 @@ def stream_verdicts(
     """
     about = Statement("", tuple(contexts), language, question)
     answer, judged = "", 0
-    told: dict[tuple[int, int], Verdict] = {}
+    reported: dict[tuple[int, int], Verdict] = {}
     for piece in pieces:
-        known, answer = len(answer), answer + piece
-        for at in _words_ended(answer, known):
+        read_before, answer = len(answer), answer + piece
+        for at in _words_ended(answer, read_before):
             for claim in _ended_claims(answer[:at], judged, language, question):
                 judged = claim.end
                 # its wording is resolved already, by what was said before it; the rules would see it alone
                 alone = replace(claim, split_by="model")
-                for found in _judged(replace(about, claim=answer[:at]), resources, alone):
-                    told[found.start, found.end] = found
-                    yield found
+                for verdict in _judged(replace(about, claim=answer[:at]), resources, alone):
+                    reported[verdict.start, verdict.end] = verdict
+                    yield verdict
     at_end = _judged(replace(about, claim=answer), resources)
-    whole = {(one.start, one.end): one for one in at_end}
-    for place in sorted({*told, *whole}):
-        early, late = told.get(place), whole.get(place)
+    at_the_end = {(verdict.start, verdict.end): verdict for verdict in at_end}
+    for place in sorted({*reported, *at_the_end}):
+        early, late = reported.get(place), at_the_end.get(place)
         if late is None and early is not None:
             yield replace(early, verdict=WITHDRAWN, final=True)
         elif late is not None and (early is None or replace(early, final=True) != late):
             yield late
 
 
-def final_verdicts(found: Iterable[Verdict]) -> list[Verdict]:
+def final_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """What a stream of verdicts comes to: the last one of each statement, in the order of the answer."""
-    by_place = {(one.start, one.end): one for one in found}
-    kept = [by_place[place] for place in sorted(by_place) if by_place[place].verdict != WITHDRAWN]
-    return [replace(one, final=True) for one in kept]
+    by_place = {(verdict.start, verdict.end): verdict for verdict in verdicts}
+    standing = [by_place[place] for place in sorted(by_place) if by_place[place].verdict != WITHDRAWN]
+    return [replace(verdict, final=True) for verdict in standing]
 
 
-def _words_ended(answer: str, known: int) -> Iterator[int]:
+def _words_ended(answer: str, read_before: int) -> Iterator[int]:
     """Places from `known` on where a word has ended: what is before them is whole words, however it came."""
-    for place in range(max(known, 1), min(len(answer), MOST_EARLY)):
+    for place in range(max(read_before, 1), min(len(answer), MOST_EARLY)):
         if answer[place].isspace() and not answer[place - 1].isspace():
             yield place
 
@@ -132,7 +132,7 @@ def _ended_claims(text: str, judged: int, language: str, question: str) -> list[
     begun = sentences[-1][0]
     claims = split_claims(text[:begun], language)
     read = self_contained(with_references(claims, text[:begun]), question, language)
-    return [one for one in read if one.start >= judged]
+    return [claim for claim in read if claim.start >= judged]
 
 
 def _judged(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:

@@ -14,9 +14,14 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.curation.gates.gate import EarlierFigures
+from qa_pipeline.curation.gates.gates import batch_gates
+from qa_pipeline.curation.gates.release import release_floor
 from qa_pipeline.curation.withdrawals import withdrawn_batches
 from qa_pipeline.errors import CorpusError, TableError
-from qa_pipeline.pipeline import LOOK_BACK, figures_of
+from qa_pipeline.pipeline.report import read_tables
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import LOOK_BACK, figures_of
 from qa_pipeline.publishing.contamination import Evaluation
 from qa_pipeline.publishing.keys import (
     BANDS,
@@ -30,15 +35,10 @@ from qa_pipeline.publishing.keys import (
     said_codes,
     sketches,
 )
-from qa_pipeline.quality.gate import EarlierFigures
-from qa_pipeline.quality.gates import batch_gates
-from qa_pipeline.quality.release import release_floor
-from qa_pipeline.reporting.report import read_tables
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import ROW_GROUP, appended_parquet
-from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
+from qa_pipeline.storage.parquet import ROW_GROUP, appended_parquet
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
 from qa_pipeline.verification.outcomes import decided_claims
 
 # of a claim: its text, the same as it is understood alone (null where it is already), who cut it (rules or

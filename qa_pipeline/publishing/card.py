@@ -28,7 +28,7 @@ from qa_pipeline.publishing.facts import (
 )
 from qa_pipeline.publishing.manifest import CARD, Bound, File, Manifest, hash_file
 from qa_pipeline.publishing.pictures import SCORES, YIELD, draw_scores, draw_yield, waterfall
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.text.rendering import ranked, render_markdown, share
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 

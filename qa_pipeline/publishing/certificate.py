@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from qa_pipeline.errors import InputError, ReleaseError
 from qa_pipeline.publishing.loading import load_release
 from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest
+from qa_pipeline.storage.row_files import Limits, json_lines
 
 LABELS = ("right", "wrong", "unsure")
 CONFIDENCE = 0.95
@@ -128,27 +129,17 @@ def read_audits(files: Sequence[Path]) -> pl.DataFrame:
 
 
 def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
-    try:
-        texts = file.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file} is not UTF-8; write it anew, as qa-pipeline audit sample does") from error
-    for number, text in enumerate(texts, start=1):
-        if not text.strip():
-            continue
+    for row in json_lines(file, Limits()):
         try:
-            yield number, _Line.model_validate(json.loads(text))
+            yield row.place, _Line.model_validate(row.value)
         except ValidationError as error:
             wrong = ", ".join(
                 sorted({str(problem["loc"][0]) if problem["loc"] else "it" for problem in error.errors()})
             )
             raise InputError(
-                f"{file}, line {number}: {wrong} cannot be used; wanted is a line of qa-pipeline audit "
+                f"{file}, line {row.place}: {wrong} cannot be used; wanted is a line of qa-pipeline audit "
                 f"sample whose label is {', '.join(LABELS)} or null"
             ) from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{file}, line {number} is no JSON") from error
 
 
 class Certifier:

@@ -26,7 +26,7 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
     """The questions and answers of the user's evaluation files, in any layout of pairs.
 
     Raises:
-        PairsFileError: a file cannot be read.
+        InputError: a file cannot be read.
         ReleaseError: a row of one cannot be read, and so could not be kept apart.
     """
     texts = [_TEXTS.to_frame()]

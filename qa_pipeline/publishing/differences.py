@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 
 from qa_pipeline.publishing.manifest import DATA, LEFT_OUT, Manifest, read_manifest
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline.text.rendering import render_markdown
 
 DIFFERENCES = pl.Schema(

@@ -10,7 +10,7 @@ import polars as pl
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.publishing.keys import Places, document_keys
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.tables import MESSAGE_COLUMNS
+from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 
 LAYOUT = "with_distractors"
 _MESSAGES = MESSAGE_COLUMNS[LAYOUT]

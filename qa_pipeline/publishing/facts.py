@@ -17,15 +17,15 @@ from pydantic import SecretStr, ValidationError
 
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.errors import ReleaseError
+from qa_pipeline.pipeline.costs import cost_summary
+from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
 from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest
-from qa_pipeline.reporting.costs import cost_summary
-from qa_pipeline.reporting.funnel import masked_counts, yield_funnel
 from qa_pipeline.settings.base import Group
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import PROFILES, Settings
 from qa_pipeline.settings.verification import JudgingSettings, ReleaseSettings, VerificationSettings
-from qa_pipeline.storage import row_groups
-from qa_pipeline.tables import LAYOUTS
+from qa_pipeline.storage.parquet import row_groups
+from qa_pipeline.storage.tables import LAYOUTS
 from qa_pipeline.verification.canaries.outcomes import REJECTED
 
 FACTS = "facts.json"

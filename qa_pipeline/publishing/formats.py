@@ -12,7 +12,7 @@ import polars as pl
 from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.curation.training import unmarked_answer
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.tables import MESSAGE_COLUMNS
+from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 
 Tables = Mapping[str, pl.DataFrame]
 

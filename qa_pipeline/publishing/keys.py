@@ -17,7 +17,7 @@ import polars as pl
 
 from qa_pipeline.documents.near_duplicates import Shingles, band_codes, jaccard, shingles
 from qa_pipeline.generation.deduplication import normalised
-from qa_pipeline.storage import row_groups
+from qa_pipeline.storage.parquet import row_groups
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
 
 LONG_ANSWER = 40

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.verification import SPLIT_NAME
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.storage.files import write_bytes
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.remote import cause_of
+from qa_pipeline.documents.corpus.remote import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
 from qa_pipeline.publishing.manifest import (
     LATEST,
@@ -30,7 +30,7 @@ from qa_pipeline.publishing.manifest import (
 )
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.location import is_remote, location_of
-from qa_pipeline.storage import move_file, prepare_folder
+from qa_pipeline.storage.files import move_file, prepare_folder
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

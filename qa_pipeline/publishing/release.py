@@ -17,6 +17,8 @@ import polars as pl
 
 from qa_pipeline.errors import ReleaseError, StorageError
 from qa_pipeline.models.base import Vectors
+from qa_pipeline.pipeline.report import read_tables
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.publishing.candidates import (
     LEFT_OUT_SCHEMA,
     PASSAGE_SCHEMA,
@@ -64,11 +66,10 @@ from qa_pipeline.publishing.selection import (
 from qa_pipeline.publishing.signature import Sign, signer
 from qa_pipeline.publishing.splits import unsatisfied
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline.reporting.report import read_tables
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import appended_parquet, prepare_folder
-from qa_pipeline.tables import SCHEMA_VERSION
+from qa_pipeline.storage.files import prepare_folder
+from qa_pipeline.storage.parquet import appended_parquet
+from qa_pipeline.storage.tables import SCHEMA_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,9 @@ def publish_release(resources: Resources) -> Release:
     """Publish the accepted rows of all batches; where nothing has changed, the last release stays the latest.
 
     Raises:
-        InputError: the key to sign with cannot be used.
+        InputError: the key to sign with cannot be used, or an evaluation file cannot be read.
         ReleaseError: there is nothing to release, an earlier release is damaged, a batch changes while it is
             released, it would not verify, or an evaluation file has rows that cannot be read.
-        PairsFileError: an evaluation file cannot be read.
         StorageError: it cannot be written; the releases there are stay as they are.
     """
     releases = resources.layout.releases

@@ -23,7 +23,7 @@ from qa_pipeline.publishing.manifest import (
 )
 from qa_pipeline.publishing.splits import NOWHERE, PART, UNKNOWN, assign_splits, groups_of
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.storage import appended_parquet, row_groups
+from qa_pipeline.storage.parquet import appended_parquet, row_groups
 
 PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.errors import InputError
 from qa_pipeline.publishing.manifest import MANIFEST, SIGNATURE
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.storage.files import write_bytes
 
 if TYPE_CHECKING:
     import minisign

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from qa_pipeline.chunking.chunks import chunk_hash
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.training import user_message
 from qa_pipeline.errors import InputError, ReleaseError, StorageError
@@ -69,8 +68,9 @@ from qa_pipeline.publishing.proofs import proof_problems
 from qa_pipeline.publishing.selection import PLACED, rows_of
 from qa_pipeline.publishing.signature import signature_problem
 from qa_pipeline.records import Passage
-from qa_pipeline.storage import appended_parquet, row_groups
-from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
+from qa_pipeline.retrieval.chunks import chunk_hash
+from qa_pipeline.storage.parquet import appended_parquet, row_groups
+from qa_pipeline.storage.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.deciding import ALIGNMENT
 

@@ -24,7 +24,7 @@ from qa_pipeline.publishing.manifest import (
     release_folders,
     tombstone_of,
 )
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.storage.files import write_bytes
 
 LONGEST_REASON = 500
 _FILES_THAT_STAY = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)

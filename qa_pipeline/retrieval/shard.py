@@ -25,7 +25,7 @@ from qa_pipeline.retrieval.ann import (
     read_index,
 )
 from qa_pipeline.settings.generation import IndexSettings
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 
 _TOGETHER = 16
 """Queries searched in one call. From 20 on faiss multiplies matrices, and then the last bits of a score

@@ -84,7 +84,7 @@ def check_environment(environ: Iterable[str], prefix: str, names: Collection[str
             continue
         first = name[len(prefix) :].lower().split("__")[0]
         if first not in names:
-            raise SettingsError(f"environment variable {name} names no setting{_meant(first, names)}")
+            raise SettingsError(f"environment variable {name} names no setting{did_you_mean(first, names)}")
 
 
 def read_assignments(texts: Sequence[str], named_values: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
     place = [str(part) for part in problem["loc"]]
     name = ".".join(place)
     if problem["type"] == "extra_forbidden":
-        return f"setting {name} is unknown{_meant(place[-1], _names_beside(place, model))}"
+        return f"setting {name} is unknown{did_you_mean(place[-1], _names_beside(place, model))}"
     text = problem["msg"].removeprefix("Value error, ")
     return f"setting {name}: {text}" if name else text
 
@@ -154,6 +154,7 @@ def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:
     return tuple(model.model_fields)
 
 
-def _meant(name: str, names: Collection[str]) -> str:
+def did_you_mean(name: str, names: Collection[str]) -> str:
+    """Return the end of an error about an unknown name: the nearest name there is, else all of them."""
     close = difflib.get_close_matches(name.lower(), names, n=1)
     return f"; did you mean {close[0]}?" if close else f"; known here: {', '.join(names)}" if names else ""

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
 from qa_pipeline.settings.base import Group
+from qa_pipeline.storage.row_files import Limits
 
 SWEDISH_EMBEDDING_MODEL = "KBLab/sentence-bert-swedish-cased"
 SWEDISH_EMBEDDING_REVISION = "6b5e83cd29c03729cfdc33d13b1423399b0efb5c"
@@ -249,3 +250,8 @@ class PairsFileSettings(Group):
     max_bytes: int = Field(1_000_000_000, gt=0, description="Larger files are refused.")
     max_line_bytes: int = Field(1_000_000, gt=0, description="A longer line is a failed row.")
     max_pairs: int = Field(1_000_000, gt=0, description="A file of more pairs is refused.")
+
+    @property
+    def limits(self) -> Limits:
+        """The limits as the reader of files takes them."""
+        return Limits(self.max_bytes, self.max_line_bytes, self.max_pairs, are_settings=True)

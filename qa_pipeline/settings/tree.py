@@ -184,10 +184,22 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, YAML file, defaults."""
-        file = Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
-        groups = [name for name, field in cls.model_fields.items() if isinstance(field.default, Group)]
-        written = InitSettingsSource(settings_cls, read_settings_file(file, groups))
-        return init_settings, env_settings, written
+        return init_settings, env_settings, InitSettingsSource(settings_cls, read_written())
+
+
+def settings_file() -> Path:
+    """Return the path of the settings file, which need not exist."""
+    return Path(os.environ.get(FILE_NAME, "qa_pipeline.yaml"))
+
+
+def read_written() -> dict[str, Any]:
+    """Return what the settings file says, unchecked; without a file nothing.
+
+    Raises:
+        SettingsError: the file cannot be read, is no YAML, or is not made of names and values.
+    """
+    groups = [name for name, field in Settings.model_fields.items() if isinstance(field.default, Group)]
+    return read_settings_file(settings_file(), groups)
 
 
 def _filled(chosen: object, defaults: dict[str, Any]) -> object:

@@ -275,3 +275,10 @@ def _letters(text: str) -> set[str]:
     spelt = folded.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("å"): "aa"})
     plain = "".join(c for c in unicodedata.normalize("NFD", folded) if not unicodedata.combining(c))
     return {re.sub(r"[\W_]", "", form) for form in (folded, spelt, plain)}
+
+
+def without_marks(answer: str) -> str:
+    """Return the answer with blanks in place of its citation marks, so that every offset stays."""
+    for pattern in (SOURCE_MARK, NUMBER_MARK):
+        answer = pattern.sub(lambda mark: " " * len(mark[0]), answer)
+    return answer

@@ -15,7 +15,7 @@ import polars as pl
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import CLAIMS
+from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove

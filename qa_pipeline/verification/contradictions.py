@@ -18,7 +18,7 @@ import polars as pl
 
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import CONTRADICTIONS
+from qa_pipeline.storage.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.words import content_stems

@@ -1,7 +1,7 @@
 """What the stored scores of a claim mean: pure rules over frames, under named thresholds.
 
 The rules, the first that applies deciding: citations, what is proved word by word and what is denied in a
-slot, and those with fitted thresholds, which `qa_pipeline.evaluation.calibration` finds over the very scores
+slot, and those with fitted thresholds, which `qa_pipeline.calibration` finds over the very scores
 defined here. Which claims a model should look at, and what its reply does, is here too. A missing score
 decides nothing: a comparison with null is not true. Deciding again by other thresholds is free.
 """
@@ -17,7 +17,7 @@ import polars.selectors as cs
 from qa_pipeline.errors import TableError
 from qa_pipeline.settings.thresholds import Thresholds, has_thresholds
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import CLAIM_VERDICTS, CLAIMS
+from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS
 from qa_pipeline.text.references import FOUND_BY_SEARCH
 from qa_pipeline.verification.splitting import TOO_MANY
 
@@ -246,7 +246,7 @@ def decide_claims(
 
     >>> import polars as pl
     >>> from qa_pipeline.settings.verification import VerificationSettings
-    >>> from qa_pipeline.tables import CLAIMS
+    >>> from qa_pipeline.storage.tables import CLAIMS
     >>> from qa_pipeline.verification.deciding import decide_claims
     >>> scores = {"citation_status": "resolved", "evidence_quote": "It opens at 9."}
     >>> found = {"unproved": ['"9" became "ten"'], "denied": ['number_mismatch: "9" became "ten"']}

@@ -27,6 +27,7 @@ from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitRepl
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.lexicon.languages import lexicon, of_all
+from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import Token, tokenize
 from qa_pipeline.verification.citations import locate_quote
 from qa_pipeline.verification.consistency.reading import read
@@ -37,7 +38,6 @@ from qa_pipeline.verification.splitting import (
     plain,
     split_claims,
     with_references,
-    without_marks,
 )
 
 Row = Mapping[str, Any]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from qa_pipeline.text.lexicon.languages import lexicon
-from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references
+from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK, mark_references, without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Token
 from qa_pipeline.verification.consistency.reading import read
@@ -93,13 +93,6 @@ def _statements(words: str, sentences: Sequence[tuple[int, int]]) -> list[tuple[
 
 def _is_rule(words: str, span: tuple[int, int]) -> bool:
     return "|" in words[slice(*span)] and _TABLE_RULE.fullmatch(words, *span) is not None
-
-
-def without_marks(answer: str) -> str:
-    """The answer with blanks in place of its citation marks, so that every offset stays."""
-    for pattern in (SOURCE_MARK, NUMBER_MARK):
-        answer = pattern.sub(lambda mark: " " * len(mark[0]), answer)
-    return answer
 
 
 def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from qa_pipeline.cli.app import app
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.models import encoder as embedding_model
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace
 from qa_pipeline_tests.end_to_end import invoke as invoke_all

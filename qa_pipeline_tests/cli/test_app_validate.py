@@ -117,9 +117,13 @@ def test_an_impossible_question_is_a_refusal(workspace: Workspace) -> None:
         ("p.csv", "", "p.csv holds no pair"),
         ("p.csv", "question,answer\n", "p.csv holds no pair"),
         ("p.json", "[]", "p.json holds no pair"),
-        ("p.json", "[{", "p.json is not JSON (line 1 column 3"),
-        ("p.csv", "frage,antwort\na,b\n", "p.csv line 1: found frage, antwort; expected question + answer"),
-        ("p.xlsx", b"PK\x03\x04", "p.xlsx: unknown format; pairs come as .jsonl"),
+        (
+            "p.json",
+            "[{",
+            "p.json is not JSON (Expecting property name enclosed in double quotes: line 1 column 3",
+        ),
+        ("p.csv", "frage,antwort\na,b\n", "p.csv row 1: found frage, antwort; expected question + answer"),
+        ("p.xlsx", b"PK\x03\x04", "p.xlsx: unknown format; rows come as .jsonl"),
         ("p.csv", b"PK\x03\x04", "p.csv is a spreadsheet"),
     ],
 )

@@ -6,15 +6,15 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.calibration import calibrating
+from qa_pipeline.calibration.rows import LabelledFile, LabelledRows, read_complete, score_rows
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.calibration import calibrating
-from qa_pipeline.evaluation.calibration.rows import LabelledFile, LabelledRows, read_complete, score_rows
 from qa_pipeline.models import encoder as embedding_model
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.thresholds import read_thresholds
 from qa_pipeline.settings.tree import load_settings
+from qa_pipeline_tests.calibration.synthetic import noisy
 from qa_pipeline_tests.end_to_end import invoke
-from qa_pipeline_tests.evaluation.calibration.synthetic import noisy
 from qa_pipeline_tests.fakes import HashEmbedder
 
 Change = Callable[[pl.DataFrame], pl.DataFrame]

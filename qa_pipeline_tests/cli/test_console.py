@@ -20,10 +20,11 @@ from qa_pipeline.cli.console import (
     watching,
 )
 from qa_pipeline.llm.calls import calls_frame
-from qa_pipeline.pipeline import BatchOutcome
+from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline.records import CallRecord
-from qa_pipeline.storage import Layout, write_table
-from qa_pipeline.tables import LLM_CALLS, TABLES
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import write_table
+from qa_pipeline.storage.tables import LLM_CALLS, TABLES
 from qa_pipeline_tests.calls import call
 from qa_pipeline_tests.curation.rows import (
     chunk,

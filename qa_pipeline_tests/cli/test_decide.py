@@ -11,8 +11,8 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
-from qa_pipeline.review.decision_files import _as_written, _safe
-from qa_pipeline.storage import Layout
+from qa_pipeline.people.decision_files import _as_written, _safe
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke, new_workspace
 
 GUIDE = """# Guide
@@ -298,7 +298,7 @@ def test_the_template_holds_the_undecided_pairs_and_comes_back_from_a_spreadshee
         (
             "a.csv",
             "pair_id;content_sha256;decision;who\nx;y;rejected;Åsa\n".encode("cp1252"),
-            "not UTF-8 (line 2)",
+            "not UTF-8 (row 2)",
         ),
         ("a.csv", "pair_id,decision\n".encode("utf-16-le"), "not UTF-8"),
         ("a.csv", b"pair_id,decision,who\n", "no column content_sha256"),
@@ -364,8 +364,8 @@ def test_ten_thousand_decisions_are_taken_at_once(workspace: Workspace) -> None:
 
 
 def test_decisions_calibrate_as_labelled_rows(workspace: Workspace) -> None:
-    from qa_pipeline.evaluation.calibration.rows import decided_rows
-    from qa_pipeline.storage import Layout
+    from qa_pipeline.calibration.rows import decided_rows
+    from qa_pipeline.storage.layout import Layout
 
     found = rows_of(workspace)
     claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])

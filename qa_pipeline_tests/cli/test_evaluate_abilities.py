@@ -11,12 +11,12 @@ from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.evaluation.abilities import COUNTERFACTUAL, NOISE, REJECTION, build_suite
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply
-from qa_pipeline.testing.fake_server import chat
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.evaluation.boilers import boiler_source
+from qa_pipeline_tests.fake_server import chat
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.servers import ChatServer
 
 Figure = tuple[str, str, str]

@@ -10,12 +10,12 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, STOPPED
 from qa_pipeline.records import AnswerReply
-from qa_pipeline.testing.fake_server import chat, gemini
-from qa_pipeline.testing.fake_server.replies import sensible_text
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
-from qa_pipeline.testing.fake_server.service import Dialect
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
+from qa_pipeline_tests.fake_server import chat, gemini
+from qa_pipeline_tests.fake_server.replies import sensible_text
+from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.service import Dialect
 from qa_pipeline_tests.support.servers import ChatServer, GeminiServer
 
 VALIDATED = (

@@ -7,7 +7,8 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import size, versions_of
-from qa_pipeline.storage import Layout, works_on
+from qa_pipeline.storage.files import works_on
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.reference import pages, setting_fields
+from qa_pipeline.cli.reference import pages
+from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.tables import STORED, VERDICTS
+from qa_pipeline.storage.tables import STORED, VERDICTS
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTINGS = {path for path, _ in setting_fields(Settings)}

@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
-from qa_pipeline.storage import Layout
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace
 from qa_pipeline_tests.llm.store.outcomes import paid
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.tables import (
+from qa_pipeline.storage.tables import (
     ASSESSMENTS,
     CHUNKS,
     CLAIM_VERDICTS,

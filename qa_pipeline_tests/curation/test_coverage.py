@@ -9,7 +9,7 @@ from qa_pipeline.curation.coverage import (
     cover_sections,
     uncovered_sections,
 )
-from qa_pipeline.tables import QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import QUESTIONS, VERDICTS
 from qa_pipeline_tests.curation import rows
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates
-from qa_pipeline.tables import TWINS
+from qa_pipeline.storage.tables import TWINS
 
 SCHEMA = {"pair_id": pl.String, "question": pl.String, "answer": pl.String, "composite": pl.Float64}
 IDS = [f"p{n}" for n in range(7)]

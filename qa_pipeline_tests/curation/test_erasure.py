@@ -23,9 +23,10 @@ from qa_pipeline.curation.erasure import (
 from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.training import marked_passage
 from qa_pipeline.records import passages_by_id
-from qa_pipeline.storage import Layout, write_bytes
-from qa_pipeline.table_schema import Column, Table
-from qa_pipeline.tables import DOCUMENTS, STORED
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.table_schema import Column, Table
+from qa_pipeline.storage.tables import DOCUMENTS, STORED
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import guide
 

@@ -21,10 +21,12 @@ from qa_pipeline.curation.exports import (
     ledger_rows,
 )
 from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.pipeline.stages import write_exports
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.stages import write_exports
-from qa_pipeline.storage import Layout, write_bytes, write_table
-from qa_pipeline.tables import ROUND_TRIPS, TRAINING_EXAMPLES
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import write_table
+from qa_pipeline.storage.tables import ROUND_TRIPS, TRAINING_EXAMPLES
 from qa_pipeline_tests.curation.rows import (
     assessment,
     assessments,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.tables import ROUND_TRIPS, TWINS
+from qa_pipeline.storage.tables import ROUND_TRIPS, TWINS
 from qa_pipeline_tests.curation.rows import (
     Row,
     assessment,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.settings.verification import TrainingSettings
-from qa_pipeline.tables import MESSAGE_COLUMNS, ROUND_TRIPS
+from qa_pipeline.storage.tables import MESSAGE_COLUMNS, ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
     TEXT,
     Row,

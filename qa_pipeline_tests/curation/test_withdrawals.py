@@ -18,9 +18,9 @@ from qa_pipeline.curation.withdrawals import (
     withdrawn_batches,
 )
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.pipeline import run_batches, validate_pairs
-from qa_pipeline.resources import Resources
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import run_batches, validate_pairs
+from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.curation.withdrawal_corpus import FALSE, TRUE, Folder
 from qa_pipeline_tests.fakes import HashEmbedder
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.corpus.corpora import open_corpus
 from qa_pipeline.curation.withdrawals import withdraw_missing
-from qa_pipeline.pipeline import BatchOutcome, run_batches
-from qa_pipeline.resources import Resources
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import BatchOutcome, run_batches
 from qa_pipeline.settings.tree import load_settings
-from qa_pipeline.storage import Layout
-from qa_pipeline.tables import TRAINING_EXAMPLES, VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import TRAINING_EXAMPLES, VERDICTS
 from qa_pipeline_tests.fakes import HashEmbedder
 
 TRUE = ("To drain the boiler, open the lower valve and wait 10 minutes.", "guide.md")

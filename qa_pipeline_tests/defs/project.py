@@ -17,13 +17,13 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.pipeline import BatchOutcome
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline.records import Role
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import load_settings
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
 
 DAGSTER_YAML = Path(__file__).parents[2] / "deploy" / "dagster.yaml"

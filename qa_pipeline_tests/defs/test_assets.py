@@ -7,14 +7,14 @@ import dagster as dg
 import polars as pl
 import pytest
 
+from qa_pipeline.curation.gates.gate import Gate, law
+from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.checks import BLOCKED_TAG, WHEN_BLOCKED
 from qa_pipeline.llm.store.database import Database
-from qa_pipeline.quality.gate import Gate, law
-from qa_pipeline.quality.gates import GATES
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import load_settings
-from qa_pipeline.stages import STAGES
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.defs.project import Project
 

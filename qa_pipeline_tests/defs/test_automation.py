@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 import pytest
 
 from qa_pipeline.defs.automation import REPORTS_A_TICK
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.pipeline import BatchOutcome
+from qa_pipeline.pipeline.running import BatchOutcome
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 EDITED = GUIDE.replace("10 minutes", "20 minutes")
@@ -38,7 +38,7 @@ class Automation:
 
     def message(self) -> str | None:
         """Why a tick would start nothing."""
-        return self.evaluate().skip_message
+        return cast("str | None", self.evaluate().skip_message)
 
     def evaluate(self) -> Any:
         # the reference is what requests for partitions are checked against, as in a daemon

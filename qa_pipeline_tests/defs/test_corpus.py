@@ -9,15 +9,15 @@ import fsspec
 import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
-from qa_pipeline.corpus.folders import open_folder
-from qa_pipeline.corpus.places import BatchFiles
 from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
+from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.errors import CorpusError
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline_tests.corpus.archives import zip_bytes
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
 
 
 class Ticker:
@@ -189,7 +189,7 @@ def test_the_partition_of_a_removed_folder_stays_while_a_backfill_works(corpus: 
     ticker.instance.add_backfill(going)
     ticker.tick()
     assert ticker.partitions == ["b1", "b2"]
-    ticker.instance.update_backfill(going.with_status(type(going.status)("COMPLETED_FAILED")))
+    ticker.instance.update_backfill(going.with_status(BulkActionStatus.COMPLETED_FAILED))  # type: ignore[no-untyped-call]
     ticker.tick()
     assert ticker.partitions == ["b2"]
 

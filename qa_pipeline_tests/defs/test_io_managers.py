@@ -11,11 +11,11 @@ from upath import UPath
 from qa_pipeline.defs.base import PARTITIONS_NAME, document_batches
 from qa_pipeline.defs.io_managers import ParquetTables, Shards, store
 from qa_pipeline.errors import IndexMismatchError, TableError
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout
-from qa_pipeline.tables import REFUSALS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline_tests.fakes import HashEmbedder
 
 BATCH = "2024-01.v2"

@@ -17,8 +17,8 @@ from qa_pipeline.defs.metadata import (
     twins_metadata,
     verdict_preview,
 )
-from qa_pipeline.table_schema import Table
-from qa_pipeline.tables import STORED, TWINS, VERDICTS
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import STORED, TWINS, VERDICTS
 from qa_pipeline_tests.curation.rows import verdict, verdicts
 from qa_pipeline_tests.defs.project import Project
 

@@ -15,7 +15,7 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.monitoring import QUALITY, daily_monitoring, monitoring_definitions
 from qa_pipeline.monitoring.days import Score
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 

@@ -15,7 +15,7 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.metadata import card_text
 from qa_pipeline.defs.release import RELEASE
 from qa_pipeline.defs.staleness import steps_of
-from qa_pipeline.storage import Layout
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
 

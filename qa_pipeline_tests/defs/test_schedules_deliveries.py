@@ -13,12 +13,12 @@ from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG, work_tonight
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.llm.store.schema import PROVIDER_JOBS
-from qa_pipeline.pipeline import run_batches
-from qa_pipeline.resources import Resources
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline_tests.defs.project import Project, instance_at
 from qa_pipeline_tests.defs.test_automation import Automation
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.servers import GeminiServer
 

@@ -15,9 +15,9 @@ from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.curation.withdrawals import note_gate, withdrawn_batches
 from qa_pipeline.defs import checks, versions
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.review.decision_files import read_decision_file, take_decisions
-from qa_pipeline.storage import Layout
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.people.decision_files import read_decision_file, take_decisions
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 from qa_pipeline_tests.defs.test_automation import Automation
@@ -42,8 +42,10 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 
 @pytest.fixture
 def blocked(strict: Project) -> Iterator[Project]:
-    """The blocked project, whose text and decisions are put back afterwards."""
+    """The blocked project, whose files and decisions are put back afterwards."""
     yield strict
+    shutil.rmtree(Path(strict.settings.corpus) / "b2", ignore_errors=True)
+    strict.instance.delete_dynamic_partition(PARTITIONS_NAME, "b2")
     strict.write("b1")
     strict.report("b1")
     strict.resources.layout.decisions("b1").unlink(missing_ok=True)
@@ -63,7 +65,7 @@ def decide(project: Project, decision: str, pairs: pl.DataFrame) -> None:
 
 
 def with_settings(settings: Mapping[str, Any]) -> Change:
-    return lambda project, patch: project.with_settings(**STRICT | settings)
+    return lambda project, patch: project.with_settings(**{**STRICT, **settings})
 
 
 def with_another_prompt(project: Project, patch: pytest.MonkeyPatch) -> Project:
@@ -157,8 +159,6 @@ def test_the_log_of_a_tick_that_requests_others_names_the_blocked_batch_and_its_
     for look in (lambda: requested(blocked), Automation(blocked).tick):
         assert list(look()) == ["b2"]
         assert "until something changes: b1 (pass_rate: " in capfd.readouterr().err
-    shutil.rmtree(Path(blocked.settings.corpus) / "b2")
-    blocked.instance.delete_dynamic_partition(PARTITIONS_NAME, "b2")
 
 
 def test_making_the_tables_before_a_gate_again_with_equal_content_leaves_the_batch_blocked(

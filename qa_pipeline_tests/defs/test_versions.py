@@ -1,6 +1,6 @@
 from qa_pipeline.defs.versions import code_version
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings, load_settings
-from qa_pipeline.stages import STAGES
 
 
 def changed(**settings: dict[str, object]) -> set[str]:

@@ -12,7 +12,7 @@ from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_p
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings, ReaderName
-from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline_tests.documents.builders import SETTINGS, pdf_bytes, write_files
 
 Files = dict[str, str | bytes]

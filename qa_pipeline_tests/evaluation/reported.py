@@ -13,7 +13,7 @@ from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.evaluation.report import About, Document, dataset_name
 from qa_pipeline.evaluation.report_folder import dataset_sha256, write_report
 from qa_pipeline.evaluation.running import STATEMENTS, Counts, rows_schema
-from qa_pipeline.storage import write_frame
+from qa_pipeline.storage.parquet import write_frame
 
 FAITHFULNESS = METRICS["faithfulness"]
 Row = dict[str, Any]

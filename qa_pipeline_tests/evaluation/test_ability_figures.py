@@ -21,8 +21,8 @@ from qa_pipeline.evaluation.abilities import (
 )
 from qa_pipeline.evaluation.ability_figures import ability_figures, judge_answers, read_suite
 from qa_pipeline.evaluation.running import evaluation_settings
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.evaluation.boilers import boiler_source
 from qa_pipeline_tests.fakes import HashEmbedder

@@ -6,7 +6,7 @@ import pytest
 
 from qa_pipeline.errors import InputError, TableError
 from qa_pipeline.evaluation.ability_sources import Text, batch_source, release_source
-from qa_pipeline.storage import Layout
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, new_workspace
 from qa_pipeline_tests.evaluation.boilers import boiler_source
 

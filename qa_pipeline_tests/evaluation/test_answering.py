@@ -27,9 +27,9 @@ from qa_pipeline.evaluation.answering import (
 )
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.llm.base import Request
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply, DraftCitation, RecallReply
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings

@@ -9,7 +9,7 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.evaluation.corpus_refusals import BatchText, index_snapshot, judge_over_corpus
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 

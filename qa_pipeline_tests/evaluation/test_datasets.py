@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import (
     ITEMS,
-    Fault,
     Item,
     check,
-    decoded,
     draw,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
 
 ANY = st.recursive(
@@ -52,11 +51,6 @@ def test_no_value_of_a_field_breaks_the_reader(value: Any, field: str) -> None:
     assert isinstance(read, Fault) or pl.DataFrame([{"file": "f", **read}], schema=ITEMS).height == 1
 
 
-@given(st.binary())
-def test_no_line_breaks_the_reader(line: bytes) -> None:
-    assert isinstance(check(decoded(line), Item), Fault)
-
-
 @pytest.mark.parametrize(("reason", "row"), BAD_ROWS)
 def test_a_row_that_cannot_be_used_is_counted_and_the_others_go_on(
     reason: str, row: Any, tmp_path: Path
@@ -65,12 +59,6 @@ def test_a_row_that_cannot_be_used_is_counted_and_the_others_go_on(
     assert read.items["id"].to_list() == ["i0", "i1", "i2", "i3"]
     told = read.left_out.row(0, named=True)
     assert (told["file"], told["reason"], told["rows"], told["first_row"]) == ("pumps.jsonl", reason, 2, 5)
-
-
-def test_lines_longer_than_allowed_are_counted(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "pumps.jsonl", [*items(2), item(2, answer="word " * 300)])
-    read = read_labelled([path], PairsFileSettings(max_line_bytes=1000))
-    assert read.left_out["reason"].to_list() == ["line_too_long"]
 
 
 def test_both_formats_hold_the_same_items(tmp_path: Path) -> None:
@@ -139,14 +127,14 @@ def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
         assert name in str(caught.value)
 
 
-def test_limits_of_bytes_and_rows_are_kept(tmp_path: Path) -> None:
+def test_limits_of_the_settings_hold_and_are_named(tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "pumps.parquet", items(5))
-    for limits, said in (
-        (PairsFileSettings(max_bytes=100), "max_bytes"),
-        (PairsFileSettings(max_pairs=4), "max_pairs"),
-    ):
-        with pytest.raises(InputError, match=said):
-            read_labelled([path], limits)
+    with pytest.raises(InputError, match="max_pairs"):
+        read_labelled([path], PairsFileSettings(max_pairs=4))
+    path = write_lines(tmp_path / "pumps.jsonl", [*items(2), item(2, answer="word " * 300)])
+    read = read_labelled([path], PairsFileSettings(max_line_bytes=1000))
+    assert read.left_out.select("reason", "first_row").rows() == [("line_too_long", 3)]
+    assert "pairs_file.max_line_bytes" in read.left_out["detail"][0]
 
 
 @given(st.integers(1, 40), st.integers(0, 40))

@@ -13,7 +13,7 @@ from qa_pipeline.evaluation.generation import (
     question_ends,
     repeat_figures,
 )
-from qa_pipeline.tables import COVERAGE, LLM_CALLS, QUESTIONS, ROUND_TRIPS, TWINS
+from qa_pipeline.storage.tables import COVERAGE, LLM_CALLS, QUESTIONS, ROUND_TRIPS, TWINS
 from qa_pipeline_tests.curation import rows
 
 WORDS = ("accepted", "rejected", "needs_review", "failed")

@@ -9,7 +9,7 @@ from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
 from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings, rows_schema
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 

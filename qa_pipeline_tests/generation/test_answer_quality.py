@@ -5,7 +5,7 @@ from qa_pipeline.generation.answer_quality import MOST_CHARACTERS, mark_flawed
 from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import QUESTIONS
+from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.curation.test_coverage import question
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.generation.deduplication import FEWEST_QUESTIONS, diversity, find_twins, normalised
 from qa_pipeline.settings.generation import IndexSettings
-from qa_pipeline.tables import TWINS
+from qa_pipeline.storage.tables import TWINS
 from qa_pipeline_tests.curation.rows import Row, pair, pairs
 from qa_pipeline_tests.fakes import HashEmbedder, cached
 

@@ -71,7 +71,7 @@ def test_a_persona_file_that_breaks_its_schema_is_refused_with_the_entry(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "not JSONL"),
+        ("{", "line 1: not JSON.*one JSON object a line"),
         (json.dumps({**EXAMPLE, "question_type": "poem"}), "line 1: question_type"),
         (json.dumps({**EXAMPLE, "language": "xx"}), "line 1: language"),
         ("\n".join([json.dumps(EXAMPLE)] * 21), "21 examples of one language"),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.multihop import LINKS_EACH, MOST_CHUNKS, link_chunks
-from qa_pipeline.tables import LINKS
+from qa_pipeline.storage.tables import LINKS
 from qa_pipeline_tests.curation import rows
 
 WORDS = st.sampled_from(["the valve", "Lindqvist", "mod_alias", "Radio Tower", "opens", "at nine.", "\n"])

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from qa_pipeline.errors import PairsFileError
-from qa_pipeline.generation.pair_formats import _OTHER_KINDS
+from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs, read_pairs
 from qa_pipeline.settings.generation import PairsFileSettings
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.verification.rows import chunks, documents
 
 DOCUMENTS = documents(
@@ -135,7 +134,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
         None,
         "line_too_long",
     ]
-    with pytest.raises(PairsFileError, match="more than 2 pairs"):
+    with pytest.raises(InputError, match=r"more than 2 rows.*pairs_file\.max_pairs"):
         imported(GOOD, GOOD, GOOD, limits=small)
 
 
@@ -148,7 +147,7 @@ def test_too_long_a_line_is_a_row_and_too_many_lines_an_error() -> None:
     ],
 )
 def test_a_file_that_cannot_be_read_as_a_whole_is_named(content: bytes, name: str, message: str) -> None:
-    with pytest.raises(PairsFileError, match=message):
+    with pytest.raises(InputError, match=message):
         parse_pairs(content, name)
 
 
@@ -177,17 +176,17 @@ def test_parquet_is_read_like_json_lines() -> None:
 
 
 def test_parquet_without_the_columns_says_which() -> None:
-    with pytest.raises(PairsFileError, match="no column answer"):
+    with pytest.raises(InputError, match="no column answer"):
         parse_pairs(parquet(pl.DataFrame({"question": ["a"]})), "pairs.parquet")
 
 
 def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
     file = tmp_path / "pairs.jsonl"
-    with pytest.raises(PairsFileError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be read"):
         read_pairs(file)
     file.write_bytes(lines(GOOD))
     assert read_pairs(file).height == 1
-    with pytest.raises(PairsFileError, match="larger than"):
+    with pytest.raises(InputError, match="larger than"):
         read_pairs(file, PairsFileSettings(max_bytes=3))
 
 
@@ -310,7 +309,9 @@ def test_whatever_is_in_the_lines_each_is_one_row(values: list[Any]) -> None:
         content.decode("utf-8")
     except UnicodeDecodeError:
         return
-    assume(not content.startswith(tuple(_OTHER_KINDS)))  # a file that begins like a ZIP file is refused whole
+    assume(
+        not content.startswith((b"PK", b"PAR1", b"%PDF"))
+    )  # what begins like another file is refused whole
     expected = sum(1 for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip())
 
     found = import_pairs(parse_pairs(content, "pairs.jsonl"), DOCUMENTS, CHUNKS, "b")
@@ -352,3 +353,33 @@ def test_further_columns_of_a_parquet_file_are_kept_and_bounded() -> None:
     ]
     short = parse_pairs(content.getvalue(), "pairs.parquet", PairsFileSettings(max_line_bytes=10))
     assert short["reason"].to_list() == ["line_too_long"] * 2
+
+
+def test_what_a_paragraph_is_repeated_to_is_bounded() -> None:
+    nested = {"context": "x" * 3000, "qas": [{"question": "A", "answers": [{"text": "x"}]}] * 9}
+    content = json.dumps([nested]).encode()
+    assert parse_pairs(content, "pairs.json")["line"].to_list() == list(range(1, 10))
+    with pytest.raises(InputError, match="unpacks to more"):
+        parse_pairs(content, "pairs.json", PairsFileSettings(max_bytes=4000))
+
+
+def test_a_cell_may_hold_a_list_as_json() -> None:
+    turns = [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B [1]"}]
+    rows = [{"Messages": json.dumps(turns), "sources": '["guide.md"]', "citations": ""}]
+    rows += [{"Messages": json.dumps(turns), "sources": "guide.md", "citations": "[1]"}]
+    found = imported(pl.DataFrame(rows).write_csv(separator=";").encode(), name="pairs.csv")
+    assert found["question"].to_list() == ["A", "A"]
+    assert [[one["number"] for one in cited] for cited in found["citations"]] == [[1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("frage;antwort\na;b", "pairs.csv row 1: found frage, antwort; expected question"),
+        ("question,svar\na,b", "pairs.csv row 1 has no column answer"),
+        ('{"question": "a", "answer": "b"}', "pairs.csv row 1: found"),
+    ],
+)
+def test_a_file_that_is_no_csv_of_pairs_says_what_was_found(text: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        parse_pairs(text.encode(), "pairs.csv")

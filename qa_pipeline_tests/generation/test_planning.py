@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from qa_pipeline.generation.planning import PLAN, plan_questions, topics_of
 from qa_pipeline.records import HOP_SCOPES
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
-from qa_pipeline.tables import LINKS
+from qa_pipeline.storage.tables import LINKS
 
 PROSE = "A sentence of a passage that says something about a subject of the batch. " * 8
 TABLE = "Valve: A | Pressure: 4 bar\nValve: B | Pressure: 6 bar"

@@ -20,7 +20,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings, MixSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import LINKS, QUESTIONS
+from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks, retrieve_named
 from qa_pipeline_tests.support.scripted import ScriptedModel
 

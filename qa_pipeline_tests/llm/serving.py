@@ -13,8 +13,8 @@ from qa_pipeline.llm.hosted import HostedModel
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.throttle import Throttle
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
-from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.responses import ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import Decision, claim
 from qa_pipeline_tests.support.servers import GeminiServer
 

@@ -8,8 +8,8 @@ from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
-from qa_pipeline.testing.fake_server.gemini import says
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.gemini import says
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.support.servers import GeminiServer
 

@@ -11,10 +11,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.llm import tracing
 from qa_pipeline.llm.tracing import span_attributes, stage_span
-from qa_pipeline.pipeline import run_batch
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import run_batch
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.stages import STAGES
 from qa_pipeline_tests.fakes import HashEmbedder
 
 GUIDE = "# Guide\n\nTo drain the boiler, open the lower valve and wait 10 minutes.\n"

@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.reranker import Reranker, load_reranker
 from qa_pipeline.settings.generation import RetrievalSettings
-from qa_pipeline_tests.verification.entailment.models import write_classifier
+from qa_pipeline_tests.models.entailment.models import write_classifier
 
 PAIRS = [
     ("Who keeps the log?", "The operator keeps it. [SEP] And signs."),

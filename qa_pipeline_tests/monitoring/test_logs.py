@@ -191,7 +191,9 @@ def test_what_services_could_not_log_is_added_up(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_or_is_too_large_is_counted(tmp_path: Path) -> None:
     found = read_logs([tmp_path / "gone.jsonl"])
     assert reasons(found) == {"unreadable_file": 1}
-    assert reasons(log(tmp_path, GOOD, limits=PairsFileSettings(max_bytes=10))) == {"file_too_large": 1}
+    large = log(tmp_path, GOOD, limits=PairsFileSettings(max_bytes=10))
+    assert reasons(large) == {"unreadable_file": 1}
+    assert "raise pairs_file.max_bytes" in large.left_out["detail"][0]
 
 
 def test_a_day_has_its_sub_folder_and_the_rows_of_its_time_in_other_files(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from qa_pipeline.monitoring.streaming import (
     stream_verdicts,
     whole_verdicts,
 )
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 

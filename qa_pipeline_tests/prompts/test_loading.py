@@ -39,7 +39,7 @@ from qa_pipeline.records import (
     StandaloneReply,
     VerifyReply,
 )
-from qa_pipeline.tables import ASSESSMENTS, VERDICTS
+from qa_pipeline.storage.tables import ASSESSMENTS, VERDICTS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 PLACEHOLDERS: dict[PromptName, set[str]] = {

@@ -8,7 +8,7 @@ import polars as pl
 
 from qa_pipeline.publishing.format_files import FormatFiles
 from qa_pipeline.publishing.formats import FORMATS
-from qa_pipeline.tables import ROUND_TRIPS
+from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
     Row,
     chunk,

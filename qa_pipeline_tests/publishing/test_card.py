@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from qa_pipeline.publishing.card import card_problems, data_card, write_card
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest, write_manifest
-from qa_pipeline.storage import write_bytes
+from qa_pipeline.storage.files import write_bytes
 from qa_pipeline_tests.end_to_end import Workspace
 
 Facts = dict[str, Any]
@@ -109,10 +109,10 @@ def test_a_model_that_decided_alone_is_among_the_limits(facts: Facts, manifest: 
 def test_replies_of_a_fake_server_are_among_the_limits(facts: Facts, manifest: Manifest) -> None:
     maker = facts["made_by"][0]
     maker["model"] = "fake-pairs.jsonl"  # a file of that name is none
-    assert "serve-fake" not in data_card(facts, manifest)
+    assert "a fake server" not in data_card(facts, manifest)
     for name in ("fake-gemini/m@http://127.0.0.1:8765", "openai/fake-org/m"):
         maker["model"] = name
-        assert "judged by the server of `serve-fake`" in data_card(facts, manifest)
+        assert "judged by a fake server" in data_card(facts, manifest)
 
 
 def test_personal_data_that_was_masked_is_counted_by_kind(facts: Facts, manifest: Manifest) -> None:

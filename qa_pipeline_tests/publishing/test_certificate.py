@@ -295,7 +295,7 @@ Change = Callable[[list[str]], list[str]]
     [
         (lambda lines: [*lines, lines[0].replace('"right"', '"wrong"')], "is wrong here and right in"),
         (lambda lines: [one.replace('"pair_id": "', '"pair_id": "x') for one in lines], "is in the release"),
-        (lambda lines: [*lines, "{"], "line 4 is no JSON"),
+        (lambda lines: [*lines, "{"], "line 4: not JSON"),
         (lambda lines: [*lines, "[]"], "line 4: it cannot be used"),
         (lambda lines: [lines[0].replace('"right"', '"good"')], "line 1: label cannot be used"),
         (lambda lines: [lines[0].replace('"seed"', '"seeds"')], "line 1: seed cannot be used"),

@@ -13,8 +13,9 @@ from qa_pipeline.publishing.differences import (
     differences_page,
     with_verdicts,
 )
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, SUBJECTS, guide, release
 

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from pydantic import SecretStr
 
+from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.publishing.facts import (
     BINS,
     SHOWN_SOURCES,
@@ -14,10 +15,9 @@ from qa_pipeline.publishing.facts import (
     row_facts,
     source_facts,
 )
-from qa_pipeline.reporting.report import read_tables
 from qa_pipeline.settings.tree import Settings, load_settings
-from qa_pipeline.storage import Layout
-from qa_pipeline.tables import LLM_CALLS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import LLM_CALLS
 from qa_pipeline_tests.end_to_end import Workspace
 
 Frames = dict[str, pl.DataFrame]

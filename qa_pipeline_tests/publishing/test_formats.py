@@ -13,7 +13,7 @@ from datasets import load_dataset
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.publishing.formats import FORMATS, ORIGIN
 from qa_pipeline.settings.verification import ReleaseSettings
-from qa_pipeline.tables import LAYOUTS, MESSAGE_COLUMNS
+from qa_pipeline.storage.tables import LAYOUTS, MESSAGE_COLUMNS
 from qa_pipeline_tests.curation.rows import sha
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.publishing.hostile_batch import (

@@ -19,7 +19,7 @@ from qa_pipeline.publishing.card import write_card
 from qa_pipeline.publishing.manifest import read_manifest, write_manifest
 from qa_pipeline.publishing.push import push_release
 from qa_pipeline.publishing.verify import verify_release
-from qa_pipeline_tests.corpus.test_remote import s3_server  # noqa: F401
+from qa_pipeline_tests.documents.corpus.test_remote import s3_server  # noqa: F401
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.hub import READ_ONLY, TOKEN, Hub, hub_on_loopback
 

@@ -17,8 +17,8 @@ from qa_pipeline.errors import ReleaseError
 from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest
 from qa_pipeline.publishing.selection import select_rows
-from qa_pipeline.storage import read_table, write_table
-from qa_pipeline.tables import MESSAGE_COLUMNS, TRAINING_EXAMPLES
+from qa_pipeline.storage.parquet import read_table, write_table
+from qa_pipeline.storage.tables import MESSAGE_COLUMNS, TRAINING_EXAMPLES
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 

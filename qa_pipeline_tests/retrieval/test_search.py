@@ -13,7 +13,7 @@ from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.generation import RetrievalSettings
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached
-from qa_pipeline_tests.verification.entailment.models import write_classifier
+from qa_pipeline_tests.models.entailment.models import write_classifier
 
 RANKINGS = st.lists(st.lists(st.integers(0, 15), unique=True, max_size=10), min_size=1, max_size=3)
 

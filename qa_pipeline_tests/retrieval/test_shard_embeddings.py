@@ -17,7 +17,7 @@ from qa_pipeline.models.vector_cache import (
 )
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import embed_chunks
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached, memory_cache
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.retrieval.shard import MAGIC, Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import IndexSettings
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.vectors import DIMENSION, embeddings, random_vectors
 
 pytestmark = pytest.mark.usefixtures("one_faiss_thread")

@@ -11,7 +11,8 @@ from qa_pipeline.settings.generation import SWEDISH_EMBEDDING_MODEL
 from qa_pipeline.settings.llm import LLMSettings, same_model_warning
 from qa_pipeline.settings.tree import load_settings, notes
 from qa_pipeline.settings.verification import TWIN_SIMILARITIES
-from qa_pipeline.storage import Layout, write_bytes
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
 
 
 def test_environment_wins_over_the_file_and_arguments_over_both(

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from qa_pipeline.testing.fake_server import chat
-from qa_pipeline.testing.fake_server.responses import ServerResponse, json_response
+from qa_pipeline_tests.fake_server import chat
+from qa_pipeline_tests.fake_server.responses import ServerResponse, json_response
 
 
 def stops(finish: str) -> ServerResponse:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import ClassVar, Self
 
-from qa_pipeline.testing.fake_server import chat, gemini
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked, Script, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY, serve
-from qa_pipeline.testing.fake_server.service import Dialect, Service, Stats
+from qa_pipeline_tests.fake_server import chat, gemini
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.responses import Asked, Script, ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY, serve
+from qa_pipeline_tests.fake_server.service import Dialect, Service, Stats
 
 ServerScript = Sequence[ServerResponse] | Script
 _STARTED_WITHIN = 30.0

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qa_pipeline.stages import STAGES
+from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.system.servers import Servers
 

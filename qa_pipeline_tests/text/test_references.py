@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.references import (
     Sources,
     heading_slug,

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.tables import DOCUMENTS, PAIRS
+from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
 from qa_pipeline_tests.curation import rows
 
 _HEADING = re.compile(r"^(#{1,6}) (.+)$", re.MULTILINE)

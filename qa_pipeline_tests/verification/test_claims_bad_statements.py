@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import CLAIMS
+from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.entailment.claims import fill_entailment, fill_spans
+from qa_pipeline.verification.entailment import fill_entailment, fill_spans
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.verification.entailment.models import word_encoder
-from qa_pipeline_tests.verification.entailment.test_spans import detector
+from qa_pipeline_tests.models.entailment.models import word_encoder
+from qa_pipeline_tests.models.entailment.test_spans import detector
 
 PASSAGE = "The pump runs at 40 bar. It was built in 2019."
 HONEST = Statement("The pump runs at 40 bar.", (PASSAGE,))

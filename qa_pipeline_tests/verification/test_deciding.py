@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import CLAIMS
+from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification import deciding
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline_tests.verification.rows import pair, pairs

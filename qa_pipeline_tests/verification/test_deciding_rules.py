@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.errors import TableError
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import CLAIMS
+from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.deciding import decide_claims, scores_of_other_models
 from qa_pipeline_tests.settings.artefacts import thresholds
 from qa_pipeline_tests.verification.test_deciding import claim

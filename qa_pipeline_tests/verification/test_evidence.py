@@ -3,10 +3,10 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
+from qa_pipeline.curation.gates.gates import proof_gate
 from qa_pipeline.curation.training import evidence_lists, find_proofs
-from qa_pipeline.quality.gates import proof_gate
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline.verification.claims import ENOUGH_ALONE, find_claims
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.evidence import whole_sentences

@@ -29,7 +29,7 @@ _LONGER_THAN_NAME = 4
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _IDENTIFIER = re.compile(rf"[{SMALL}{CAPITALS}][\w.-]*")
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
-_KNOWN = frozenset(of_all("layout.columns"))
+_COMMON_NAMES = frozenset(of_all("layout.columns"))
 
 
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
@@ -42,39 +42,40 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     columns = [
         [row[place] for row in below if place < len(row) and row[place]] for place in range(len(first))
     ]
-    named = [(name, column) for name, column in zip(first, columns, strict=True) if name]
-    if not any(columns) or 2 * len(named) <= len(first) or not _could_be_names(named):
+    named_columns = [(name, column) for name, column in zip(first, columns, strict=True) if name]
+    if not any(columns) or 2 * len(named_columns) <= len(first) or not _could_be_names(named_columns):
         return False
-    words = [name.casefold() for name, _ in named]
-    if 2 * sum(not _KNOWN.isdisjoint((word, word.replace(" ", "_"))) for word in words) >= len(words):
+    words = [name.casefold() for name, _ in named_columns]
+    if 2 * sum(not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_"))) for word in words) >= len(words):
         return True
     if any(
-        (_is_year(name) or not _is_figure(name)) and _mostly(column, _is_figure) for name, column in named
+        (_is_year(name) or not _is_figure(name)) and _mostly(column, _is_figure)
+        for name, column in named_columns
     ):
         return True
     like_identifiers = all(
-        _IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named
+        _IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named_columns
     )
     if like_identifiers and any(
         column and _share(column, _is_lower_word) < 1 - _MOSTLY for column in columns
     ):
         return True
-    return all(len(name) <= _LONG_VALUE for name, _ in named) and any(
+    return all(len(name) <= _LONG_VALUE for name, _ in named_columns) and any(
         column and median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
-        for name, column in named
+        for name, column in named_columns
     )
 
 
-def _could_be_names(named: "Sequence[tuple[str, Sequence[str]]]") -> bool:
+def _could_be_names(named_columns: "Sequence[tuple[str, Sequence[str]]]") -> bool:
     """Whether words over columns are short and unlike each other and their values, and not all figures."""
-    if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name, _ in named):
+    if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name, _ in named_columns):
         return False
-    if len({name.casefold() for name, _ in named}) < len(named) or any(
-        name in cells for name, cells in named
+    if len({name.casefold() for name, _ in named_columns}) < len(named_columns) or any(
+        name in cells for name, cells in named_columns
     ):
         return False
-    figures = [(name, column) for name, column in named if _is_figure(name)]
-    return len(figures) < len(named) and all(
+    figures = [(name, column) for name, column in named_columns if _is_figure(name)]
+    return len(figures) < len(named_columns) and all(
         _is_year(name) and not _mostly(column, _is_year) for name, column in figures
     )
 
@@ -144,12 +145,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     expected = "\t" if PurePosixPath(source.path).suffix.lower() in (".tsv", ".tab") else None
     if hint := _EXCEL_HINT.match(text):  # the line that names the delimiter to spreadsheets
         text, expected = text[hint.end() :], hint[1]
-    before = csv.field_size_limit(max(len(text), 1))  # the module's own limit holds for the process
-    try:
-        dialect, shape = _read_whole(text, _choose(text, expected), settings)
-        blocks, wider, unused = _write(text, dialect, shape, settings)
-    finally:
-        csv.field_size_limit(before)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
+    dialect, shape = _read_whole(text, _choose(text, expected), settings)
+    blocks, wider, unused = _write(text, dialect, shape, settings)
     notes = []
     if not dialect.quoted and '"' in text:
         notes.append("quotes in the table do not pair up and were read as plain characters")
@@ -170,11 +168,11 @@ def _choose(text: str, expected: str | None) -> _Dialect:
 
     if expected is not None and fitting(_Dialect(expected)):
         return _Dialect(expected)
-    found = fitting(*(_Dialect(sign, quoted) for sign in _DELIMITERS for quoted in (True, False)))
-    if not found:
+    dialects = fitting(*(_Dialect(sign, quoted) for sign in _DELIMITERS for quoted in (True, False)))
+    if not dialects:
         return _Dialect(_NO_DELIMITER)
-    best = max(shape.fit for shape in found.values())
-    alike = {way: shape for way, shape in found.items() if shape.fit >= best - _ALIKE}
+    best = max(shape.fit for shape in dialects.values())
+    alike = {way: shape for way, shape in dialects.items() if shape.fit >= best - _ALIKE}
     widest = max(alike, key=lambda way: (way.quoted, alike[way].width))  # of equals the first
     semicolons = _Dialect(";", widest.quoted)
     # Commas may be those of numbers, as Swedes and Germans write them.
@@ -257,7 +255,7 @@ def _write(
 ) -> tuple[list[Block], int, list[str]]:
     """The rows as blocks, how many are wider than the table, and the names of columns without any value."""
     names, first = _names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
-    shown = [name.rstrip(": ") for name in names]
+    titles = [name.rstrip(": ") for name in names]
     blocks: list[Block] = []
     unused = set(range(len(names)))
     wider = length = 0
@@ -268,7 +266,7 @@ def _write(
             block = Block("paragraph", " ".join(filter(None, row)))
         else:
             filled = [(place, cell) for place, cell in enumerate(row) if cell]
-            block = Block("table_row", write_row(filled, shown))
+            block = Block("table_row", write_row(filled, titles))
             wider += any(row[shape.width :])
             unused = {place for place in unused if place >= len(row) or not row[place]}
         blocks.append(block)

@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
@@ -71,7 +71,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if not chapters:
         raise DocumentFailure("damaged", "the book names no file to read")
     encrypted = _encrypted(archive)
-    left = Omissions()
+    omissions = Omissions()
     blocks: list[Block] = []
     missing = length = 0
     for chapter in chapters:
@@ -80,20 +80,20 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             continue
         if chapter.path in encrypted:
             raise DocumentFailure("encrypted", "the book is protected against copying and cannot be read")
-        found = _read(archive, chapter, left, settings)
-        length += sum(len(block.text) for block in found)
+        read_blocks = _read(archive, chapter, omissions, settings)
+        length += sum(len(block.text) for block in read_blocks)
         check_length(length, settings)
-        blocks += found
+        blocks += read_blocks
     if missing == len(chapters):
         raise DocumentFailure("damaged", "all files that the book names are missing in it")
-    _count_unlisted(archive, {chapter.path for chapter in chapters}, left, settings)
+    _count_unlisted(archive, {chapter.path for chapter in chapters}, omissions, settings)
     return ParsedFile(
         blocks=tuple(blocks),
         title=_metadata(root, "title"),
         language=declared_language(_metadata(root, "language")),
         source_uri=_metadata(root, "source"),
         licence=_metadata(root, "rights"),
-        left_out=left.record(),
+        left_out=omissions.record(),
         notes=(f"files of the book that are missing in it: {missing}",) if missing else (),
     )
 
@@ -101,7 +101,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _package_path(archive: Archive) -> str:
     if archive.find(_CONTAINER) is None:
         raise DocumentFailure("damaged", f"the ZIP container holds no {_CONTAINER}, so it is not an EPUB")
-    for element in _named(parse_xml(archive.read(_CONTAINER)), "rootfile"):
+    for element in _elements(parse_xml(archive.read(_CONTAINER)), "rootfile"):
         path = element.get("full-path", "")
         if element.get("media-type", _PACKAGE) == _PACKAGE and archive.find(path) is not None:
             return path
@@ -109,10 +109,12 @@ def _package_path(archive: Archive) -> str:
 
 
 def _chapters(root: "_Element", folder: str) -> Iterator[_Chapter]:
-    items = {item.get("id", ""): item for item in _named(root, "item")}
-    references = (one for one in _named(root, "reference") if one.get("type", "").lower() == "toc")
+    items = {item.get("id", ""): item for item in _elements(root, "item")}
+    references = (
+        reference for reference in _elements(root, "reference") if reference.get("type", "").lower() == "toc"
+    )
     contents = {_path(reference.get("href", ""), folder) for reference in references}
-    for place in _named(root, "itemref"):
+    for place in _elements(root, "itemref"):
         item = items.get(place.get("idref", ""))
         if item is None:
             raise DocumentFailure("damaged", "the order of reading names a file that the book does not list")
@@ -125,12 +127,12 @@ def _encrypted(archive: Archive) -> frozenset[str]:
     """Files that only those who bought the book can read."""
     if archive.find(_ENCRYPTION) is None:
         return frozenset()
-    found: set[str] = set()
-    for data in _named(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
-        methods = {method.get("Algorithm", "") for method in _named(data, "EncryptionMethod")}
+    encrypted: set[str] = set()
+    for data in _elements(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
+        methods = {method.get("Algorithm", "") for method in _elements(data, "EncryptionMethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            found |= {_path(cipher.get("URI", ""), "") for cipher in _named(data, "CipherReference")}
-    return frozenset(found)
+            encrypted |= {_path(cipher.get("URI", ""), "") for cipher in _elements(data, "CipherReference")}
+    return frozenset(encrypted)
 
 
 def _path(reference: str, folder: str) -> str:
@@ -139,19 +141,21 @@ def _path(reference: str, folder: str) -> str:
 
 
 def _metadata(root: "_Element", name: str) -> str | None:
-    values = (element for metadata in _named(root, "metadata") for element in _named(metadata, name))
+    values = (element for metadata in _elements(root, "metadata") for element in _elements(metadata, name))
     texts = (" ".join("".join(map(str, value.itertext())).split()) for value in values)
     return next(filter(None, texts), None)
 
 
-def _named(root: "_Element", name: str) -> "list[_Element]":
+def _elements(root: "_Element", name: str) -> "list[_Element]":
     """Elements of a name in any namespace: old books use several."""
     return list(root.iter(f"{{*}}{name}"))
 
 
-def _read(archive: Archive, chapter: _Chapter, left: Omissions, settings: DocumentSettings) -> list[Block]:
+def _read(
+    archive: Archive, chapter: _Chapter, omissions: Omissions, settings: DocumentSettings
+) -> list[Block]:
     if chapter.media_type not in _READ:
-        left.add("image" if chapter.media_type.startswith("image/") else "media")
+        omissions.add("image" if chapter.media_type.startswith("image/") else "media")
         return []
     member = archive.find(chapter.path)
     if member is not None and member.size > settings.max_bytes:
@@ -159,35 +163,35 @@ def _read(archive: Archive, chapter: _Chapter, left: Omissions, settings: Docume
         raise DocumentFailure("too_large", f"a chapter is larger than documents.max_bytes = {limit}")
     content = archive.read(chapter.path)
     if chapter.navigation:
-        _count_page(content, "navigation", left)
+        _count_page(content, "navigation", omissions)
         return []
-    return _read_chapter(content, left, contents=chapter.contents)
+    return _read_chapter(content, omissions, contents=chapter.contents)
 
 
-def _read_chapter(content: bytes, left: Omissions, *, contents: bool = False) -> list[Block]:
+def _read_chapter(content: bytes, omissions: Omissions, *, contents: bool = False) -> list[Block]:
     """Blocks of XHTML, which the reader of HTML takes once elements that end themselves have an end tag."""
     markup = _EMPTY.sub(r"<\1\2></\1>", _DOCTYPE.sub("", decode(content, declared=True), count=1))
     tree = parse_tree(markup)
-    count_comments(tree, markup, left)
+    count_comments(tree, markup, omissions)
     if tree.head is not None and (title := tree.head.css_first("title")) is not None and title.text().strip():
-        left.add("metadata", title.text())
+        omissions.add("metadata", title.text())
     dropped: dict[int, str] = {}
     for node in tree.css("*"):
         attributes = node.attributes
         roles = f"{attributes.get('epub:type') or ''} {attributes.get('role') or ''}".split()
         if what := next((_ROLES[role] for role in roles if role in _ROLES), None):
             dropped[node.mem_id] = what
-    return read_tree(tree, left, contents=contents, dropped=dropped)
+    return read_tree(tree, omissions, contents=contents, dropped=dropped)
 
 
-def _count_page(content: bytes, what: str, left: Omissions) -> None:
+def _count_page(content: bytes, what: str, omissions: Omissions) -> None:
     within = Omissions()
-    left.add(what, " ".join(block.text for block in _read_chapter(content, within)))
-    left.update(within.record())
+    omissions.add(what, " ".join(block.text for block in _read_chapter(content, within)))
+    omissions.update(within.record())
 
 
 def _count_unlisted(
-    archive: Archive, listed: Iterable[str], left: Omissions, settings: DocumentSettings
+    archive: Archive, listed: Iterable[str], omissions: Omissions, settings: DocumentSettings
 ) -> None:
     """Pages beside the order of reading, such as the table of contents that only programs use."""
     members = {member.path for path in listed if (member := archive.find(path))}
@@ -196,6 +200,6 @@ def _count_unlisted(
             continue
         try:
             content = archive.read(member.name) if member.size <= settings.max_bytes else b""
-            _count_page(content, "unlisted_page", left)
+            _count_page(content, "unlisted_page", omissions)
         except DocumentFailure:  # whatever is wrong with it, the book does without it
-            left.add("unlisted_page")
+            omissions.add("unlisted_page")

@@ -16,15 +16,15 @@ from email.message import Message
 from itertools import chain, groupby
 from operator import itemgetter
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.row_files import lower_headings, read_inner
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
 
-_SHOWN = ("From", "To", "Cc", "Date")
+_HEADERS = ("From", "To", "Cc", "Date")
 _OF_A_MAIL = frozenset({
     "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
     "delivered-to",
@@ -88,11 +88,13 @@ class _Reader:
         """The blocks of a message; one that is forwarded inside another has its heading below the other's."""
         if subject := _header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
-        lines = [f"{name}: {said}" for name in _SHOWN if (said := _header(message, name.lower()))]
+        lines = [
+            f"{name}: {header_value}" for name in _HEADERS if (header_value := _header(message, name.lower()))
+        ]
         if lines:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():
-            if name.title() not in (*_SHOWN, "Subject"):
+            if name.title() not in (*_HEADERS, "Subject"):
                 self.left.add("header", f"{name}{value}")
         yield from self._part(message, level, depth)
 
@@ -100,15 +102,17 @@ class _Reader:
         self.parts += 1
         kind, inner = part.get_content_type(), _inner_parts(part)
         if depth > _DEEPEST or self.parts > _MOST_PARTS:
-            whole = (str(one.get_payload()) for one in part.walk() if not one.is_multipart())
-            self.left.add("deep_message", "".join(whole))
+            payloads = (
+                str(inner_part.get_payload()) for inner_part in part.walk() if not inner_part.is_multipart()
+            )
+            self.left.add("deep_message", "".join(payloads))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
         elif part.is_multipart():
             for text in (part.preamble, part.epilogue):  # which mail programs do not show
                 if text and text.strip():
                     self.left.add("beside_parts", text)
-            versions = (self._part(one, level, depth + 1) for one in inner)
+            versions = (self._part(version, level, depth + 1) for version in inner)
             if kind == "multipart/alternative":
                 yield from self._best_of(inner, [list(blocks) for blocks in versions])
             else:
@@ -164,41 +168,41 @@ class _Reader:
                 yield from parsed.blocks
 
 
-def _kinds(lines: list[str], left: Omissions) -> Iterator[tuple[str, str]]:
+def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
     """Each line with what it is; a signature goes on to the end or to a quote below it."""
     kind = "text"
     for line in lines:
         if mark := _QUOTED.match(line):
             kind = "text"
-            left.add("quote_mark", mark[0])
+            omissions.add("quote_mark", mark[0])
             yield "quote", line[mark.end() :]
         elif line in _SIGNATURES:
             kind = "signature"
-            left.add("signature_mark", line)
+            omissions.add("signature_mark", line)
         elif kind == "text" or line.strip():
             yield kind, line
 
 
-def _joined(lines: list[str], left: Omissions) -> list[str]:
+def _joined(lines: list[str], omissions: Omissions) -> list[str]:
     """Lines that were broken to fit a width, put together again within their depth of quoting."""
-    whole: list[str] = []
+    joined: list[str] = []
     open_depth = None
     for line in lines:
         mark = _QUOTED.match(line)
         depth = mark[0].count(">") if mark else 0
         content = line[mark.end() :] if mark else line.removeprefix(" ")
-        if open_depth == depth and whole:
-            left.count("quote_mark", min(depth, 1), depth)
-            whole[-1] += content
+        if open_depth == depth and joined:
+            omissions.count("quote_mark", min(depth, 1), depth)
+            joined[-1] += content
         else:
-            whole.append(f"{'>' * depth} {content}" if depth else content)
+            joined.append(f"{'>' * depth} {content}" if depth else content)
         open_depth = depth if content.endswith(" ") and content not in _SIGNATURES else None
-    return whole
+    return joined
 
 
 def _inner_parts(part: Message) -> list[Message]:
     payload = part.get_payload() if part.is_multipart() else []
-    return [one for one in payload if isinstance(one, Message)]
+    return [inner for inner in payload if isinstance(inner, Message)]
 
 
 def _is_text(part: Message) -> bool:
@@ -220,9 +224,9 @@ def _payload(part: Message) -> bytes:
 def _decoded(part: Message) -> str:
     """The text of a part in the encoding it declares, else in the one it looks like."""
     content = _payload(part)
-    named = part.get_content_charset()
+    charset = part.get_content_charset()
     try:
-        return content.decode(_SUPERSETS.get(named, named) if named else "utf-8")
+        return content.decode(_SUPERSETS.get(charset, charset) if charset else "utf-8")
     except (LookupError, UnicodeError, ValueError):
         return decode(content, declared=part.get_content_type() == "text/html")
 

@@ -12,8 +12,8 @@ from functools import cache, partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import balanced, read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -82,11 +82,11 @@ _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
 _KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?sup)>", re.IGNORECASE)
 
 
-def _box_html(kind: str, title: str | None, left: Omissions) -> str:
+def _box_html(kind: str, title: str | None, omissions: Omissions) -> str:
     """The start of a box with its title; its kind, such as `warning`, has no place in the text."""
     kind = kind.strip(' \t/:!?=+|"[]{}')
     if kind and not kind.startswith((".", "#")):
-        left.add("box_kind", kind)
+        omissions.add("box_kind", kind)
     written = escape(_MARKS.sub("", title or "").strip().strip("[]").strip())
     return f"<details>{written and f'<summary>{written}</summary>'}"
 
@@ -98,10 +98,10 @@ def _opens(pattern: re.Pattern[str], params: str, _: str) -> bool:
 def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     if tokens[place].nesting < 0:
         return "</details>"
-    found = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
+    opening = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
     return (
-        _box_html(found["kind"], re.sub(r"\{[^{}]*\}", "", found["title"] or ""), env["left"])
-        if found
+        _box_html(opening["kind"], re.sub(r"\{[^{}]*\}", "", opening["title"] or ""), env["left"])
+        if opening
         else ""
     )
 
@@ -109,17 +109,17 @@ def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """A rule for blocks: a mark, and what is indented by four spaces below it."""
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
-    found = (
+    match = (
         _INDENTED_BOX.match(line) if line[:1] in ("!", "?", "=") and not state.is_code_block(start) else None
     )
-    if found is None or silent:
-        return found is not None
+    if match is None or silent:
+        return match is not None
     indent = state.sCount[start] + 4
     stop = start + 1
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     opened = state.push("html_box", "div", 1)
-    opened.content = _box_html(found["kind"], found["title"], state.env["left"])
+    opened.content = _box_html(match["kind"], match["title"], state.env["left"])
     before = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
@@ -131,40 +131,40 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 def _clean_inline(state: "StateCore") -> None:
     """A rule between blocks and inline text: marks inside text go."""
-    left: Omissions = state.env["left"]
+    omissions: Omissions = state.env["left"]
     around = ["", ""]
     for token in state.tokens:
         if token.type == "inline":
-            token.content = _cleaned(token.content, around, left)
+            token.content = _cleaned(token.content, around, omissions)
         around = [around[1], token.type]
 
 
-def _cleaned(text: str, around: list[str], left: Omissions) -> str:
+def _cleaned(text: str, around: list[str], omissions: Omissions) -> str:
     if around[1] == "heading_open":
         text = _HEADING_ATTRIBUTES.sub("", text)
     elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):
-        left.add("box_kind", mark[0])
+        omissions.add("box_kind", mark[0])
         text = text[mark.end() :]
     if "{" in text or ":::" in text or "///" in text or "<-" in text or text[:1] in "!@<[":
         text, includes = _INCLUDE.subn("", text)
         if includes:
-            left.add("include", pieces=includes)
+            omissions.add("include", pieces=includes)
         text = _ATTRIBUTE_LINE.sub("", _STRAY_MARK.sub("", text))
-        text = _TEMPLATE_TAG.sub(partial(_replaced, left), text)
+        text = _TEMPLATE_TAG.sub(partial(_replaced, omissions), text)
     return text
 
 
-def _replaced(left: Omissions, found: re.Match[str]) -> str:
-    if found["code"]:
-        return found[0]
-    if found["comment"]:
-        left.add("template_comment", found[0])
+def _replaced(omissions: Omissions, match: re.Match[str]) -> str:
+    if match["code"]:
+        return match[0]
+    if match["comment"]:
+        omissions.add("template_comment", match[0])
         return ""
-    if found["raw"] is not None:
-        left.add("template_tag", found[0].replace(found["raw"], "", 1))
-        return found["raw"]
-    name = (found["tag"] or found["short"] or "").strip()
-    left.add("include" if name.startswith(_INCLUDES) else "template_tag", found[0])
+    if match["raw"] is not None:
+        omissions.add("template_tag", match[0].replace(match["raw"], "", 1))
+        return match["raw"]
+    name = (match["tag"] or match["short"] or "").strip()
+    omissions.add("include" if name.startswith(_INCLUDES) else "template_tag", match[0])
     return ""
 
 
@@ -176,18 +176,18 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             file describes a document and does not hold it.
     """
     text = decode(source.content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    left = Omissions()
+    omissions = Omissions()
     front, about, body = split_front_matter(text)
     if front.strip():
-        left.add("front_matter", front)
+        omissions.add("front_matter", front)
     try:
-        blocks = read_fragment(_rendered(body, {"left": left}), left)
+        blocks = read_fragment(_rendered(body, {"left": omissions}), omissions)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     if front.strip() and not body.strip():
-        said = f"front matter of {visible(front)} characters that describes a document"
-        raise DocumentFailure("no_text", f"the file holds {said} and no text of it")
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=left.record(), notes=left.notes())
+        description = f"front matter of {visible(front)} characters that describes a document"
+        raise DocumentFailure("no_text", f"the file holds {description} and no text of it")
+    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
 
 
 def _rendered(text: str, env: dict[str, Any]) -> str:
@@ -241,21 +241,21 @@ def _parser() -> "MarkdownIt":
 
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Code, a box of MyST, or includes of files."""
-    token, left = tokens[place], env["left"]
+    token, omissions = tokens[place], env["left"]
     box = _MYST.match(token.info.strip())
     lines = [line for line in token.content.split("\n") if line.strip()]
     only_includes = bool(lines) and all(map(_INCLUDE.match, lines))
     if only_includes or (box and box["kind"] in ("include", "literalinclude")):
-        left.add("include", pieces=len(lines) if only_includes else 1)
+        omissions.add("include", pieces=len(lines) if only_includes else 1)
         return ""
     if box and box["kind"] in _MYST_BOXES:
-        inside = _rendered(token.content, {"left": left})
-        return f"{_box_html(box['kind'], box['title'], left)}{inside}</details>"
-    language, _, beside = token.info.strip().partition(" ")
-    if beside:
-        left.add("code_info", beside)
+        inside = _rendered(token.content, {"left": omissions})
+        return f"{_box_html(box['kind'], box['title'], omissions)}{inside}</details>"
+    language, _, rest = token.info.strip().partition(" ")
+    if rest:
+        omissions.add("code_info", rest)
     # Console output may be coloured with HTML, which readers never see as text.
-    console = language.lower() in _CONSOLES and not beside
+    console = language.lower() in _CONSOLES and not rest
     return _code(_COLOURING.sub("", token.content) if console else token.content)
 
 

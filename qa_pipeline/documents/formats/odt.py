@@ -6,9 +6,9 @@ Text of the file is escaped; no attribute is passed on.
 from html import escape
 from typing import TYPE_CHECKING
 
-from qa_pipeline.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.documents.formats.office.package import parse_xml, whole
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -57,8 +57,8 @@ _MOST_REPEATED = 100
 class Markup:
     """One pass over a text; notes stand at the end of the section that refers to them."""
 
-    def __init__(self, trees: "list[_Element]", left: Omissions) -> None:
-        self.left = left
+    def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
+        self.left = omissions
         self.parents: dict[str, str] = {}
         self.formats: dict[tuple[str, int], tuple[str, int]] = {}
         self.lists: list[str] = []
@@ -117,8 +117,8 @@ class Markup:
             return "<br>"
         name = _NAMES.get(element.tag)
         inside = self._inside(element)
-        if name == "li" and (own := element.get(f"{_TEXT}start-value")):
-            return f'<li value="{whole(own, 1)}">{inside}</li>'
+        if name == "li" and (start := element.get(f"{_TEXT}start-value")):
+            return f'<li value="{whole(start, 1)}">{inside}</li>'
         return f"<{name}>{inside}</{name}>" if name else inside
 
     def _name_of_paragraph(self, element: "_Element") -> str:
@@ -186,16 +186,16 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     body = trees[0].find(_PARSER_TEXT)
     if body is None:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
-    left = Omissions()
-    markup = Markup(trees, left).of(body)
+    omissions = Omissions()
+    markup = Markup(trees, omissions).of(body)
     check_length(len(markup) / 4, settings)  # tags included
-    blocks = read_fragment(markup, left)
+    blocks = read_fragment(markup, omissions)
     titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if titled else _said(trees, "title"),
-        language=declared_language(_said(trees, "language")),
-        left_out=left.record(),
+        title=None if titled else _metadata(trees, "title"),
+        language=declared_language(_metadata(trees, "language")),
+        left_out=omissions.record(),
     )
 
 
@@ -209,6 +209,6 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
 
 
-def _said(trees: "list[_Element]", name: str) -> str | None:
-    found = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
-    return next((text.strip() for text in found if text and text.strip()), None)
+def _metadata(trees: "list[_Element]", name: str) -> str | None:
+    values = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
+    return next((text.strip() for text in values if text and text.strip()), None)

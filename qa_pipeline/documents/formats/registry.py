@@ -69,8 +69,8 @@ def format_of(path: str, *, compressed: bool = False, readers: Mapping[str, str]
     """
     name = PurePosixPath(path)
     end = name.suffix.lower()
-    known = {**SUFFIXES, **readers}
+    formats = {**SUFFIXES, **readers}
     if not compressed or end not in UNPACKERS:
-        return known.get(end)
-    inner = known.get(PurePosixPath(name.stem).suffix.lower())
+        return formats.get(end)
+    inner = formats.get(PurePosixPath(name.stem).suffix.lower())
     return f"{inner}{end}" if inner else None

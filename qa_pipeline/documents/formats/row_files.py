@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats import markdown, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.row_files import is_too_deep
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import fields_of_all
@@ -58,20 +59,20 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     """
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
-    found = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
-    title, source_uri, licence, language = (value for _, value in found)
+    shared_values = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
+    title, source_uri, licence, language = (value for _, value in shared_values)
     if title and len(rows) == 1:
-        found[0] = (None, title)  # it is over the only row as well
-    shared = {name for name, _ in found if name}
-    left = Omissions()
+        shared_values[0] = (None, title)  # it is over the only row as well
+    shared = {name for name, _ in shared_values if name}
+    omissions = Omissions()
     blocks: list[Block] = []
     length = 0
     for row in rows:
         for name in shared:
-            left.add("metadata", str(row.fields[name]))
-        left.count("binary_value", sum(map(_bytes_in, row.fields.values())), 0)
+            omissions.add("metadata", str(row.fields[name]))
+        omissions.count("binary_value", sum(map(_bytes_in, row.fields.values())), 0)
         fields = {name: value for name, value in row.fields.items() if name not in shared}
-        section = _section(row.number, fields, left, path, settings)
+        section = _section(row.number, fields, omissions, path, settings)
         length += sum(len(block.text) for block in section)
         check_length(length, settings)
         blocks += section
@@ -81,8 +82,8 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
         language=declared_language(language),
         source_uri=source_uri,
         licence=licence,
-        left_out=left.record(),
-        notes=left.notes(),
+        left_out=omissions.record(),
+        notes=omissions.notes(),
     )
 
 
@@ -90,12 +91,6 @@ def too_many_rows(settings: DocumentSettings, what: str = "the file") -> Documen
     """The failure of a file, or a table in it, with more rows than allowed."""
     limit = settings.max_rows
     return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
-
-
-def too_deep(value: object, levels: int = _DEEPEST) -> bool:
-    """Whether mappings and lists are nested more levels deep than any writer means."""
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return any(levels == 0 or too_deep(one, levels - 1) for one in inner)
 
 
 def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
@@ -118,19 +113,21 @@ def _says(value: object) -> bool:
 
 
 def _section(
-    number: int, fields: dict[str, object], left: Omissions, path: str, settings: DocumentSettings
+    number: int, fields: dict[str, object], omissions: Omissions, path: str, settings: DocumentSettings
 ) -> list[Block]:
     title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
     heading = str(fields.pop(title)).strip() if title else f"Row {number}"
     body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
-    text = _body(body, str(fields.pop(body)), left, path, settings) if body else []
+    text = _body(body, str(fields.pop(body)), omissions, path, settings) if body else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
-        left.add("repeated_heading", heading)
+        omissions.add("repeated_heading", heading)
         text = text[1:]
     return [Block("heading", heading, _ROW_LEVEL), *_described(fields), *text]
 
 
-def _body(name: str, content: str, left: Omissions, path: str, settings: DocumentSettings) -> list[Block]:
+def _body(
+    name: str, content: str, omissions: Omissions, path: str, settings: DocumentSettings
+) -> list[Block]:
     """The text of a row in the format its name or its look stands for, plain where its parser refuses it."""
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
@@ -141,7 +138,7 @@ def _body(name: str, content: str, left: Omissions, path: str, settings: Documen
         parsed = read_inner(content, kind, path, settings)
     except DocumentFailure:
         parsed = read_inner(content, "text", path, settings)
-    left.update(parsed.left_out)
+    omissions.update(parsed.left_out)
     return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 
 
@@ -165,11 +162,11 @@ def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat(inner, f"{name} {key}".strip())
-    elif isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value):
+    elif isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value):
         for number, inner in enumerate(value, start=1):
             yield from _flat(inner, f"{name} {number}".strip())
     elif isinstance(value, list | tuple):
-        if texts := [text for one in value if (text := _plain(one))]:
+        if texts := [text for item in value if (text := _plain(item))]:
             yield name, ", ".join(texts)
     elif text := _plain(value):
         yield name, text
@@ -222,14 +219,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         else:
             name = "text" if isinstance(value, str) else ""
             rows.append(TextRow(number, value if isinstance(value, dict) else {name: value}))
-    shown = ", ".join(problems[:_SHOWN_PROBLEMS])
+    first_problems = ", ".join(problems[:_SHOWN_PROBLEMS])
     if not rows:
-        raise DocumentFailure("damaged", f"no line of the file can be read: {shown}")
+        raise DocumentFailure("damaged", f"no line of the file can be read: {first_problems}")
     parsed = read_rows(rows, source.path, settings)
     if not problems:
         return parsed
     more = f" and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
-    note = f"lines that could not be read were left out: {shown}{more}"
+    note = f"lines that could not be read were left out: {first_problems}{more}"
     broken = LeftOut("broken_line", len(problems), lost)
     return replace(parsed, left_out=(*parsed.left_out, broken), notes=(*parsed.notes, note))
 
@@ -253,22 +250,22 @@ def _value(line: str, settings: DocumentSettings) -> object:
         raise _BrokenLine("is not UTF-8")
     try:
         value: object = json.loads(
-            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_named
+            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_unique
         )
     except RecursionError as error:
         raise _BrokenLine("is nested too deep") from error
     except ValueError as error:
         raise _BrokenLine("is no JSON") from error
-    if too_deep(value):
+    if is_too_deep(value, _DEEPEST):
         raise _BrokenLine("is nested too deep")
     return value
 
 
-def _named(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """An object's values by name; a name that comes again is numbered, so that no value is lost."""
-    named = dict(pairs)
-    if len(named) == len(pairs):
-        return named
+    fields = dict(pairs)
+    if len(fields) == len(pairs):
+        return fields
     seen: Counter[str] = Counter()
     numbered: dict[str, object] = {}
     for name, value in pairs:
@@ -303,7 +300,7 @@ def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> Parse
         rows = _rows(file, settings)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DocumentFailure("damaged", "the Parquet file cannot be read") from error
-    if any(too_deep(row.fields) for row in rows[:1]):
+    if any(is_too_deep(row.fields, _DEEPEST) for row in rows[:1]):
         raise DocumentFailure("nested_too_deep", "the columns are nested deeper than any writer means")
     return read_rows(rows, source.path, settings)
 

@@ -22,11 +22,11 @@ class Cell:
     rows: int = 1
 
 
-def counted_lines(rows: Sequence[Sequence[Cell]], left: Omissions) -> list[str]:
+def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[str]:
     """The lines of a table; names of columns that no line holds are counted as left out."""
     lines, unused = render_table(rows)
     for name in unused:
-        left.add("empty_column", name)
+        omissions.add("empty_column", name)
     return lines
 
 
@@ -51,17 +51,17 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             continue
         if not all(cell.header for _, cell in filled) or len(row) == 1:
             used.update(place for place, _ in filled)
-            shown = [name.rstrip(": ") for name in names]
+            titles = [name.rstrip(": ") for name in names]
             written = [(place, cell.text) for place, cell in filled]
-            lines.append(write_row(written, shown, keyed=filled[0][1].header))
+            lines.append(write_row(written, titles, keyed=filled[0][1].header))
         elif len(filled) == 1 and filled[0][1].columns == len(row):
             lines.append(filled[0][1].text)
         else:
             naming = bool(heads) and not used
             unused += [] if naming else _unused(heads, used)
-            own = [cell.text for cell in row]
-            joined = zip_longest(names, own, fillvalue="")
-            names = [a if a == b else f"{a} {b}".strip() for a, b in joined] if naming else own
+            texts = [cell.text for cell in row]
+            joined = zip_longest(names, texts, fillvalue="")
+            names = [a if a == b else f"{a} {b}".strip() for a, b in joined] if naming else texts
             heads, used = [*heads, row] if naming else [row], set()
     if heads and not used:  # names with nothing below them, such as a row of sums, are a line themselves
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
@@ -98,10 +98,10 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
         pending = iter(row)
         while True:
             if len(line) in hanging:
-                cell, left = hanging.pop(len(line))
+                cell, remaining = hanging.pop(len(line))
                 budget -= 1
-                if left > 1 and budget > 0:
-                    hanging[len(line)] = (cell, left - 1)
+                if remaining > 1 and budget > 0:
+                    hanging[len(line)] = (cell, remaining - 1)
                 line.append(cell)
                 continue
             following = next(pending, None)

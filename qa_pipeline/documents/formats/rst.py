@@ -22,8 +22,8 @@ from docutils.parsers.rst.directives import misc, tables
 from docutils.statemachine import StringList
 from docutils.writers import html5_polyglot
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile
@@ -104,7 +104,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     lines = text.split("\n")
     if _too_deep(lines):
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
-    left = Omissions()
+    omissions = Omissions()
     as_written: list[str] = []
     document = utils.new_document("document", copy(_settings()))
     try:
@@ -113,16 +113,16 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             Parser(rfc2822=headers, inliner=_bounded_inliner(as_written)).parse(text, document)
         unread = _replace_messages(document, lines) + len(as_written)
         fields = _first_fields(document)
-        translator = _Translator(document, left, title=_take_title(fields))
+        translator = _Translator(document, omissions, title=_take_title(fields))
         document.walkabout(translator)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     translator.count_unused_substitutions()
-    blocks = read_fragment("".join(translator.body), left, page=False)
+    blocks = read_fragment("".join(translator.body), omissions, page=False)
     about = known_fields({name: " ".join(body.astext().split()) for name, body in fields.items()})
     pieces = f"{unread} piece{'s' if unread > 1 else ''} of markup could not be read; kept as written"
-    notes = (*left.notes(), *([pieces] if unread else []))
-    return ParsedFile(tuple(blocks), **asdict(about), left_out=left.record(), notes=notes)
+    notes = (*omissions.notes(), *([pieces] if unread else []))
+    return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=notes)
 
 
 def _too_deep(lines: list[str]) -> bool:
@@ -217,19 +217,19 @@ class _Any(Directive):
             # A picture, a date or something nobody knows; none of them has text of its own.
             return [nodes.image(alt=self.options.get("alt", ""))]
         lines = self.arguments[0].split("\n") if self.arguments else []
-        named = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
-        self.first, self.below = (lines[0], lines[1:]) if named and lines else ("", lines)
+        has_argument = bool(self.block_text.split("\n", 1)[0].partition("::")[2].strip())
+        self.first, self.below = (lines[0], lines[1:]) if has_argument and lines else ("", lines)
         short = self.name.lower()
         kind = "signature" if ":" in short else _KINDS.get(short, "body")
         caption = self._paragraph(self.options.pop("caption", ""))
         handle = getattr(self, f"_{kind}", None)
-        found = caption + (handle() if handle else self._left_out_whole(kind))
+        inner = caption + (handle() if handle else self._left_out_whole(kind))
         rest = " ".join(self.options.values()).strip()
-        return [*found, _left_out("option", rest)] if rest else found
+        return [*inner, _left_out("option", rest)] if rest else inner
 
     def _paragraph(self, text: str) -> list[nodes.Node]:
-        found, messages = self.state.inline_text(text, self.lineno)
-        return [nodes.paragraph(text, "", *found), *messages] if text.strip() else []
+        inline, messages = self.state.inline_text(text, self.lineno)
+        return [nodes.paragraph(text, "", *inline), *messages] if text.strip() else []
 
     def _blocks(self, *above: str) -> list[nodes.Node]:
         """Lines from above the content, and the content, as blocks."""
@@ -255,8 +255,8 @@ class _Any(Directive):
         block = self._code()
         if self.name.lower() == "parsed-literal" and block:
             text = block[0].astext()
-            found, messages = self.state.inline_text(text, self.lineno)
-            return [nodes.literal_block(text, "", *found), *messages]
+            inline, messages = self.state.inline_text(text, self.lineno)
+            return [nodes.literal_block(text, "", *inline), *messages]
         return block
 
     def _box(self) -> list[nodes.Node]:
@@ -397,10 +397,10 @@ def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
         if not isinstance(first, nodes.section):
             break
         inside = first
-    found = first.children if isinstance(first, nodes.field_list) else []
+    fields = first.children if isinstance(first, nodes.field_list) else []
     return {
         field[0].astext().strip().lower(): field[1]
-        for field in found
+        for field in fields
         if isinstance(field, nodes.field) and len(field) == 2 and isinstance(field[1], nodes.Element)
     }
 
@@ -419,9 +419,9 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     attribution_formats: ClassVar = {"dash": ("— ", "")}
 
-    def __init__(self, document: nodes.document, left: Omissions, title: nodes.Element | None) -> None:
+    def __init__(self, document: nodes.document, omissions: Omissions, title: nodes.Element | None) -> None:
         super().__init__(document)
-        self.left = left
+        self.left = omissions
         self.labels = dict(_labels(document))
         self.resolved: dict[str, str] = {}
         self.used: set[int] = set()
@@ -480,13 +480,15 @@ class _Translator(html5_polyglot.HTMLTranslator):
         name = " ".join(node.astext().split())
         if name not in self.resolved:
             defined = self.document.substitution_defs
-            found = defined.get(name) or defined.get(self.document.substitution_names.get(name.lower(), ""))
+            definition = defined.get(name) or defined.get(
+                self.document.substitution_names.get(name.lower(), "")
+            )
             # While it is being read it stands for itself, so that a circle ends.
             self.resolved[name] = written = self.encode(f"|{name}|")
-            self.used.add(id(found))
-            inner = self._inner(found) if found is not None else ""
+            self.used.add(id(definition))
+            inner = self._inner(definition) if definition is not None else ""
             self.resolved[name] = (
-                inner if found is not None and len(inner) <= _LONGEST_SUBSTITUTION else written
+                inner if definition is not None and len(inner) <= _LONGEST_SUBSTITUTION else written
             )
         self.body.append(self.resolved[name])
         raise nodes.SkipNode

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from qa_pipeline.corpus.archives import ZIP_START, open_archive
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length
+from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.delimited import PREAMBLE_FROM, SAMPLE_ROWS, names_columns
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
@@ -38,25 +38,25 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     workbook = _open(source.content, settings)
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
 
-    left = Omissions()
+    omissions = Omissions()
     blocks: list[Block] = []
     rows = 0
-    shown = [one for one in workbook.sheets_metadata if one.visible == SheetVisibleEnum.Visible]
+    visible = [sheet for sheet in workbook.sheets_metadata if sheet.visible == SheetVisibleEnum.Visible]
     for place, about in enumerate(workbook.sheets_metadata):
         if about.typ != SheetTypeEnum.WorkSheet:
-            left.add("chart_sheet", about.name)
+            omissions.add("chart_sheet", about.name)
             continue
-        found = _rows_of(workbook, place, settings.max_rows - rows, settings)
-        rows += len(found)
+        rows_of_sheet = _rows_of(workbook, place, settings.max_rows - rows, settings)
+        rows += len(rows_of_sheet)
         if about.visible != SheetVisibleEnum.Visible:
-            left.add("hidden_sheet", "".join("".join(row) for row in found))
+            omissions.add("hidden_sheet", "".join("".join(row) for row in rows_of_sheet))
             continue
-        tables = [block for table in _tables(found) for block in _table_blocks(table, left)]
-        if tables and not (len(shown) == 1 and _UNNAMED.fullmatch(about.name)):
+        tables = [block for table in _tables(rows_of_sheet) for block in _table_blocks(table, omissions)]
+        if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(about.name)):
             blocks.append(Block("heading", about.name, 2))
         blocks += tables
         check_length(sum(len(block.text) for block in tables), settings)
-    return ParsedFile(blocks=tuple(blocks), left_out=left.record())
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
 def _open(content: bytes, settings: DocumentSettings) -> "CalamineWorkbook":
@@ -86,11 +86,13 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
     rows = [[_text(value) for value in row] for row in sheet.iter_rows()]
     # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
-    top, left = sheet.start or (0, 0)
+    top, first_column = sheet.start or (0, 0)
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
-        if first < last and 0 <= first - top < len(rows) and start - left < len(rows[first - top]):
+        if first < last and 0 <= first - top < len(rows) and start - first_column < len(rows[first - top]):
             for row in rows[first - top + 1 : last - top + 1]:
-                row[start - left] = row[start - left] or rows[first - top][start - left]
+                row[start - first_column] = (
+                    row[start - first_column] or rows[first - top][start - first_column]
+                )
     return rows
 
 
@@ -119,7 +121,7 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
             table = []
 
 
-def _table_blocks(table: list[_Row], left: Omissions) -> Iterator[Block]:
+def _table_blocks(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
     """A table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
     first = 0
     if len(table[0]) >= PREAMBLE_FROM:
@@ -127,7 +129,7 @@ def _table_blocks(table: list[_Row], left: Omissions) -> Iterator[Block]:
     for row in table[:first]:
         yield Block("paragraph", " ".join(filter(None, row)))
     rest = table[first:]
-    named = len(rest) > 1 and names_columns(rest[0], rest[1 : SAMPLE_ROWS + 1])
-    cells = [[Cell(text, header=named and not place) for text in row] for place, row in enumerate(rest)]
-    for line in counted_lines(cells, left):
+    has_header = len(rest) > 1 and names_columns(rest[0], rest[1 : SAMPLE_ROWS + 1])
+    cells = [[Cell(text, header=has_header and not place) for text in row] for place, row in enumerate(rest)]
+    for line in counted_lines(cells, omissions):
         yield Block("table_row", line)

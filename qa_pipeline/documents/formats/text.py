@@ -30,11 +30,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: the bytes cannot be decoded.
     """
     text = clean(decode(source.content)).expandtabs(4)
-    left = Omissions()
+    omissions = Omissions()
     blocks: list[Block] = []
     for group in re.split(r"\n(?:[ \t]*\n)+", text.strip("\n")):
-        blocks += _read_group([line.rstrip() for line in group.split("\n")], left)
-    return ParsedFile(blocks=tuple(blocks), left_out=left.record())
+        blocks += _read_group([line.rstrip() for line in group.split("\n")], omissions)
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
 def heading_level(line: str) -> int | None:
@@ -49,7 +49,7 @@ def heading_level(line: str) -> int | None:
     return 2 if len(letters) > 3 and text == text.upper() and text != text.lower() else None
 
 
-def _read_group(lines: list[str], left: Omissions) -> list[Block]:
+def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
     """Blocks of lines that stand together between blank lines, underlined headings taken off the top."""
     rest = [line for line in lines if line.strip()]
     headings: list[Block] = []
@@ -58,18 +58,18 @@ def _read_group(lines: list[str], left: Omissions) -> list[Block]:
         if _UNDERLINE.match(rest[first]):
             break
         headings.append(Block("heading", rest[first], 1 if mark.group(1) in "=#*" else 2))
-        left.add("rule", rest[first + 1])
+        omissions.add("rule", rest[first + 1])
         first += 2
-    return headings + _read_body(rest[first:], left)
+    return headings + _read_body(rest[first:], omissions)
 
 
-def _read_body(lines: list[str], left: Omissions) -> list[Block]:
+def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
     if all(_UNDERLINE.match(line) for line in lines):
         for line in lines:
-            left.add("rule", line)
+            omissions.add("rule", line)
         return []
     if _ITEM.match(lines[0]) and (len(lines) > 1 or heading_level(lines[0]) is None):
-        return _read_items(lines, left)
+        return _read_items(lines, omissions)
     if len(lines) == 1 and (level := heading_level(lines[0])):
         return [Block("heading", lines[0], level)]
     if all(line.startswith("    ") for line in lines):
@@ -77,14 +77,14 @@ def _read_body(lines: list[str], left: Omissions) -> list[Block]:
     return [Block("paragraph", _reflow(lines))]
 
 
-def _read_items(lines: list[str], left: Omissions) -> list[Block]:
+def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
     items: list[tuple[int, str | None, list[str]]] = []
     for line in lines:
         item = _ITEM.match(line)
         if item:
             items.append((len(item["indent"]), item["number"], [item["text"]]))
             if item["number"] is None:
-                left.add("list_marker", line[: item.start("text")])
+                omissions.add("list_marker", line[: item.start("text")])
         else:
             items[-1][2].append(line.strip())
     depths = {indent: depth for depth, indent in enumerate(sorted({indent for indent, _, _ in items}))}

@@ -31,7 +31,7 @@ _WINDOW = re.compile(
 )
 _LABEL = any_of_all("labels.phones") + r"\w{0,8}"
 _IS = any_of_all("labels.copulas")
-_NAMED = re.compile(_LABEL + r"[^\w\n]{0,3}(?:\w{1,6}[^\w\n]{1,3}){0,3}$", re.IGNORECASE)
+_PHONE_LABEL = re.compile(_LABEL + r"[^\w\n]{0,3}(?:\w{1,6}[^\w\n]{1,3}){0,3}$", re.IGNORECASE)
 _LABELLED = re.compile(
     rf"{any_of_all('labels.phone_names')}{any_of_all('labels.numbers')}?(?: {_IS})?[^\w\n+(]{{0,3}}$",
     re.IGNORECASE,
@@ -85,58 +85,60 @@ def phone_family(regions: tuple[str, ...]) -> Family:
 def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
     start, written = window.start(), window[0].replace("\n", " ")
     leads = before(text, start)
-    named = _NAMED.search(leads) is not None
-    if not (named or _BEGINS.search(written)) or _OTHER_NAMED.search(before(text, start, 24)):
+    is_labelled = _PHONE_LABEL.search(leads) is not None
+    if not (is_labelled or _BEGINS.search(written)) or _OTHER_NAMED.search(before(text, start, 24)):
         return
     # a plan may be younger than the library's: where a label leaves no doubt, the length must do
     sure = written.startswith("+") or _LABELLED.search(leads)
     leniency = Leniency.POSSIBLE if sure else Leniency.VALID
-    for first, match in _all_numbers(written, regions, leniency, named=named):
+    for first, match in _all_numbers(written, regions, leniency, is_labelled=is_labelled):
         value = national_significant_number(match.number)
         yield Item("phone", start + first, start + first + len(match.raw_string), value)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _all_numbers(
-    written: str, regions: tuple[str, ...], leniency: int, *, named: bool
+    written: str, regions: tuple[str, ...], leniency: int, *, is_labelled: bool
 ) -> list[tuple[int, PhoneNumberMatch]]:
     """The numbers in a place, with where they begin; else the first among the cells of a line."""
-    if found := _numbers(written, regions, leniency, named=named):
-        return found
+    if numbers := _numbers(written, regions, leniency, is_labelled=is_labelled):
+        return numbers
     for begin in islice(_TRUNK.finditer(written), _MOST_BEGINNINGS):
         ends = [begin.start() + end.end() for end in _GROUP_END.finditer(written[begin.start() :])]
         for end in reversed(ends[:_MOST_GROUPS]):
             piece = written[begin.start() : end]
             if not _FEWEST_DIGITS <= len(digits_of(piece)) <= _MOST_DIGITS:
                 continue
-            for first, match in _numbers(piece, regions, leniency, named=named, tries=1):
+            for first, match in _numbers(piece, regions, leniency, is_labelled=is_labelled, tries=1):
                 if first == 0 and len(match.raw_string) == len(piece):
                     return [(begin.start(), match)]
     return []
 
 
 def _numbers(
-    written: str, regions: tuple[str, ...], leniency: int, *, named: bool, tries: int = _MOST_TRIES
+    written: str, regions: tuple[str, ...], leniency: int, *, is_labelled: bool, tries: int = _MOST_TRIES
 ) -> list[tuple[int, PhoneNumberMatch]]:
     """The numbers the library sees, with where they begin; the longest where two plans disagree."""
-    found = [
+    matches = [
         match
         for region in regions
         for match in PhoneNumberMatcher(written, region, leniency, max_tries=tries)
-        if _is_phone(match, region, named)
+        if _is_phone(match, region, is_labelled)
     ]
     taken: list[PhoneNumberMatch] = []
-    for match in sorted(found, key=lambda one: (one.start - one.end, not is_valid_number(one.number))):
+    for match in sorted(
+        matches, key=lambda match_: (match_.start - match_.end, not is_valid_number(match_.number))
+    ):
         if all(match.end <= other.start or other.end <= match.start for other in taken):
             taken.append(match)
     return [(match.start, match) for match in taken]
 
 
-def _is_phone(match: PhoneNumberMatch, region: str, named: bool) -> bool:
+def _is_phone(match: PhoneNumberMatch, region: str, is_labelled: bool) -> bool:
     """With its country's code or a word before it it is one; else it must be written as one."""
     written = match.raw_string
-    if named or written.startswith(("+", "00")):
-        return not written.startswith("+ ") or named
+    if is_labelled or written.startswith(("+", "00")):
+        return not written.startswith("+ ") or is_labelled
     if region == "US":
         return _AMERICAN.fullmatch(written) is not None
     mobile = number_type(match.number) == PhoneNumberType.MOBILE
@@ -205,8 +207,8 @@ def _find(text: str) -> Iterator[Item]:
         for match in pattern.finditer(text):
             local, domain = (group for group in match.groups() if group is not None)
             before, line_end, _ = domain.partition("\n")
-            whole = pattern is _BROKEN and line_end and _ENDS.search(before)
-            if not whole and _reaches_somebody(text, match, local, domain):
+            is_broken = pattern is _BROKEN and line_end and _ENDS.search(before)
+            if not is_broken and _reaches_somebody(text, match, local, domain):
                 address = f"{_DOTS.sub('.', local)}@{_DOTS.sub('.', domain.replace(chr(10), ''))}"
                 yield Item("email", match.start(), match.end(), address.casefold())
 
@@ -330,7 +332,7 @@ def _is_somebodys(written: str, network: str | None) -> bool:
     if any(address.version == nobodys.version and address in nobodys for nobodys in _NOBODYS):
         return False
     if isinstance(address, ipaddress.IPv6Address):
-        return any(address in given for given in _GIVEN_OUT)
+        return any(address in example for example in _GIVEN_OUT)
     # 0.0.0.0/8 and what begins with 240 or more is given to nobody; netmasks and broadcasts look so
     return 0 < int(address) >> 24 < 240
 

@@ -44,9 +44,9 @@ def _find_accounts(text: str) -> Iterator[Item]:
         length = _LENGTHS.get(match[1].upper())
         if length is None or match.start() < end:
             continue
-        found = _take(text, match.start(), length)
-        if found is not None and mod_97(value := characters_of(text[match.start() : found])):
-            end = found
+        account = _take(text, match.start(), length)
+        if account is not None and mod_97(value := characters_of(text[match.start() : account])):
+            end = account
             yield Item("iban", match.start(), end, value)
 
 
@@ -54,10 +54,10 @@ def _take(text: str, start: int, length: int) -> int | None:
     """Where `length` letters and digits end that at most one blank parts, if the number ends there."""
     place, taken, blank = start, 0, False
     while taken < length and place < len(text):
-        one = text[place]
-        if one.isascii() and one.isalnum():
+        character = text[place]
+        if character.isascii() and character.isalnum():
             taken, blank = taken + 1, False
-        elif one in _BLANKS and not blank:
+        elif character in _BLANKS and not blank:
             blank = True
         else:
             return None

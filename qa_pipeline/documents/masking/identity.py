@@ -19,7 +19,7 @@ from qa_pipeline.documents.masking.items import (
 )
 from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
-_NAMED = re.compile(
+_LABELLED = re.compile(
     rf"{any_of_all('labels.id_documents')}s?"
     rf"[ -]?(?:{any_of_all('labels.numbers')}(?:n|et|s)?|id|#)?\.?"
     rf"(?: {any_of_all('labels.copulas')}| :|:| =|=| \|)?[ \n\"'(]{{0,3}}"
@@ -43,16 +43,16 @@ _FORMS = (  # ICAO Doc 9303, parts 4 and 5; each group is followed by its check 
 
 def _find_lines(text: str) -> Iterator[Item]:
     for match in _LINE.finditer(text) if "<<" in text else ():
-        found = filter(None, (form.fullmatch(match[0]) for form in _FORMS))
-        if any(all(map(machine_readable, form.groups()[::2], form.groups()[1::2])) for form in found):
+        lines = filter(None, (form.fullmatch(match[0]) for form in _FORMS))
+        if any(all(map(machine_readable, form.groups()[::2], form.groups()[1::2])) for form in lines):
             yield Item("id_document", match.start(), match.end(), match[0])
 
 
 def _find_named(text: str) -> Iterator[Item]:
     folded = text.lower()
-    for match in _NAMED.finditer(text) if any(word in folded for word in _WORDS) else ():
+    for match in _LABELLED.finditer(text) if any(word in folded for word in _WORDS) else ():
         value = characters_of(match[1])
-        if sum(one.isdigit() for one in value) >= _FEWEST_DIGITS:
+        if sum(character.isdigit() for character in value) >= _FEWEST_DIGITS:
             value = value if len(value) > _LONGEST + 1 else value[:_LONGEST]
             yield Item("id_document", *match.span(1), value)
 
@@ -91,7 +91,7 @@ def _is_personnummer(match: re.Match[str]) -> bool:
 def _is_date(century: str | None, year: str, month: int, day: int) -> bool:
     day -= _COORDINATION if day > _COORDINATION else 0
     years = [int(part + year) for part in ([century] if century else ["19", "20"])]
-    return 1 <= day <= max(monthrange(one, month)[1] for one in years)
+    return 1 <= day <= max(monthrange(full_year, month)[1] for full_year in years)
 
 
 FAMILY = numbers("personnummer", 10, lambda text: digits_of(text)[-10:], _is_personnummer, _NUMBER)
@@ -146,8 +146,8 @@ def _is_pension_number(match: re.Match[str]) -> bool:
 def _find_tax_numbers(text: str) -> Iterator[Item]:
     """These have no check digit that holds in all states: a word before them must say what they are."""
     for match in _TAX_NUMBER.finditer(text):
-        named = _TAX_NUMBER_NAMED.search(before(text, match.start()))
-        if named or _UNMISTAKABLE.fullmatch(match[0]):
+        label = _TAX_NUMBER_NAMED.search(before(text, match.start()))
+        if label or _UNMISTAKABLE.fullmatch(match[0]):
             yield Item("steuernummer", match.start(), match.end(), digits_of(match[0]))
 
 

@@ -56,12 +56,12 @@ def numbers(
 
 def digits_of(text: str) -> str:
     """The digits of a folded text, without the characters between them."""
-    return "".join(one for one in text if one.isdigit())
+    return "".join(character for character in text if character.isdigit())
 
 
 def characters_of(text: str) -> str:
     """The ASCII letters, in upper case, and digits of a folded text."""
-    return "".join(one for one in text.upper() if one.isalnum())
+    return "".join(character for character in text.upper() if character.isalnum())
 
 
 def before(text: str, start: int, reach: int = 40) -> str:
@@ -84,7 +84,7 @@ def luhn(digits: str) -> bool:
 def mod_97(characters: str) -> bool:
     """ISO 7064 MOD 97-10 as IBANs use it: the first four characters count last, letters as 10 to 35."""
     turned = characters[4:] + characters[:4]
-    return int("".join(str(_LETTERS.get(one, one)) for one in turned)) % 97 == 1
+    return int("".join(str(_LETTERS.get(character, character)) for character in turned)) % 97 == 1
 
 
 def mod_11_10(digits: str) -> bool:

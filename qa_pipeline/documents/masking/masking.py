@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import get_args
 
-from qa_pipeline.corpus.description import BatchDescription, read_description
-from qa_pipeline.corpus.places import BatchFiles
+from qa_pipeline.documents.corpus.description import BatchDescription, read_description
+from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.masking import contact, financial, identity, names, secrets
@@ -49,8 +49,8 @@ _DIGITS = "0123456789"
 
 def families_of(settings: MaskingSettings) -> tuple[Family, ...]:
     """The families that the settings ask for, in the order in which they look."""
-    known = (*_PATTERNS, contact.phone_family(settings.phone_regions))
-    chosen = tuple(family for family in known if family.kind in settings.kinds)
+    families = (*_PATTERNS, contact.phone_family(settings.phone_regions))
+    chosen = tuple(family for family in families if family.kind in settings.kinds)
     return (*chosen, names.names_family(settings.names_models)) if settings.names_models else chosen
 
 
@@ -60,9 +60,9 @@ def find_items(text: str, families: Sequence[Family]) -> list[Item]:
     digits = sum(map(folded.count, _DIGITS))
     items: list[Item] = []
     for family in families:
-        if family.digits <= digits and (found := [*_apart(family.find(folded), folded)]):
-            items += found
-            folded = _without(folded, found)
+        if family.digits <= digits and (family_items := [*_apart(family.find(folded), folded)]):
+            items += family_items
+            folded = _without(folded, family_items)
     return sorted(items, key=lambda item: item.start)
 
 
@@ -151,7 +151,9 @@ def _replace(
         counts.update(item.kind for item in items)
         work, written = _stand_in(work, written, items, write)
     pieces = work.split(PLACE_HOLDER)
-    return "".join(piece + one for piece, one in zip(pieces, [*written, ""], strict=True)), counts
+    return "".join(
+        piece + replacement for piece, replacement in zip(pieces, [*written, ""], strict=True)
+    ), counts
 
 
 def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write) -> tuple[str, list[str]]:
@@ -183,32 +185,32 @@ def description_and_masking(
     description = read_description(files, bare_mask(settings))
     masking = masking_of(settings, description.masking, batch)
     mask = bare_mask(masking)
-    if masking.action in ("mask", "drop") and (found := mask(batch)[1]):
-        kinds = ", ".join(sorted(found))
+    if masking.action in ("mask", "drop") and (counts := mask(batch)[1]):
+        kinds = ", ".join(sorted(counts))
         raise CorpusError(
             f"the name of batch {mask(batch)[0]} holds personal data ({kinds}); rename the folder"
         )
     return description.masked(mask), masking
 
 
-def masking_of(settings: MaskingSettings, wanted: MaskingAction | None, batch: str) -> MaskingSettings:
+def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: str) -> MaskingSettings:
     """The settings with the action for one batch.
 
     Raises:
         CorpusError: the batch asks for less than the settings, or for tokens that no key is there for.
     """
-    if wanted is None or wanted == settings.action:
+    if action is None or action == settings.action:
         return settings
-    if _STRICTER.index(wanted) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
+    if _STRICTER.index(action) < _STRICTER.index(settings.action) and not settings.batches_may_loosen:
         raise CorpusError(
-            f"{batch}/batch.yaml asks for masking: {wanted}, which is less than documents.masking.action = "
+            f"{batch}/batch.yaml asks for masking: {action}, which is less than documents.masking.action = "
             f"{settings.action}; take the line out, or set documents.masking.batches_may_loosen"
         )
-    if wanted == "mask" and settings.key is None:
+    if action == "mask" and settings.key is None:
         raise CorpusError(
             f"{batch}/batch.yaml asks for masking: mask, but there is no key; {MASKING_KEY_NEEDED}"
         )
-    return settings.model_copy(update={"action": wanted})
+    return settings.model_copy(update={"action": action})
 
 
 _BORDER = re.compile(r"([/\\;|#\[\]])")
@@ -253,8 +255,8 @@ def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]
 
     def masked(texts: Sequence[str]) -> list[str]:
         cleaned = [clean(text) for text in texts]
-        joined, found = mask(_BETWEEN.join(cleaned))
-        if not found:
+        joined, counts = mask(_BETWEEN.join(cleaned))
+        if not counts:
             return list(texts)
         parts = joined.split(_BETWEEN)
         if len(parts) != len(texts):  # what was found reaches over the end of a text, so each is read alone

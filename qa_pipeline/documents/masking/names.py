@@ -50,7 +50,7 @@ def _spans(text: str, pipelines: Sequence[str]) -> Iterator[tuple[int, int]]:
     for name in pipelines:
         for offset in range(0, len(text), _LONGEST):
             for entity in _load(name)(text[offset : offset + _LONGEST]).ents:
-                if entity.label_ in _LABELS and any(one.isalpha() for one in entity.text):
+                if entity.label_ in _LABELS and any(character.isalpha() for character in entity.text):
                     yield offset + entity.start_char, offset + entity.end_char
 
 

@@ -128,7 +128,7 @@ def _looks_chosen(value: str) -> bool:
     value = value.rstrip(".:!?")
     if len(value) < _SHORTEST or _STANDS_FOR.search(value) or _NAME_IN_CODE.fullmatch(value):
         return False
-    others = [one for one in value if not one.isalpha()]
+    others = [character for character in value if not character.isalpha()]
     return 0 < len(others) < len(value)
 
 

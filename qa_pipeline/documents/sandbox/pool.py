@@ -27,7 +27,7 @@ from time import monotonic
 from pydantic import SecretStr
 
 import qa_pipeline
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.sandbox.replies import (
     read_columns,
@@ -341,11 +341,13 @@ def _not_started(cause: str) -> SandboxError:
 
 def bare(environ: Mapping[str, str]) -> dict[str, str]:
     """What a worker gets of an environment: where to find programs and modules, and no key of any service."""
-    kept = {name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")}
+    environment = {
+        name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")
+    }
     root = str(Path(qa_pipeline.__file__).parents[1])
     if root not in (*site.getsitepackages(), site.getusersitepackages()):  # a checkout
-        kept["PYTHONPATH"] = os.pathsep.join(filter(None, (kept.get("PYTHONPATH"), root)))
-    return kept | _ALONE
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (environment.get("PYTHONPATH"), root)))
+    return environment | _ALONE
 
 
 def _revealed(value: object) -> str:

@@ -13,10 +13,10 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import CONTENT_COLUMNS, Row
 from qa_pipeline.settings.documents import DocumentSettings
-from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.characters import clean, lay_out
 
 LONGEST_DETAIL = 1000
@@ -114,8 +114,8 @@ def timed_out(settings: DocumentSettings) -> DocumentFailure:
 def _end_in_words(status: int) -> str:
     if status >= 0:
         return f"it ended with status {status}"
-    known = -status in set(signal.Signals)
-    return f"it was ended by {signal.Signals(-status).name if known else f'signal {-status}'}"
+    is_signal = -status in set(signal.Signals)
+    return f"it was ended by {signal.Signals(-status).name if is_signal else f'signal {-status}'}"
 
 
 @cache

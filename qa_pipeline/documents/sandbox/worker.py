@@ -22,7 +22,7 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Any
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.parsing import ParseRequest, parse_file
 from qa_pipeline.documents.sandbox.replies import LONGEST_DETAIL
 from qa_pipeline.errors import QAPipelineError
@@ -144,13 +144,13 @@ class MemoryLimit:
             _set_soft(resource.RLIMIT_AS, base + allowed)
         yield
         _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
-        peak, held = _bytes_of("VmPeak", "RssAnon")
+        peak, resident = _bytes_of("VmPeak", "RssAnon")
         most_held = self._held_before + _TOO_MUCH_HELD * allowed
-        if held > most_held:
+        if resident > most_held:
             gc.collect()
-            (held,) = _bytes_of("RssAnon")
+            (resident,) = _bytes_of("RssAnon")
         self.reached = peak > max(peak_before, base + _NEARLY * allowed)
-        self.outgrown = held > most_held
+        self.outgrown = resident > most_held
 
 
 class Rights:
@@ -213,10 +213,10 @@ def _attempt(request: ParseRequest, settings: DocumentSettings) -> bytes | Docum
     except DocumentFailure as failure:
         return failure
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws
-        return _named(error, settings)
+        return _failure_of(error, settings)
 
 
-def _named(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
+def _failure_of(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
     """What an exception means for a file; its message is left out, since it may quote the document."""
     causes: dict[int, BaseException] = {}
     cause: BaseException | None = error

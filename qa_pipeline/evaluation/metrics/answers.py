@@ -27,8 +27,8 @@ def _relevance() -> pl.Expr:
 
 
 def _correctness() -> pl.Expr:
-    held = faithfulness("reference_statements")
-    return WEIGHT_FAITHFULNESS * held + WEIGHT_SIMILARITY * pl.col("reference_similarity")
+    recall = faithfulness("reference_statements")
+    return WEIGHT_FAITHFULNESS * recall + WEIGHT_SIMILARITY * pl.col("reference_similarity")
 
 
 def _words(column: str) -> pl.Expr:
@@ -85,9 +85,9 @@ def _synthesis(frame: pl.DataFrame) -> pl.Series:
         documents=pl.when("known").then(pl.col("contexts").list.gather(pl.col("used"))),
         sources=pl.when(all_known(pl.col("sources"))).then(pl.col("sources").list.unique()),
     )
-    held = pl.col("sources").list.set_intersection(pl.col("documents")).list.len()
-    known = pl.col("documents").is_not_null() & (pl.col("sources").list.len() > 0)
-    return drawn.select(value=pl.when(known).then(held / pl.col("sources").list.len()))["value"]
+    shared = pl.col("sources").list.set_intersection(pl.col("documents")).list.len()
+    is_measured = pl.col("documents").is_not_null() & (pl.col("sources").list.len() > 0)
+    return drawn.select(value=pl.when(is_measured).then(shared / pl.col("sources").list.len()))["value"]
 
 
 def _integration(frame: pl.DataFrame) -> pl.Series:

@@ -46,8 +46,10 @@ class Metric:
     def scores(self, frame: pl.DataFrame) -> pl.Series:
         """The values (Float64, named like the metric), null where they are unknown; order as in the frame."""
         values = self.of(frame).cast(pl.Float64).alias(self.name)
-        known = pl.all_horizontal(pl.col(name).is_not_null() for name in self.needs) & values.is_finite()
-        return frame.select(pl.when(known).then(values).alias(self.name))[self.name]
+        is_measured = (
+            pl.all_horizontal(pl.col(name).is_not_null() for name in self.needs) & values.is_finite()
+        )
+        return frame.select(pl.when(is_measured).then(values).alias(self.name))[self.name]
 
     def missing(self, frame: pl.DataFrame) -> dict[str, int]:
         """How many rows lack each column that it needs."""

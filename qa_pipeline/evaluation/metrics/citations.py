@@ -39,8 +39,8 @@ def _completeness() -> pl.Expr:
     proved = _SUPPORT.list.eval(
         pl.element().struct.field("proves").explode(empty_as_null=True).drop_nulls().unique()
     )
-    known = all_known(_SCORES) & faithfulness().is_not_null()
-    return pl.when(known).then(proved.list.len() / pl.col("statements").list.len())
+    is_measured = all_known(_SCORES) & faithfulness().is_not_null()
+    return pl.when(is_measured).then(proved.list.len() / pl.col("statements").list.len())
 
 
 def _fabricated() -> pl.Expr:
@@ -50,12 +50,12 @@ def _fabricated() -> pl.Expr:
 
 def _source_coverage(frame: pl.DataFrame) -> pl.Series:
     """Of the documents cited that exist, those one of whose citations proves a statement."""
-    known = frame.select(known=all_known(_SCORES)).to_series()
-    one = (
+    is_measured = frame.select(known=all_known(_SCORES)).to_series()
+    cited = (
         frame.select(
             pl.int_range(pl.len()).alias("row"),
-            pl.when(known).then(_CITED).alias("cited"),
-            pl.when(known).then(_SUPPORT).alias("support"),
+            pl.when(is_measured).then(_CITED).alias("cited"),
+            pl.when(is_measured).then(_SUPPORT).alias("support"),
         )
         .explode("cited", "support", empty_as_null=True)
         .select(
@@ -66,12 +66,12 @@ def _source_coverage(frame: pl.DataFrame) -> pl.Series:
         )
         .filter("exists")
     )
-    by_document = one.group_by("row", "document").agg(pl.col("proves").any())
-    whole = by_document.group_by("row").agg(
+    by_document = cited.group_by("row", "document").agg(pl.col("proves").any())
+    covered = by_document.group_by("row").agg(
         pl.when(pl.col("document").is_not_null().all()).then(pl.col("proves").mean()).alias("share")
     )
     rows = frame.select(pl.int_range(pl.len()).alias("row"))
-    return rows.join(whole, on="row", how="left", maintain_order="left")["share"]
+    return rows.join(covered, on="row", how="left", maintain_order="left")["share"]
 
 
 METRICS = (

@@ -7,7 +7,7 @@ from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, expr
 HALLUCINATES = 0.5
 """Hallucination from which on an answer is flagged."""
 _SUPPORTED = pl.element().struct.field("verdict") == "supported"
-_KNOWN = pl.element().struct.field("verdict") != "undecided"
+_IS_DECIDED = pl.element().struct.field("verdict") != "undecided"
 DECIDED = field(pl.col("statements"), "decided_by")
 """Who decided the statements of an answer."""
 _SCORED = field(pl.col("statements"), "scored_by")
@@ -16,7 +16,7 @@ _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 def faithfulness(statements: str = "statements") -> pl.Expr:
     """Share of statements that are supported; null without any, or where one is undecided."""
-    return share(pl.col(statements).list.eval(pl.when(_KNOWN).then(_SUPPORTED)))
+    return share(pl.col(statements).list.eval(pl.when(_IS_DECIDED).then(_SUPPORTED)))
 
 
 def _weighted(weight: pl.Expr) -> pl.Expr:
@@ -25,10 +25,12 @@ def _weighted(weight: pl.Expr) -> pl.Expr:
     Args:
         weight: of an element of the list.
     """
-    known = pl.col("statements").list.eval(_KNOWN).list.all() & (pl.col("statements").list.len() > 0)
+    is_decided = pl.col("statements").list.eval(_IS_DECIDED).list.all() & (
+        pl.col("statements").list.len() > 0
+    )
     total = pl.col("statements").list.eval(weight).list.sum()
-    held = pl.col("statements").list.eval(weight * _SUPPORTED.cast(pl.Float64)).list.sum()
-    return pl.when(known & (total > 0)).then(held / total)
+    supported = pl.col("statements").list.eval(weight * _SUPPORTED.cast(pl.Float64)).list.sum()
+    return pl.when(is_decided & (total > 0)).then(supported / total)
 
 
 def _mean(name: str) -> pl.Expr:

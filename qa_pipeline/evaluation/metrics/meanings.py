@@ -71,8 +71,8 @@ _AT_RANK = re.compile(r"(\w+_at)_(\d+)")
 
 def meaning_of(name: str) -> str | None:
     """A sentence about what a metric measures; None of one that has none."""
-    if found := _AT_RANK.fullmatch(name):
-        return MEANINGS[found[1]].format(found[2]) if found[1] in MEANINGS else None
+    if match := _AT_RANK.fullmatch(name):
+        return MEANINGS[match[1]].format(match[2]) if match[1] in MEANINGS else None
     return MEANINGS.get(name)
 
 

@@ -13,7 +13,7 @@ FAMILIES: Mapping[str, Sequence[Metric]] = {
     "answers": answers.METRICS,
     "evidence": evidence.METRICS,
 }
-METRICS = by_name(one for metrics in FAMILIES.values() for one in metrics)
+METRICS = by_name(metric for metrics in FAMILIES.values() for metric in metrics)
 """By name. Weights and bands of a metric stand beside it, in its family's file."""
 
 

@@ -33,8 +33,8 @@ def _rankings(frame: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str,
         relevance[str(place)] = dict(
             zip(map(normalise_path, relevant), grades or [1] * len(relevant), strict=True)
         )
-        distinct = dict.fromkeys(normalise_path(one) for one in documents)
-        scores[str(place)] = {one: float(-rank) for rank, one in enumerate(distinct)}
+        distinct = dict.fromkeys(normalise_path(document) for document in documents)
+        scores[str(place)] = {document: float(-rank) for rank, document in enumerate(distinct)}
     return relevance, scores
 
 
@@ -49,8 +49,8 @@ def _measured(
         relevance, scores = _rankings(frame)
         parsed = [ir_measures.parse_measure(name) for name in measures]
         values: list[dict[str, float]] = [{} for _ in range(frame.height)]
-        for one in ir_measures.iter_calc(parsed, relevance, scores):
-            values[int(one.query_id)][str(one.measure)] = float(one.value)
+        for value in ir_measures.iter_calc(parsed, relevance, scores):
+            values[int(value.query_id)][str(value.measure)] = float(value.value)
         table = pl.DataFrame(values, schema=dict.fromkeys(measures, pl.Float64()))
         return table.select(combine(*map(pl.col, measures)).alias("value"))["value"]
 
@@ -58,8 +58,8 @@ def _measured(
 
 
 def _f1(precision: pl.Expr, recall: pl.Expr) -> pl.Expr:
-    found = precision + recall
-    return pl.when(found > 0).then(2 * precision * recall / found).otherwise(found)
+    total = precision + recall
+    return pl.when(total > 0).then(2 * precision * recall / total).otherwise(total)
 
 
 def _itself(value: pl.Expr) -> pl.Expr:
@@ -83,8 +83,10 @@ def at_cutoff(k: int) -> tuple[Metric, ...]:
 
 def metric_at(name: str) -> Metric | None:
     """The metric of a ranking at any depth, by its name; None for another name."""
-    found = _AT_CUTOFF.fullmatch(name)
-    return next((one for one in at_cutoff(int(found[1])) if one.name == name), None) if found else None
+    match = _AT_CUTOFF.fullmatch(name)
+    return (
+        next((metric for metric in at_cutoff(int(match[1])) if metric.name == name), None) if match else None
+    )
 
 
 def micro_f1_parts(frame: pl.DataFrame, k: int) -> tuple[int, int]:
@@ -100,8 +102,8 @@ def micro_f1_parts(frame: pl.DataFrame, k: int) -> tuple[int, int]:
         Hits, and k x rows + relevant documents: F1 is twice the sum of the first / the sum of the second.
     """
     relevance, scores = _rankings(frame)
-    hits = sum(one in relevance[row] for row, ranked in scores.items() for one in list(ranked)[:k])
-    return hits, sum(k + len(own) for own in relevance.values())
+    hits = sum(document in relevance[row] for row, ranked in scores.items() for document in list(ranked)[:k])
+    return hits, sum(k + len(relevant) for relevant in relevance.values())
 
 
 def _sentence_share() -> pl.Expr:
@@ -127,7 +129,7 @@ def _average_precision() -> pl.Expr:
 
 
 def _ranked(cutoffs: Iterable[int]) -> list[Metric]:
-    return [one for k in cutoffs for one in at_cutoff(k)]
+    return [metric for k in cutoffs for metric in at_cutoff(k)]
 
 
 METRICS = (

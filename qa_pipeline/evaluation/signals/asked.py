@@ -44,17 +44,17 @@ def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSetting
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    wanted = [
+    pairs = [
         (place, contradiction_request(row, passage, llm))
         for place, row in enumerate(rows.iter_rows(named=True))
         for passage in _passages(row)
     ]
-    said = {"yes": True, "no": False, "unsure": None}
+    verdicts = {"yes": True, "no": False, "unsure": None}
     return _by_row(
         rows,
-        wanted,
-        _replies([one for _, one in wanted], model, llm),
-        lambda reply, _: {"contradicted": None if reply is None else said[reply.contradicts]},
+        pairs,
+        _replies([request for _, request in pairs], model, llm),
+        lambda reply, _: {"contradicted": None if reply is None else verdicts[reply.contradicts]},
     )
 
 
@@ -72,7 +72,7 @@ def ask_relevance(
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    wanted = [
+    requests = [
         (place, relevance_request(row, texts, llm))
         for place, row in enumerate(rows.iter_rows(named=True))
         for texts in sentences[place]
@@ -82,16 +82,16 @@ def ask_relevance(
 
     def marked(reply: RelevanceReply | None, _: object) -> list[bool | None]:
         numbers = range(1, next(counts) + 1)
-        if reply is None or any(one not in numbers for one in reply.relevant):
+        if reply is None or any(number not in numbers for number in reply.relevant):
             return [None] * len(numbers)
         return [number in reply.relevant for number in numbers]
 
-    asked = _by_row(rows, wanted, _replies([one for _, one in wanted], model, llm), marked)
-    found: list[list[list[bool | None]] | None] = []
-    for of_row, texts in zip(asked, sentences, strict=True):
-        given = iter(of_row)
-        found.append([next(given) if one else [] for one in texts])
-    return found
+    marks = _by_row(rows, requests, _replies([request for _, request in requests], model, llm), marked)
+    relevant: list[list[list[bool | None]] | None] = []
+    for of_row, texts in zip(marks, sentences, strict=True):
+        marks_of_row = iter(of_row)
+        relevant.append([next(marks_of_row) if text else [] for text in texts])
+    return relevant
 
 
 def ask_back_questions(
@@ -105,8 +105,10 @@ def ask_back_questions(
     requests = [back_questions_request(row, llm) for row in rows.iter_rows(named=True)]
     replies = _replies(requests, model, llm)
     return [
-        None if one is None or not (one.noncommittal or any(q.strip() for q in one.questions)) else one
-        for one in replies
+        None
+        if reply is None or not (reply.noncommittal or any(q.strip() for q in reply.questions))
+        else reply
+        for reply in replies
     ]
 
 
@@ -116,19 +118,19 @@ def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) ->
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    shown = [
+    conflicts = [
         (place, conflict_request(row, passages, llm))
         for place, row in enumerate(rows.iter_rows(named=True))
         if 1 < len(passages := _passages(row)) <= MOST_CONTEXTS
     ]
-    found: list[list[Row] | None] = [
+    conflicts_of_rows: list[list[Row] | None] = [
         [] if len(contexts) < 2 else None for contexts in rows["contexts"].to_list()
     ]
-    replies = _replies([one for _, one in shown], model, llm)
-    for (place, _), reply in zip(shown, replies, strict=True):
+    replies = _replies([request for _, request in conflicts], model, llm)
+    for (place, _), reply in zip(conflicts, replies, strict=True):
         if reply is not None:
-            found[place] = [{"handled": reply.handled}] if reply.contradict else []
-    return found
+            conflicts_of_rows[place] = [{"handled": reply.handled}] if reply.contradict else []
+    return conflicts_of_rows
 
 
 def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[int] | None]:
@@ -139,41 +141,50 @@ def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> 
     Raises:
         PermanentModelError: the model can answer no further request.
     """
-    given = rows.select("query", "language", "samples").rows(named=True)
-    groups: list[list[int] | None] = [[-1] * len(row["samples"]) for row in given]
-    open_rows = list(range(len(given)))
+    sampled = rows.select("query", "language", "samples").rows(named=True)
+    groups: list[list[int] | None] = [[-1] * len(row["samples"]) for row in sampled]
+    open_rows = list(range(len(sampled)))
     while open_rows:
-        wanted: list[tuple[int, list[int]]] = []
+        comparisons: list[tuple[int, list[int]]] = []
         for place in open_rows:
-            own = groups[place] or []
-            left = [at for at, group in enumerate(own) if group < 0]
-            if left:
-                own[left[0]] = max(own) + 1
-                wanted.append((place, left))
-        asked = [(place, left) for place, left in wanted if len(left) > 1]
-        requests = [_comparison(given[place], left, llm) for place, left in asked]
-        for (place, left), reply in zip(asked, _replies(requests, model, llm), strict=True):
-            groups[place] = _grouped(groups[place] or [], left, reply)
-        open_rows = [place for place, _ in asked if groups[place] is not None]
+            group_numbers = groups[place] or []
+            ungrouped = [at for at, group in enumerate(group_numbers) if group < 0]
+            if ungrouped:
+                group_numbers[ungrouped[0]] = max(group_numbers) + 1
+                comparisons.append((place, ungrouped))
+        comparisons_left = [(place, ungrouped) for place, ungrouped in comparisons if len(ungrouped) > 1]
+        requests = [_comparison(sampled[place], ungrouped, llm) for place, ungrouped in comparisons_left]
+        for (place, ungrouped), reply in zip(comparisons_left, _replies(requests, model, llm), strict=True):
+            groups[place] = _grouped(groups[place] or [], ungrouped, reply)
+        open_rows = [place for place, _ in comparisons_left if groups[place] is not None]
     return groups
 
 
-def _comparison(row: Row, left: Sequence[int], llm: LLMSettings) -> Request[CompareReply]:
+def _comparison(row: Row, ungrouped: Sequence[int], llm: LLMSettings) -> Request[CompareReply]:
     samples = row["samples"]
-    pair = {"language": row["language"], "question": row["query"], "answer": samples[left[0]], "batch": ""}
-    return compare_request(pair, [samples[at] for at in left[1:]], llm)
+    pair = {
+        "language": row["language"],
+        "question": row["query"],
+        "answer": samples[ungrouped[0]],
+        "batch": "",
+    }
+    return compare_request(pair, [samples[at] for at in ungrouped[1:]], llm)
 
 
-def _grouped(own: list[int], left: Sequence[int], reply: CompareReply | None) -> list[int] | None:
+def _grouped(
+    group_numbers: list[int], ungrouped: Sequence[int], reply: CompareReply | None
+) -> list[int] | None:
     """The groups with those that are said to be the same as the first one left."""
-    said = {} if reply is None else {one.answer: one.agreement for one in reply.comparisons}
-    agreements = [said.get(number) for number in range(1, len(left))]
+    agreements_said = (
+        {} if reply is None else {comparison.answer: comparison.agreement for comparison in reply.comparisons}
+    )
+    agreements = [agreements_said.get(number) for number in range(1, len(ungrouped))]
     if any(one not in ("same", "different") for one in agreements):
         return None
-    for at, agreement in zip(left[1:], agreements, strict=True):
+    for at, agreement in zip(ungrouped[1:], agreements, strict=True):
         if agreement == "same":
-            own[at] = own[left[0]]
-    return own
+            group_numbers[at] = group_numbers[ungrouped[0]]
+    return group_numbers
 
 
 def contradiction_request(row: Row, passage: Passage, llm: LLMSettings) -> Request[ContextReply]:
@@ -185,9 +196,9 @@ def contradiction_request(row: Row, passage: Passage, llm: LLMSettings) -> Reque
 def relevance_request(row: Row, sentences: Sequence[str], llm: LLMSettings) -> Request[RelevanceReply]:
     """Which sentences of one context help to answer the question of its row."""
     texts = {"question": row["query"], "reference": row["reference"] or ""}
-    shown = Passage("context-1", "", (), "\n".join(sentences), row["language"])
+    passage = Passage("context-1", "", (), "\n".join(sentences), row["language"])
     further = {"sentences": delimit_all(sentences, "sentence")}
-    return _request(row, "relevant_sentences", RelevanceReply, texts, [shown], llm, further)
+    return _request(row, "relevant_sentences", RelevanceReply, texts, [passage], llm, further)
 
 
 def back_questions_request(row: Row, llm: LLMSettings) -> Request[BackQuestionsReply]:
@@ -213,7 +224,7 @@ def _request(
     prompt = load_prompt(row["language"], name)
     values = {label: delimit(text, label) for label, text in texts.items()} | dict(further or {})
     if "passages" in prompt.placeholders:
-        values["passages"] = render_passages([redact_injections(one) for one in passages])
+        values["passages"] = render_passages([redact_injections(passage) for passage in passages])
     return Request(
         role="evaluate",
         system=prompt.system,
@@ -231,8 +242,8 @@ def _request(
 
 def _passages(row: Row) -> list[Passage]:
     return [
-        Passage(f"context-{at}", one["document"] or "", (), one["text"] or "", row["language"])
-        for at, one in enumerate(row["contexts"], start=1)
+        Passage(f"context-{at}", context["document"] or "", (), context["text"] or "", row["language"])
+        for at, context in enumerate(row["contexts"], start=1)
     ]
 
 
@@ -240,12 +251,12 @@ def _replies(
     requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings
 ) -> list[ReplyT | None]:
     """What is said to each request, equal ones asked once; None where it failed or is not believed."""
-    distinct = {one.key: one for one in requests}
-    asked = complete_all(model, list(distinct.values()), workers=llm.workers)
-    replies = dict(zip(distinct, asked, strict=True))
+    distinct = {request.key: request for request in requests}
+    outcomes = complete_all(model, list(distinct.values()), workers=llm.workers)
+    replies = dict(zip(distinct, outcomes, strict=True))
     return [
-        None if isinstance(reply := replies[one.key], ModelError) or _injected(one) else reply.value
-        for one in requests
+        None if isinstance(reply := replies[request.key], ModelError) or _injected(request) else reply.value
+        for request in requests
     ]
 
 
@@ -256,12 +267,12 @@ def _injected(request: Request[ReplyT]) -> bool:
 
 def _by_row(
     rows: pl.DataFrame,
-    wanted: Iterable[tuple[int, Request[ReplyT]]],
+    requests: Iterable[tuple[int, Request[ReplyT]]],
     replies: Sequence[ReplyT | None],
     read: Callable[[ReplyT | None, Request[ReplyT]], T],
 ) -> list[list[T]]:
     """What is read from the replies, in lists of each row."""
-    found: list[list[T]] = [[] for _ in range(rows.height)]
-    for (place, request), reply in zip(wanted, replies, strict=True):
-        found[place].append(read(reply, request))
-    return found
+    by_row: list[list[T]] = [[] for _ in range(rows.height)]
+    for (place, request), reply in zip(requests, replies, strict=True):
+        by_row[place].append(read(reply, request))
+    return by_row

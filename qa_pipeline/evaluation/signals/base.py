@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.statements import Statement
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 
 Row = dict[str, Any]
 Undecided = Literal["similarity", "unknown"]

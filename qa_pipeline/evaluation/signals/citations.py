@@ -58,77 +58,79 @@ def find_cited(rows: pl.DataFrame, means: Means) -> Found:
     """The citations of each answer (`CITED`); None where there are no entries and no marks."""
     del means
     names = ("answer", "contexts", "citations", "language", "relevant_documents", "true_claims")
-    found = [_cited(row) for row in rows.select(names).iter_rows(named=True)]
-    return found, [None if one is None else [RULES] for one in found]
+    cited = [_cited(row) for row in rows.select(names).iter_rows(named=True)]
+    return cited, [None if citations is None else [RULES] for citations in cited]
 
 
 def _cited(row: Row) -> list[Row] | None:
-    given = row["citations"]
+    citations = row["citations"]
     entries = [
-        _Citation(one["raw"], one["document"] or one["raw"], one["quote"], number)
-        for number, one in enumerate(given or (), start=1)
+        _Citation(citation["raw"], citation["document"] or citation["raw"], citation["quote"], number)
+        for number, citation in enumerate(citations or (), start=1)
     ]
-    found = _with_marks(entries, row["answer"])
-    if given is None and not found:
+    with_marks = _with_marks(entries, row["answer"])
+    if citations is None and not with_marks:
         return None
-    known = [one["document"] for one in row["contexts"]]
-    others = [*(row["relevant_documents"] or ()), *(one["source"] for one in row["true_claims"] or ())]
-    return [_looked_up(one, row, known, [other for other in others if other]) for one in found]
+    documents = [context["document"] for context in row["contexts"]]
+    others = [*(row["relevant_documents"] or ()), *(claim["source"] for claim in row["true_claims"] or ())]
+    return [
+        _looked_up(citation, row, documents, [other for other in others if other]) for citation in with_marks
+    ]
 
 
 def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
     """The entries with the places of their marks, and each mark that no entry accounts for, once."""
     extra: dict[str, _Citation] = {}
     for at, number, reference in _marks(answer):
-        own = (
-            (one for one in entries if one.number == number)
+        unplaced = (
+            (entry for entry in entries if entry.number == number)
             if number is not None
-            else (one for one in entries if one.document and _same(one.document, reference))
+            else (entry for entry in entries if entry.document and _same(entry.document, reference))
         )
         mark = _Citation(reference, reference, None, number)
-        one = next(own, None) or extra.setdefault(reference, mark)
-        one.places.append(at)
+        citation = next(unplaced, None) or extra.setdefault(reference, mark)
+        citation.places.append(at)
     return [*entries, *extra.values()]
 
 
 def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
     """Place, number and reference of each mark, in order; the number is null for a named source."""
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
-    for mark in sorted(marks, key=lambda found: found.start()):
-        named = mark_references(mark[0])
-        yield from ((mark.start(), None, one) for one in named)
-        if not named:
+    for mark in sorted(marks, key=lambda match_: match_.start()):
+        references = mark_references(mark[0])
+        yield from ((mark.start(), None, reference) for reference in references)
+        if not references:
             yield from ((mark.start(), number, f"[{number}]") for number in marked_numbers(mark[0]))
 
 
-def _looked_up(one: _Citation, row: Row, known: Sequence[str | None], others: Sequence[str]) -> Row:
+def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], others: Sequence[str]) -> Row:
     """A citation as a row of `CITED`."""
     texts = [context["text"] for context in row["contexts"]]
-    reference = one.document
+    reference = citation.document
     numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
     if numbers:
         contexts = [number - 1 for number in numbers if 0 < number <= len(texts)]
         exists = len(contexts) == len(numbers)
     elif reference is None:
-        contexts, exists = list(range(len(texts))), one.quote is not None
+        contexts, exists = list(range(len(texts))), citation.quote is not None
     else:
-        contexts = _naming(reference, known)
+        contexts = _naming(reference, documents)
         exists = bool(contexts or _naming(reference, others))
     quote_found = None
-    if one.quote and one.quote.strip():
+    if citation.quote and citation.quote.strip():
         readable = [at for at in contexts if texts[at] is not None]
-        holding = [at for at in readable if locate_quote(one.quote, texts[at], language=row["language"])]
+        holding = [at for at in readable if locate_quote(citation.quote, texts[at], language=row["language"])]
         if readable:
             quote_found = bool(holding)
         contexts = holding or contexts
-    document = known[contexts[0]] if contexts else None
+    document = documents[contexts[0]] if contexts else None
     return {
-        "raw": one.raw,
+        "raw": citation.raw,
         "document": document or (None if numbers else reference),
         "contexts": contexts,
         "exists": exists,
         "quote_found": quote_found,
-        "places": one.places,
+        "places": citation.places,
     }
 
 
@@ -141,9 +143,9 @@ def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
 
 def _same(reference: str, document: str) -> bool:
     """Whether two paths are one, but for the leading folders, or the suffix, that one of them lacks."""
-    one, other = (normalise_path(split_reference(name)[0]) for name in (reference, document))
-    suffixes = {found[0] for name in (one, other) if (found := _SUFFIX.search(name))}
-    short, long = sorted((_SUFFIX.sub("", one), _SUFFIX.sub("", other)), key=len)
+    first, second = (normalise_path(split_reference(name)[0]) for name in (reference, document))
+    suffixes = {match[0] for name in (first, second) if (match := _SUFFIX.search(name))}
+    short, long = sorted((_SUFFIX.sub("", first), _SUFFIX.sub("", second)), key=len)
     return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
 
 
@@ -154,24 +156,26 @@ def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
     of them. A statement that is denied, or that a verifier found in no context, is supported by none; the
     evidence of one that is proved supports it fully; any other context by its score.
     """
-    found = []
+    supports = []
     for cited, statements in rows.select("cited", "statements").iter_rows():
-        owners = _owners([one["start"] for one in statements], cited)
-        found.append(
+        owners = _owners([statement["start"] for statement in statements], cited)
+        supports.append(
             [
-                _support(one, [statements[at] for at in owned])
-                for one, owned in zip(cited, owners, strict=True)
+                _support(citations_of_row, [statements[at] for at in owned])
+                for citations_of_row, owned in zip(cited, owners, strict=True)
             ]
         )
-    return found, [[one["decided_by"] for one in of_row if one["decided_by"]] for of_row in found]
+    return supports, [
+        [statement["decided_by"] for statement in of_row if statement["decided_by"]] for of_row in supports
+    ]
 
 
 def _owners(starts: Sequence[int], cited: Sequence[Row]) -> list[list[int]]:
     """Places of the statements that each citation stands for."""
     owners = []
-    for one in cited:
-        own = {max(0, bisect_left(starts, place) - 1) for place in one["places"]}
-        owners.append(sorted(own) if own else list(range(len(starts))))
+    for citation in cited:
+        places = {max(0, bisect_left(starts, place) - 1) for place in citation["places"]}
+        owners.append(sorted(places) if places else list(range(len(starts))))
     return owners
 
 
@@ -179,15 +183,19 @@ def _support(cited: Row, statements: Sequence[Row]) -> Row:
     if not cited["exists"] or cited["quote_found"] is False:
         return {"score": 0.0, "proves": [], "decided_by": RULES}
     scored = [
-        (score, one, at)
-        for one in statements
+        (score, statement, at)
+        for statement in statements
         for at in cited["contexts"]
-        if (score := _score(one, at)) is not None
+        if (score := _score(statement, at)) is not None
     ]
     if not scored:
         return {"score": None, "proves": [], "decided_by": None}
-    proves = {one["position"] for _, one, at in scored if one["verdict"] == "supported" and _holds(one, at)}
-    score, best, _ = max(scored, key=lambda found: found[0])
+    proves = {
+        statement["position"]
+        for _, statement, at in scored
+        if statement["verdict"] == "supported" and _holds(statement, at)
+    }
+    score, best, _ = max(scored, key=lambda scored_statement: scored_statement[0])
     return {"score": score, "proves": sorted(proves), "decided_by": _decider(best)}
 
 

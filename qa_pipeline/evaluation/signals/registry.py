@@ -81,14 +81,14 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
         PermanentModelError: a model can answer no further request.
         SettingsError: a model cannot be used.
     """
-    wanted = _with_needs(names)
-    lacking = [name for name in SIGNALS if name in wanted and name not in rows.columns]
+    needed = _with_needs(names)
+    lacking = [name for name in SIGNALS if name in needed and name not in rows.columns]
     together = {name: one for name in lacking if isinstance(one := SIGNALS[name], StatementSignal)}
     for name in lacking:
         signal = SIGNALS[name]
         if isinstance(signal, Signal):
             taken = _having(rows, signal.needs)
-            rows = _beside(rows, name, taken, signal.of(taken, means))
+            rows = _with_signal(rows, name, taken, signal.of(taken, means))
         elif name not in rows.columns:
             rows = _with_statements(rows, together, means)
     return rows
@@ -96,35 +96,39 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
 
 def _with_needs(names: Iterable[str]) -> set[str]:
     """The signals named, and those they are made of."""
-    found = {name for name in names if name in SIGNALS}
-    return found.union(*(_with_needs(SIGNALS[name].needs) for name in found))
+    needed = {name for name in names if name in SIGNALS}
+    return needed.union(*(_with_needs(SIGNALS[name].needs) for name in needed))
 
 
 def _with_statements(
     rows: pl.DataFrame, signals: Mapping[str, StatementSignal], means: Means
 ) -> pl.DataFrame:
     """The rows with signals of statements, which are verified together: many share texts and passages."""
-    taken = {name: _having(rows, one.needs) for name, one in signals.items()}
-    stated = {name: one.states(taken[name]) for name, one in signals.items()}
-    asked: dict[Statement, bool] = {}
-    for name, one in signals.items():
+    taken = {name: _having(rows, signal.needs) for name, signal in signals.items()}
+    stated = {name: signal.states(taken[name]) for name, signal in signals.items()}
+    statements: dict[Statement, bool] = {}
+    for name, signal in signals.items():
         for statement in chain.from_iterable(stated[name]):
-            asked[statement] = one.scored or asked.get(statement, False)
-    verified = verify(asked, means)
-    for name, one in signals.items():
+            statements[statement] = signal.scored or statements.get(statement, False)
+    verified = verify(statements, means)
+    for name, signal in signals.items():
         of_rows = [[verified[statement] for statement in of_row] for of_row in stated[name]]
-        rows = _beside(rows, name, taken[name], one.of(taken[name], of_rows))
+        rows = _with_signal(rows, name, taken[name], signal.of(taken[name], of_rows))
     return rows
 
 
 def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
     """The rows that have all of the columns, each with its place, `row`."""
-    return rows.with_row_index("row").filter(pl.all_horizontal(pl.col(one).is_not_null() for one in needs))
+    return rows.with_row_index("row").filter(
+        pl.all_horizontal(pl.col(column).is_not_null() for column in needs)
+    )
 
 
-def _beside(rows: pl.DataFrame, name: str, taken: pl.DataFrame, found: Found) -> pl.DataFrame:
+def _with_signal(
+    rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: Found
+) -> pl.DataFrame:
     """The rows with what was found of some of them, null for the others."""
-    values, by = found
+    values, by = values_and_deciders
     columns = {"row": taken["row"], name: _series(values, SIGNALS[name].type), f"{name}_by": _series(by, _BY)}
     joined = rows.with_row_index("row").join(
         pl.DataFrame(columns), on="row", how="left", maintain_order="left"

@@ -11,8 +11,9 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row, Verified
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.pipeline.stages import score_claims
+from qa_pipeline.storage.tables import EMBEDDINGS
+from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
 from qa_pipeline.verification.consistency.reading import Reading, read
@@ -20,7 +21,6 @@ from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_clai
 from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import ask_verifier
-from qa_pipeline.verification.splitting import without_marks
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
@@ -65,19 +65,19 @@ HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by"
 
 def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each answer, to be held against its contexts; none for a refusal, or where a text is unknown."""
-    wanted = rows.select("answer", _TEXTS, _HEADINGS, "language", "query", "refused").iter_rows()
+    answers = rows.select("answer", _TEXTS, _HEADINGS, "language", "query", "refused").iter_rows()
     return [
-        [Statement(answer, *_shown(() if refused else texts, headings, language, query))]
-        for answer, texts, headings, language, query, refused in wanted
+        [Statement(answer, *_stated_against(() if refused else texts, headings, language, query))]
+        for answer, texts, headings, language, query, refused in answers
     ]
 
 
 def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each answer, to be held against the reference alone; against nothing for a refusal."""
-    wanted = rows.select("answer", "reference", "language", "query", "refused").iter_rows()
+    answers = rows.select("answer", "reference", "language", "query", "refused").iter_rows()
     return [
         [Statement(answer, () if refused else (without_marks(reference),), language, query)]
-        for answer, reference, language, query, refused in wanted
+        for answer, reference, language, query, refused in answers
     ]
 
 
@@ -89,81 +89,91 @@ def state_claims(rows: pl.DataFrame) -> list[list[Statement]]:
 def state_claims_for_answer(rows: pl.DataFrame) -> list[list[Statement]]:
     """Each true claim, to be held against the answer; against nothing for a refusal, which states none."""
     answers = rows.select("answer", "refused").iter_rows()
-    shown = [([] if refused else [without_marks(answer)], [None]) for answer, refused in answers]
-    return _claims(rows, shown)
+    answers_as_passages = [
+        ([] if refused else [without_marks(answer)], [None]) for answer, refused in answers
+    ]
+    return _claims(rows, answers_as_passages)
 
 
 _TEXTS = pl.col("contexts").list.eval(pl.element().struct.field("text")).alias("texts")
 _HEADINGS = pl.col("contexts").list.eval(pl.element().struct.field("headings")).alias("headings")
 
 
-def _shown(
+def _stated_against(
     texts: Sequence[str | None], headings: Sequence[Sequence[str] | None], language: str, query: str
 ) -> tuple[tuple[str, ...], str, str, tuple[tuple[str, ...], ...]]:
     """The last fields of a `Statement`; no passages where the text of one is unknown."""
-    known = tuple(text for text in texts if text is not None)
-    if len(known) < len(texts) or not known:
+    passages = tuple(text for text in texts if text is not None)
+    if len(passages) < len(texts) or not passages:
         return (), language, query, ()
-    above = tuple(tuple(own or ()) for own in headings) if any(headings) else ()
-    return known, language, query, above
+    above = tuple(tuple(headings_of_text or ()) for headings_of_text in headings) if any(headings) else ()
+    return passages, language, query, above
 
 
 def _claims(
-    rows: pl.DataFrame, shown: Sequence[tuple[Sequence[str | None], Sequence[Sequence[str] | None]]]
+    rows: pl.DataFrame,
+    passages_of_rows: Sequence[tuple[Sequence[str | None], Sequence[Sequence[str] | None]]],
 ) -> list[list[Statement]]:
     """Each true claim of each row, or else its reference, to be held against texts under their headings."""
-    wanted = rows.select("true_claims", "reference", "language", "query").iter_rows()
+    claims_of_rows = rows.select("true_claims", "reference", "language", "query").iter_rows()
     return [
         [
-            Statement(claim, *_shown(texts, headings, language, query))
-            for claim in ([reference or ""] if claims is None else [one["claim"] for one in claims])
+            Statement(claim, *_stated_against(texts, headings, language, query))
+            for claim in ([reference or ""] if claims is None else [claim["claim"] for claim in claims])
         ]
-        for (claims, reference, language, query), (texts, headings) in zip(wanted, shown, strict=True)
+        for (claims, reference, language, query), (texts, headings) in zip(
+            claims_of_rows, passages_of_rows, strict=True
+        )
     ]
 
 
 def read_statements(rows: pl.DataFrame, verified: Verified) -> Found:
     """The statements of each answer; None for refusals and rows without text."""
     del rows
-    return _with_deciders([one for (one,) in verified])
+    return _with_deciders([statements_of_row for (statements_of_row,) in verified])
 
 
 def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
     """Whether each true claim, or else each statement of the reference, is held; None without texts."""
-    found: list[list[Row] | None] = []
+    held_by_row: list[list[Row] | None] = []
     for claims, of_row in zip(rows["true_claims"].to_list(), verified, strict=True):
         if of_row and all(one is None for one in of_row):
-            found.append(None)
+            held_by_row.append(None)
         elif claims is None:
-            found.append([_as_one([one]) for one in of_row[0] or ()])
+            held_by_row.append([_as_one([statement]) for statement in of_row[0] or ()])
         else:
-            found.append([_as_one(one or ()) for one in of_row])
-    return _with_deciders(found)
+            held_by_row.append([_as_one(statements or ()) for statements in of_row])
+    return _with_deciders(held_by_row)
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
     """A claim of several statements: held where all of them are, unknown where it has none."""
-    verdicts = [one["verdict"] for one in statements]
+    verdicts = [statement["verdict"] for statement in statements]
     if not verdicts:
         return {"supported": None, "context": None, "decided_by": None}
-    lost = next((one for one in statements if one["verdict"] not in ("supported", "undecided")), None)
-    telling = lost or next((one for one in statements if one["verdict"] == "undecided"), statements[0])
-    known = lost is not None or "undecided" not in verdicts
+    lost = next(
+        (statement for statement in statements if statement["verdict"] not in ("supported", "undecided")),
+        None,
+    )
+    telling = lost or next(
+        (statement for statement in statements if statement["verdict"] == "undecided"), statements[0]
+    )
+    is_decided = lost is not None or "undecided" not in verdicts
     return {
-        "supported": lost is None if known else None,
+        "supported": lost is None if is_decided else None,
         "context": telling["context"],
         "decided_by": telling["decided_by"],
     }
 
 
-def _with_deciders(found: list[list[Row] | None]) -> Found:
-    return found, [
-        None if one is None else [s["decided_by"] for s in one if s["decided_by"] is not None]
-        for one in found
+def _with_deciders(statements_by_row: list[list[Row] | None]) -> Found:
+    return statements_by_row, [
+        None if statements is None else [s["decided_by"] for s in statements if s["decided_by"] is not None]
+        for statements in statements_by_row
     ]
 
 
-def verify(asked: Mapping[Statement, bool], means: Means) -> dict[Statement, list[Row] | None]:
+def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement, list[Row] | None]:
     """The statements of each text, verified; None for one that is blank or has no passages.
 
     The local steps of verification decide first, then the verifier, where there is one. What is found of a
@@ -171,10 +181,14 @@ def verify(asked: Mapping[Statement, bool], means: Means) -> dict[Statement, lis
     with its scores, verdict, decided_by and context alone.
 
     Args:
-        asked: texts, equal ones once, and whether scores are wanted.
+        statements: texts, equal ones once, and whether scores are wanted.
         means: what statements are verified with.
     """
-    texts = [one for one in asked if one.claim.strip() and any(passage.strip() for passage in one.passages)]
+    texts = [
+        statement
+        for statement in statements
+        if statement.claim.strip() and any(passage.strip() for passage in statement.passages)
+    ]
     tables = statement_tables(texts)
     claims, verdicts = _decided(tables.pairs, tables.documents, tables.chunks, means)
     by_pair: dict[str, list[Row]] = {}
@@ -183,57 +197,63 @@ def verify(asked: Mapping[Statement, bool], means: Means) -> dict[Statement, lis
     )
     for row in decided.select(_TAKEN).iter_rows(named=True):
         by_pair.setdefault(row["pair_id"], []).append(row)
-    own = {
-        one: by_pair[pair_id]
-        for one, pair_id in zip(texts, tables.pair_ids, strict=True)
+    rows_by_statement = {
+        statement: by_pair[pair_id]
+        for statement, pair_id in zip(texts, tables.pair_ids, strict=True)
         if pair_id in by_pair
     }
-    scored = {one: rows for one, rows in own.items() if asked[one] or not all(map(_is_decided, rows))}
+    scored = {
+        statement: rows
+        for statement, rows in rows_by_statement.items()
+        if statements[statement] or not all(map(_is_decided, rows))
+    }
     scorer = _Scorer(scored, means)
-    found: dict[Statement, list[Row] | None] = dict.fromkeys(asked)
-    for one, rows in own.items():
-        found[one] = scorer.rows(one, rows) if one in scored else _unscored(one, rows)
-    return found
+    verified: dict[Statement, list[Row] | None] = dict.fromkeys(statements)
+    for statement, rows in rows_by_statement.items():
+        verified[statement] = (
+            scorer.rows(statement, rows) if statement in scored else _unscored(statement, rows)
+        )
+    return verified
 
 
-def _unscored(asked: Statement, rows: Sequence[Row]) -> list[Row]:
-    contexts = _not_blank(asked)
+def _unscored(statement: Statement, rows: Sequence[Row]) -> list[Row]:
+    contexts = _not_blank(statement)
     return [
         {
-            "verdict": one["verdict"],
-            "decided_by": one["decided_by"],
-            "context": _context_of(one, contexts),
+            "verdict": row["verdict"],
+            "decided_by": row["decided_by"],
+            "context": _context_of(row, contexts),
         }
-        for one in rows
+        for row in rows
     ]
 
 
-def _is_decided(one: Row) -> bool:
+def _is_decided(row: Row) -> bool:
     """Whether a step, or a model, decided a statement."""
-    return one["verdict"] not in ("undecided", "failed")
+    return row["verdict"] not in ("undecided", "failed")
 
 
-def _is_proof(one: Row) -> bool:
+def _is_proof(row: Row) -> bool:
     """Whether a step that reads, and no score, decided a statement."""
-    return _is_decided(one) and one["decided_by"] not in SCORES_DECIDE
+    return _is_decided(row) and row["decided_by"] not in SCORES_DECIDE
 
 
 def _proved_scores(
-    one: Row, contexts: Sequence[int], single: Floats, enough: npt.NDArray[np.bool_]
+    row: Row, contexts: Sequence[int], single: Floats, enough: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Scores of a statement a step decided: 1 for the context that proves it; 0 for all where none does."""
-    if one["verdict"] != "supported":
+    if row["verdict"] != "supported":
         return np.zeros_like(single), np.zeros_like(enough)
-    proves = _context_of(one, contexts)
+    proves = _context_of(row, contexts)
     at = contexts.index(proves) if proves is not None else int(single.argmax())
     single, enough = single.copy(), enough.copy()
     single[at], enough[at] = 1.0, True
     return single, enough
 
 
-def _not_blank(asked: Statement) -> list[int]:
+def _not_blank(statement: Statement) -> list[int]:
     """Places of the passages that have text."""
-    return [at for at, text in enumerate(asked.passages) if text.strip()]
+    return [at for at, text in enumerate(statement.passages) if text.strip()]
 
 
 _TAKEN = (
@@ -265,8 +285,10 @@ def _decided(
     verdicts = decide_claims(claims, pairs, settings.verification)
     if means.verifier is None:
         return claims, verdicts
-    asked = borderline(claims, verdicts)
-    replies = ask_verifier(asked, pairs, chunks, means.verifier, settings.verification, settings.llm)
+    borderline_claims = borderline(claims, verdicts)
+    replies = ask_verifier(
+        borderline_claims, pairs, chunks, means.verifier, settings.verification, settings.llm
+    )
     return claims, decide_claims(claims, pairs, settings.verification, replies)
 
 
@@ -282,50 +304,56 @@ class _Scorer:
     The words of a fragment stand in many places: it is supported by its cosine, the question included, alone.
     """
 
-    def __init__(self, own: Mapping[Statement, Sequence[Row]], means: Means) -> None:
+    def __init__(self, rows_by_statement: Mapping[Statement, Sequence[Row]], means: Means) -> None:
         self._means = means
         self._scored_by = SIMILARITY if means.resources.entailment is None else ENTAILMENT
-        pieces = {(one.language, text): () for one in own for text in one.passages if text.strip()}
+        pieces = {
+            (statement.language, text): ()
+            for statement in rows_by_statement
+            for text in statement.passages
+            if text.strip()
+        }
         self._pieces = {
             (language, text): tuple(dict.fromkeys([*sentences(text, language), text]))
             for language, text in pieces
         }
-        wanted = [
-            *(_compared(row, one) for one, rows in own.items() for row in rows),
-            *(one.question or "" for one in own),
+        texts_to_embed = [
+            *(_compared(row, statement) for statement, rows in rows_by_statement.items() for row in rows),
+            *(statement.question or "" for statement in rows_by_statement),
             *(piece for of_text in self._pieces.values() for piece in of_text),
         ]
-        self._vectors = TextVectors(wanted, means.resources.embedder)
+        self._vectors = TextVectors(texts_to_embed, means.resources.embedder)
         self._stacked = {
-            key: np.stack([self._vectors.of(one) for one in of_text]) for key, of_text in self._pieces.items()
+            key: np.stack([self._vectors.of(text) for text in of_text])
+            for key, of_text in self._pieces.items()
         }
 
-    def rows(self, asked: Statement, statements: Sequence[Row]) -> list[Row]:
+    def rows(self, statement: Statement, statements: Sequence[Row]) -> list[Row]:
         """The statements (`STATEMENT`) of a text."""
-        question = self._vectors.of(asked.question or "")
-        contexts = _not_blank(asked)
-        found = []
-        for position, one in enumerate(statements):
-            vector = self._vectors.of(_compared(one, asked))
-            single, pair, enough = self._scores(one, asked, contexts)
-            decision = self._verdict(one, asked, supported=bool(enough.any()))
+        question = self._vectors.of(statement.question or "")
+        contexts = _not_blank(statement)
+        decided = []
+        for position, row in enumerate(statements):
+            vector = self._vectors.of(_compared(row, statement))
+            single, pair, enough = self._scores(row, statement, contexts)
+            decision = self._verdict(row, statement, supported=bool(enough.any()))
             is_proof = _is_proof(decision)
             if is_proof:
                 # what a step proved or denied is no question of scores any more
-                single, enough = _proved_scores({**one, **decision}, contexts, single, enough)
+                single, enough = _proved_scores({**row, **decision}, contexts, single, enough)
                 pair = float(single.max())
             best = float(single.max())
-            scores: list[float | None] = [None] * len(asked.passages)
-            holds: list[bool | None] = [None] * len(asked.passages)
-            for at, score, held in zip(contexts, single, enough, strict=True):
-                scores[at], holds[at] = float(score), bool(held)
-            found.append(
+            scores: list[float | None] = [None] * len(statement.passages)
+            holds: list[bool | None] = [None] * len(statement.passages)
+            for at, score, is_enough in zip(contexts, single, enough, strict=True):
+                scores[at], holds[at] = float(score), bool(is_enough)
+            decided.append(
                 {
                     "position": position,
-                    **{name: one[name] for name in ("start", "end", "text")},
+                    **{name: row[name] for name in ("start", "end", "text")},
                     **decision,
-                    "context": _context_of(one, contexts),
-                    "quote": one["evidence_quote"],
+                    "context": _context_of(row, contexts),
+                    "quote": row["evidence_quote"],
                     "relevance": float(vector @ question),
                     "score": best,
                     "pair_score": pair,
@@ -334,13 +362,13 @@ class _Scorer:
                     "scored_by": decision["decided_by"] if is_proof else self._scored_by,
                 }
             )
-        return found
+        return decided
 
     def _scores(
-        self, one: Row, asked: Statement, contexts: Sequence[int]
+        self, row: Row, statement: Statement, contexts: Sequence[int]
     ) -> tuple[Floats, float, npt.NDArray[np.bool_]]:
         """Of each context, of the best pair where no single one is enough, and which contexts support it."""
-        texts, stated = [asked.passages[at] for at in contexts], _compared(one, asked)
+        texts, stated = [statement.passages[at] for at in contexts], _compared(row, statement)
         model = self._means.resources.entailment
         if model is not None:
             single = _entailed(model.probabilities([(text, stated) for text in texts]))
@@ -350,35 +378,42 @@ class _Scorer:
             first, second = np.sort(np.argsort(-single, kind="stable")[:2])
             joined = _entailed(model.probabilities([(f"{texts[first]}\n\n{texts[second]}", stated)]))
             return single, max(best, float(joined.max())), single >= ENTAILED
-        vector, pieces = self._vectors.of(stated), [self._stacked[asked.language, text] for text in texts]
-        cosines = [each @ vector for each in pieces]
-        alike = np.clip([float(each.max()) for each in cosines], 0.0, 1.0)
-        terms = read(one["self_contained"] or one["text"], asked.language).term_set
-        held = [_held_terms(terms, text, asked.language) for text in texts]
-        single = np.array([_mean(cosine, terms, own) for cosine, own in zip(alike, held, strict=True)])
-        enough = alike >= self._means.alike if one["fragment"] else single >= STATED
+        vector, pieces = self._vectors.of(stated), [self._stacked[statement.language, text] for text in texts]
+        cosines = [piece @ vector for piece in pieces]
+        alike = np.clip([float(cosine.max()) for cosine in cosines], 0.0, 1.0)
+        terms = read(row["self_contained"] or row["text"], statement.language).term_set
+        terms_of_texts = [_held_terms(terms, text, statement.language) for text in texts]
+        single = np.array(
+            [
+                _mean(cosine, terms, terms_of_text)
+                for cosine, terms_of_text in zip(alike, terms_of_texts, strict=True)
+            ]
+        )
+        enough = alike >= self._means.alike if row["fragment"] else single >= STATED
         best = float(single.max())
         if best >= ENOUGH_ALONE or len(texts) < 2:
             return single, best, enough
-        tops = np.stack([each[int(of.argmax())] for each, of in zip(pieces, cosines, strict=True)])
+        tops = np.stack(
+            [vectors_of_text[int(of.argmax())] for vectors_of_text, of in zip(pieces, cosines, strict=True)]
+        )
         along, between = tops @ vector, tops @ tops.T
         pairs = [
             _mean(
                 min(1.0, float((along[a] + along[b]) / np.sqrt(max(2 + 2 * between[a, b], 1e-9)))),
                 terms,
-                held[a] | held[b],
+                terms_of_texts[a] | terms_of_texts[b],
             )
             for a, b in combinations(range(len(texts)), 2)
         ]
         return single, max(best, *pairs), enough
 
-    def _verdict(self, one: Row, asked: Statement, *, supported: bool) -> Row:
-        verdict, by, reason = one["verdict"], one["decided_by"], one["reason"]
-        if _is_decided(one):
+    def _verdict(self, row: Row, statement: Statement, *, supported: bool) -> Row:
+        verdict, by, reason = row["verdict"], row["decided_by"], row["reason"]
+        if _is_decided(row):
             return {"verdict": verdict, "decided_by": by, "reason": reason}
         if self._means.verifier is not None or self._means.undecided == "unknown" or verdict == "failed":
             return {"verdict": "undecided", "decided_by": by, "reason": reason}
-        if supported and (refuted := _refuted(one, asked)) is not None:
+        if supported and (refuted := _refuted(row, statement)) is not None:
             return refuted
         return {
             "verdict": "supported" if supported else "unsupported",
@@ -391,33 +426,37 @@ _COMPARED_SENTENCES = 3
 """Sentences of the contexts, those that share most terms with a statement, that may deny it."""
 
 
-def _refuted(one: Row, asked: Statement) -> Row | None:
+def _refuted(row: Row, statement: Statement) -> Row | None:
     """The verdict on a statement that a score would support though its figures, names or negation differ.
 
     A score hardly moves with these. Contradicted is one with another value in the place of the context's;
     unsupported one with a figure that no context, heading or question holds.
     """
-    claim = read(one["self_contained"] or one["text"], asked.language)
-    held = [text for text in (*asked.passages, asked.question or "") if text.strip()]
-    held += [heading for own in asked.headings for heading in own]
-    passages = [read(text, asked.language) for text in held]
+    claim = read(row["self_contained"] or row["text"], statement.language)
+    texts = [text for text in (*statement.passages, statement.question or "") if text.strip()]
+    texts += [heading for headings_of_text in statement.headings for heading in headings_of_text]
+    passages = [read(text, statement.language) for text in texts]
     missing = missing_figures(claim, passages)
-    pieces = [] if one["evidence_quote"] is None else [read(one["evidence_quote"], asked.language)]
+    pieces = [] if row["evidence_quote"] is None else [read(row["evidence_quote"], statement.language)]
     if missing:
-        pieces += _nearest_sentences(claim, asked)
+        pieces += _nearest_sentences(claim, statement)
     for piece in pieces:
-        if found := conflicts(claim, piece, passages):
-            return {"verdict": "contradicted", "decided_by": ALIGNMENT, "reason": found[0].reason}
+        if conflicts_found := conflicts(claim, piece, passages):
+            return {"verdict": "contradicted", "decided_by": ALIGNMENT, "reason": conflicts_found[0].reason}
     if missing:
         return {"verdict": "unsupported", "decided_by": ALIGNMENT, "reason": "number_not_in_passages"}
     return None
 
 
-def _nearest_sentences(claim: Reading, asked: Statement) -> list[Reading]:
+def _nearest_sentences(claim: Reading, statement: Statement) -> list[Reading]:
     """The sentences of its contexts that share most terms with a statement."""
-    pieces = [read(text, asked.language) for own in asked.passages for text in sentences(own, asked.language)]
-    wanted = claim.term_set
-    ranked = sorted(dict.fromkeys(pieces), key=lambda piece: -len(wanted & piece.term_set))
+    pieces = [
+        read(text, statement.language)
+        for passage in statement.passages
+        for text in sentences(passage, statement.language)
+    ]
+    claim_terms = claim.term_set
+    ranked = sorted(dict.fromkeys(pieces), key=lambda piece: -len(claim_terms & piece.term_set))
     return ranked[:_COMPARED_SENTENCES]
 
 
@@ -429,7 +468,7 @@ def sentences(text: str, language: str) -> list[str]:
 @functools.lru_cache(maxsize=1024)
 def _windows(text: str, language: str) -> tuple[Set[str], ...]:
     """The terms of each `LONGEST_WINDOW` neighbouring sentences of a text, or of all where they are fewer."""
-    terms = [read(one, language).term_set for one in sentences(text, language)]
+    terms = [read(sentence, language).term_set for sentence in sentences(text, language)]
     last = max(1, len(terms) - LONGEST_WINDOW + 1)
     return tuple(frozenset().union(*terms[first : first + LONGEST_WINDOW]) for first in range(last))
 
@@ -439,14 +478,14 @@ def _held_terms(terms: Set[str], text: str, language: str) -> Set[str]:
     return max((terms & window for window in _windows(text, language)), key=len)
 
 
-def _mean(cosine: float, terms: Set[str], held: Set[str]) -> float:
-    return (cosine + len(held) / len(terms)) / 2 if terms else cosine
+def _mean(cosine: float, terms: Set[str], text_terms: Set[str]) -> float:
+    return (cosine + len(text_terms) / len(terms)) / 2 if terms else cosine
 
 
-def _compared(claim: Row, asked: Statement) -> str:
+def _compared(claim: Row, statement: Statement) -> str:
     """What is compared of a claim: as it is understood alone, a fragment with the question it answers."""
-    if claim["fragment"] and claim["self_contained"] is None and asked.question:
-        return f"{asked.question} {claim['text']}"
+    if claim["fragment"] and claim["self_contained"] is None and statement.question:
+        return f"{statement.question} {claim['text']}"
     return str(claim["self_contained"] or claim["text"])
 
 

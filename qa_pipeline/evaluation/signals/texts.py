@@ -13,6 +13,7 @@ from qa_pipeline.evaluation.signals import asked
 from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Found, Means, Row
 from qa_pipeline.evaluation.signals.statements import sentences
 from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import denials
@@ -20,7 +21,6 @@ from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.contradictions import OVERLAP, Sentence, find_sentences
 from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import TextVectors
-from qa_pipeline.verification.splitting import without_marks
 
 SAME_MEANING = 0.9
 """Cosine from which two short answers mean the same, if neither denies the other."""
@@ -37,11 +37,11 @@ answer commits itself to nothing."""
 def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
     """Whether each answer only says that there is none, as refusals read; unknown of an empty answer."""
     del means
-    said = [
+    refusals_said = [
         is_refusal(answer, language) if answer.strip() else None
         for answer, language in rows.select("answer", "language").iter_rows()
     ]
-    return said, [[RULES]] * len(said)
+    return refusals_said, [[RULES]] * len(refusals_said)
 
 
 def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
@@ -51,11 +51,11 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
     else: what they find is a lower bound.
     """
     if means.judge is not None:
-        found = asked.ask_contradictions(rows, means.judge, means.resources.settings.llm)
-        return found, [[MODEL]] * rows.height
+        contradictions = asked.ask_contradictions(rows, means.judge, means.resources.settings.llm)
+        return contradictions, [[MODEL]] * rows.height
     local: list[list[Row]] = []
     for contexts, statements in rows.select("contexts", "statements").iter_rows():
-        denied = {one["context"] for one in statements if one["verdict"] == "contradicted"}
+        denied = {statement["context"] for statement in statements if statement["verdict"] == "contradicted"}
         local.append([{"contradicted": at in denied} for at in range(len(contexts))])
     return local, [[ALIGNMENT]] * rows.height
 
@@ -66,9 +66,10 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
     if means.judge is not None:
         replies = asked.ask_back_questions(rows, means.judge, means.resources.settings.llm)
         texts = [
-            None if one is None else [q for q in one.questions if q.strip()][:QUESTIONS] for one in replies
+            None if reply is None else [q for q in reply.questions if q.strip()][:QUESTIONS]
+            for reply in replies
         ]
-        committed = [None if one is None else not one.noncommittal for one in replies]
+        committed = [None if reply is None else not reply.noncommittal for reply in replies]
     else:
         texts = [
             list(sentences(without_marks(answer), language))
@@ -76,14 +77,16 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
         ]
         committed = [not refused for refused in rows["refused"]]
     queries = rows["query"].to_list()
-    wanted = [text for own in texts if own for text in own]
-    vectors = TextVectors([*queries, *wanted], means.resources.embedder)
-    found = [
-        None if own is None else {"cosines": vectors.cosines(query, own), "noncommittal": not commits}
-        for query, own, commits in zip(queries, texts, committed, strict=True)
+    every_text = [text for texts_of_row in texts if texts_of_row for text in texts_of_row]
+    vectors = TextVectors([*queries, *every_text], means.resources.embedder)
+    relevances = [
+        None
+        if texts_of_row is None
+        else {"cosines": vectors.cosines(query, texts_of_row), "noncommittal": not commits}
+        for query, texts_of_row, commits in zip(queries, texts, committed, strict=True)
     ]
     by = MODEL if means.judge is not None else SIMILARITY
-    return found, [None if one is None else [by] for one in found]
+    return relevances, [None if relevance is None else [by] for relevance in relevances]
 
 
 def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
@@ -92,36 +95,42 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
     """
     texts = [
-        [sentences(one["text"] or "", language) for one in contexts]
+        [sentences(context["text"] or "", language) for context in contexts]
         for contexts, language in rows.select("contexts", "language").iter_rows()
     ]
     if means.judge is not None:
-        found = asked.ask_relevance(rows, texts, means.judge, means.resources.settings.llm)
-        return _where_known(rows, found), [[MODEL]] * rows.height
-    wanted = [
+        relevant = asked.ask_relevance(rows, texts, means.judge, means.resources.settings.llm)
+        return _where_known(rows, relevant), [[MODEL]] * rows.height
+    sentences_wanted = [
         [text for text in pair if text and text.strip()]
         for pair in rows.select("query", "reference").iter_rows()
     ]
     vectors = TextVectors(
-        [*(text for own in wanted for text in own), *(one for row in texts for own in row for one in own)],
+        [
+            *(text for sentences_of_row in sentences_wanted for text in sentences_of_row),
+            *(sentence for row in texts for sentences_of_row in row for sentence in sentences_of_row),
+        ],
         means.resources.embedder,
     )
     local = [
-        [_near(own, aims, vectors, means.related) for own in of_row]
-        for of_row, aims in zip(texts, wanted, strict=True)
+        [_near(sentences_of_context, aims, vectors, means.related) for sentences_of_context in of_row]
+        for of_row, aims in zip(texts, sentences_wanted, strict=True)
     ]
     return _where_known(rows, local), [[SIMILARITY]] * rows.height
 
 
 def _where_known(
-    rows: pl.DataFrame, found: Sequence[Sequence[Sequence[bool | None]] | None]
+    rows: pl.DataFrame, flags_by_row: Sequence[Sequence[Sequence[bool | None]] | None]
 ) -> list[list[Sequence[bool | None]] | None]:
     """What was found, one unknown in the place of each context whose text is not known."""
     return [
         None
         if of_row is None
-        else [[None] if one["text"] is None else flags for one, flags in zip(contexts, of_row, strict=True)]
-        for contexts, of_row in zip(rows["contexts"].to_list(), found, strict=True)
+        else [
+            [None] if context["text"] is None else flags
+            for context, flags in zip(contexts, of_row, strict=True)
+        ]
+        for contexts, of_row in zip(rows["contexts"].to_list(), flags_by_row, strict=True)
     ]
 
 
@@ -129,7 +138,7 @@ def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit
     if not texts:
         return []
     cosines = np.array([vectors.cosines(aim, texts) for aim in aims])
-    return [bool(one) for one in cosines.max(axis=0) >= limit]
+    return [bool(cosine) for cosine in cosines.max(axis=0) >= limit]
 
 
 def find_meanings(rows: pl.DataFrame, means: Means) -> Found:
@@ -139,24 +148,27 @@ def find_meanings(rows: pl.DataFrame, means: Means) -> Found:
     and punctuation, or the judge's word; without a judge near vectors where neither text denies the other.
     """
     if means.judge is not None:
-        found = asked.ask_meanings(rows, means.judge, means.resources.settings.llm)
-        return found, [None if one is None else [MODEL] for one in found]
+        meanings = asked.ask_meanings(rows, means.judge, means.resources.settings.llm)
+        return meanings, [None if group_numbers is None else [MODEL] for group_numbers in meanings]
     folded = rows["samples"].list.eval(normalised(pl.element())).to_list()
     vectors = TextVectors([text for of_row in folded for text in of_row], means.resources.embedder)
-    groups = [_groups(own, language, vectors) for own, language in zip(folded, rows["language"], strict=True)]
+    groups = [
+        _groups(samples, language, vectors)
+        for samples, language in zip(folded, rows["language"], strict=True)
+    ]
     return groups, [[SIMILARITY]] * rows.height
 
 
 def _groups(texts: Sequence[str], language: str, vectors: TextVectors) -> list[int]:
     leaders: list[str] = []
-    found = []
+    groups = []
     for text in texts:
         near = (at for at, leader in enumerate(leaders) if _same_meaning(text, leader, language, vectors))
         place = leaders.index(text) if text in leaders else next(near, len(leaders))
         if place == len(leaders):
             leaders.append(text)
-        found.append(place)
-    return found
+        groups.append(place)
+    return groups
 
 
 def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -> bool:
@@ -172,10 +184,10 @@ def find_conflicts(rows: pl.DataFrame, means: Means) -> Found:
     deals with them if it is a refusal, or holds what both sides have in that place.
     """
     if means.judge is not None:
-        found = asked.ask_conflicts(rows, means.judge, means.resources.settings.llm)
-        return found, [None if one is None else [MODEL] for one in found]
-    given = rows.select("answer", "contexts", "language", "refused")
-    local = [_conflicts(row) for row in given.iter_rows(named=True)]
+        conflicts = asked.ask_conflicts(rows, means.judge, means.resources.settings.llm)
+        return conflicts, [None if conflicts_of_row is None else [MODEL] for conflicts_of_row in conflicts]
+    columns = rows.select("answer", "contexts", "language", "refused")
+    local = [_conflicts(row) for row in columns.iter_rows(named=True)]
     return local, [[ALIGNMENT]] * rows.height
 
 
@@ -185,32 +197,34 @@ def _conflicts(row: Row) -> list[Row]:
             "chunk_id": str(at),
             "document_id": str(at),
             "char_start": 0,
-            "text": one["text"] or "",
+            "text": context["text"] or "",
             "language": row["language"],
         }
-        for at, one in enumerate(row["contexts"])
+        for at, context in enumerate(row["contexts"])
     ]
     stated = find_sentences(chunks) if len(chunks) > 1 else []
-    said: set[str] = set()
-    found = []
-    for left, right in combinations(stated, 2):
-        if left.document_id == right.document_id or not _about_one_thing(left, right):
+    answer_units: set[str] = set()
+    conflicts = []
+    for first, second in combinations(stated, 2):
+        if first.document_id == second.document_id or not _about_one_thing(first, second):
             continue
-        denied = denials(left.reading, right.reading)
+        denied = denials(first.reading, second.reading)
         if len(denied) == 1:
-            said = said or {unit.key for unit in units(read(row["answer"], row["language"]))}
-            found.append({"handled": row["refused"] or denied[0].keys <= said})
-    return found
+            answer_units = answer_units or {unit.key for unit in units(read(row["answer"], row["language"]))}
+            conflicts.append({"handled": row["refused"] or denied[0].keys <= answer_units})
+    return conflicts
 
 
-def _about_one_thing(left: Sentence, right: Sentence) -> bool:
-    shared = len(left.stems & right.stems)
-    return shared >= OVERLAP * (len(left.stems) + len(right.stems) - shared)
+def _about_one_thing(first: Sentence, second: Sentence) -> bool:
+    shared = len(first.stems & second.stems)
+    return shared >= OVERLAP * (len(first.stems) + len(second.stems) - shared)
 
 
 def find_reference_similarity(rows: pl.DataFrame, means: Means) -> Found:
     """Cosine of each answer to its reference, at least 0."""
     pairs = rows.select("answer", "reference").rows()
     vectors = TextVectors([text for pair in pairs for text in pair], means.resources.embedder)
-    found = [min(1.0, max(0.0, vectors.cosines(*(answer, [reference]))[0])) for answer, reference in pairs]
-    return found, [[SIMILARITY]] * rows.height
+    similarities = [
+        min(1.0, max(0.0, vectors.cosines(*(answer, [reference]))[0])) for answer, reference in pairs
+    ]
+    return similarities, [[SIMILARITY]] * rows.height

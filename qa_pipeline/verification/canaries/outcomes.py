@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from qa_pipeline.tables import CANARIES
+from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries.seeding import Canary
 from qa_pipeline.verification.outcomes import wilson_interval
 

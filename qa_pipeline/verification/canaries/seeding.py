@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.canaries import foreign, known
 from qa_pipeline.verification.canaries.material import Draft, Generator, Material, Sentence, draw
 

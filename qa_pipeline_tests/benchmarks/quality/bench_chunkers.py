@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.documents import ChunkingSettings

@@ -7,7 +7,7 @@ precision misses the target of 0.95; at a confidence of 0.95 it must not exceed 
 """
 
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.evaluation.calibration.populations import broken_promises, falling_off, level, rising
+from qa_pipeline_tests.calibration.populations import broken_promises, falling_off, level, rising
 
 TARGET = 0.95
 POPULATIONS = {

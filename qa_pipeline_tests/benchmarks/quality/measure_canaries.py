@@ -18,13 +18,13 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 
-from qa_pipeline import stages
-from qa_pipeline.corpus.corpora import open_corpus
-from qa_pipeline.resources import Resources
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.pipeline import stages
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.settings.tree import load_settings
-from qa_pipeline.storage import read_table, write_table
-from qa_pipeline.tables import STORED
+from qa_pipeline.storage.parquet import read_table, write_table
+from qa_pipeline.storage.tables import STORED
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.canaries.material import Draft, Generator, Material, gather
 from qa_pipeline.verification.canaries.outcomes import canary_rates, canary_rows

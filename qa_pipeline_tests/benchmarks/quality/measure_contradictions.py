@@ -25,8 +25,9 @@ from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.shard import Shard, nearest_chunks
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
 from qa_pipeline.verification.contradictions import (
     NEIGHBOURS,
     Found,

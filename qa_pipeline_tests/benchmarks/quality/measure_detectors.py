@@ -24,7 +24,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import draw
 from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate, rounded
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline_tests.benchmarks.quality import scorers as baselines

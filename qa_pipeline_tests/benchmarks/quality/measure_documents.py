@@ -28,17 +28,17 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.corpus.files import documents_among, read_bytes
-from qa_pipeline.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.files import documents_among, read_bytes
+from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox.pool import ParsingPool
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings, MaskingSettings
 from qa_pipeline_tests.benchmarks.quality.accounted_text import Account, account
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 from qa_pipeline_tests.benchmarks.support.process_memory import peak_of
-from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
+from qa_pipeline_tests.retrieval.documents import Counter as TokenCounter
 
 _SETTINGS = DocumentSettings(masking=MaskingSettings(action="flag"))
 _SAMPLED_EVERY = 0.05

@@ -23,13 +23,13 @@ from typing import Any
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.models.base import Embedder
-from qa_pipeline.pipeline import run_batches
+from qa_pipeline.pipeline.estimate import Estimate, estimate_run
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.records import CallRecord, Usage
-from qa_pipeline.reporting.estimate import Estimate, estimate_run
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings, load_settings
-from qa_pipeline.storage import write_table
-from qa_pipeline.tables import LLM_CALLS
+from qa_pipeline.storage.parquet import write_table
+from qa_pipeline.storage.tables import LLM_CALLS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verdict_replies import claims_in

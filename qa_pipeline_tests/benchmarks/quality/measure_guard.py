@@ -28,8 +28,9 @@ from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import build_index, embed_chunks
 from qa_pipeline.settings.generation import EmbeddingSettings, GuardSettings, RetrievalSettings
-from qa_pipeline.storage import Layout, read_table
-from qa_pipeline.tables import CHUNKS, QUESTIONS
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import CHUNKS, QUESTIONS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import cached
 

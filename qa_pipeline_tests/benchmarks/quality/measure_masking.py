@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from qa_pipeline.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
-from qa_pipeline.corpus.folders import open_folder
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, documents_among, read_bytes
+from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.masking.masking import families_of, find_items, text_mask
 from qa_pipeline.records import SourceFile

@@ -30,8 +30,8 @@ from unittest.mock import patch
 import pypdfium2
 from pdfminer.high_level import extract_text
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.documents.formats.pdf.glyphs import Glyphs
 from qa_pipeline.records import ParsedFile, SourceFile

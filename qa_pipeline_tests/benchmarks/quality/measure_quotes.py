@@ -19,11 +19,11 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.claims import find_claims

@@ -27,7 +27,7 @@ from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import TWIN_SIMILARITIES
-from qa_pipeline.tables import PAIRS
+from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.curation.rows import pair
 

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.records import Block
-from qa_pipeline_tests.chunking.documents import documents
+from qa_pipeline_tests.retrieval.documents import documents
 
 ARTICLES = ("xquad_en", "xquad_de", "squad2")
 PAGES = ("swequad_mc", "qed", "clapnq", "hotpotqa")

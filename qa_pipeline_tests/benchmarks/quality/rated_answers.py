@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, Field
 from qa_pipeline.evaluation.datasets import (
     LANGUAGE,
     LIMITS,
-    Fault,
     Item,
     LabelledRow,
     Row,
@@ -21,6 +20,7 @@ from qa_pipeline.evaluation.datasets import (
     read_file,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
 
 
 def _rating(value: object) -> object:

@@ -13,11 +13,11 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.llm.extractive.provider import find_candidates
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of

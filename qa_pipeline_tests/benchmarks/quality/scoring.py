@@ -9,9 +9,9 @@ import polars as pl
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.resources import Resources
-from qa_pipeline.stages import score_claims
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import score_claims
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
 from qa_pipeline_tests.benchmarks.quality.scorers import ScoreColumn, baselines, claim_scores, pair_scores

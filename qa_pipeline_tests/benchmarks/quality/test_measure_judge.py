@@ -6,8 +6,8 @@ import pytest
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import JudgeReply
-from qa_pipeline.resources import Resources
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline_tests.benchmarks.conftest import RunMain

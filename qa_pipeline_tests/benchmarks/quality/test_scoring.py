@@ -8,7 +8,7 @@ from qa_pipeline.errors import UnreadableReplyError
 from qa_pipeline.evaluation.datasets import ITEMS
 from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.llm.base import Request
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.benchmarks.quality.scorers import SCORERS
 from qa_pipeline_tests.benchmarks.quality.scoring import score_items, unsupported_spans

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.chunking.chunks import chunk_documents
 from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline_tests.benchmarks.robustness.generated_documents import generated_documents
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.chunking.documents import Counter
-from qa_pipeline_tests.chunking.laws import broken_chunks, broken_document, needless_cuts
+from qa_pipeline_tests.retrieval.documents import Counter
+from qa_pipeline_tests.retrieval.laws import broken_chunks, broken_document, needless_cuts
 
 VARIANTS = {
     "default": ChunkingSettings(),

@@ -26,14 +26,14 @@ from time import monotonic
 
 import polars as pl
 
-from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import PARSERS, format_of
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.documents.sandbox.pool import ParsingPool, Worker
 from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.benchmarks.robustness.fuzz_bombs import bombs
@@ -41,7 +41,7 @@ from qa_pipeline_tests.benchmarks.robustness.fuzz_container_bombs import PACKERS
 from qa_pipeline_tests.benchmarks.robustness.fuzz_mutations import mutate
 from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import collect_seeds
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.chunking.documents import Counter as TokenCounter
+from qa_pipeline_tests.retrieval.documents import Counter as TokenCounter
 
 _IN_A_BATCH = 200
 _BYTES_IN_A_BATCH = 400_000_000

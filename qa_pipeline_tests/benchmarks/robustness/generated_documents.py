@@ -7,7 +7,7 @@ import polars as pl
 
 from qa_pipeline.documents.assembly import assemble
 from qa_pipeline.records import Block, BlockKind
-from qa_pipeline.tables import DOCUMENTS
+from qa_pipeline.storage.tables import DOCUMENTS
 
 WORDS = (
     *(

@@ -18,14 +18,14 @@ from pathlib import Path
 
 from qa_pipeline.publishing.loading import load_release, release_folder
 from qa_pipeline.publishing.manifest import LATEST, hash_file, read_manifest
-from qa_pipeline.storage import Layout
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 PUBLISHER = """
 import sys
 from pathlib import Path
 from qa_pipeline.publishing.release import publish_release
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 
 out, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])

@@ -24,18 +24,18 @@ import numpy as np
 
 from qa_pipeline.models.cpu import batches_of_one_length
 from qa_pipeline.models.embedding_files import find_model
-from qa_pipeline.models.vector_cache import VectorCache
-from qa_pipeline.settings.generation import EmbeddingSettings
-from qa_pipeline.settings.verification import EntailmentSettings
-from qa_pipeline.verification.entailment.claims import Asked, search
-from qa_pipeline.verification.entailment.models import (
+from qa_pipeline.models.entailment.models import (
     BATCH_TOKENS,
     CrossEncoder,
     Network,
     load_cross_encoder,
     takes_types,
 )
-from qa_pipeline.verification.entailment.tokens import Input
+from qa_pipeline.models.entailment.tokens import Input
+from qa_pipeline.models.vector_cache import VectorCache
+from qa_pipeline.settings.generation import EmbeddingSettings
+from qa_pipeline.settings.verification import EntailmentSettings
+from qa_pipeline.verification.entailment import Asked, search
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 CLAIM_WORDS = (6, 10, 14, 18, 24)

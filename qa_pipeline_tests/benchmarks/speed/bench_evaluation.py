@@ -33,7 +33,7 @@ from qa_pipeline.evaluation.report_folder import dataset_sha256, write_report
 from qa_pipeline.evaluation.running import evaluate_into, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.models.encoder import load_embedder
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json

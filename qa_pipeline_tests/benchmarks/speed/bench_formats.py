@@ -19,7 +19,7 @@ import polars as pl
 from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.publishing.format_files import FormatFiles
 from qa_pipeline.publishing.formats import FORMATS, Tables
-from qa_pipeline.tables import ROUND_TRIPS
+from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.curation.rows import (
     chunk,

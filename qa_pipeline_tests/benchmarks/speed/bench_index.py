@@ -27,7 +27,7 @@ from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.retrieval.ann import SAME_COSINE
 from qa_pipeline.retrieval.shard import Shard, build_index, dump_shard, load_shard
 from qa_pipeline.settings.generation import EmbeddingSettings, IndexSettings
-from qa_pipeline.tables import EMBEDDINGS
+from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.benchmarks.support.measured_run import load_now
 

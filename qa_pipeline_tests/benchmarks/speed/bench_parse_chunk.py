@@ -26,18 +26,18 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
 
-from qa_pipeline.chunking.chunks import chunk_documents
-from qa_pipeline.corpus.files import documents_among, read_bytes
-from qa_pipeline.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.files import documents_among, read_bytes
+from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline.documents.near_duplicates import shingles
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.records import index_text
+from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.settings.documents import ChunkingSettings, DocumentSettings
 from qa_pipeline.text.language import READ_OF_A_STRETCH, languages_of, stretches
 from qa_pipeline_tests.benchmarks.speed.libraries_alone import parse_alone, sketch_alone, tell_alone
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.chunking.documents import Counter
+from qa_pipeline_tests.retrieval.documents import Counter
 
 _ROUNDS = 5
 _LARGEST = 1_000_000_000

@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import Event, Thread
 from time import perf_counter
 
-from qa_pipeline.corpus.files import documents_among, read_bytes
-from qa_pipeline.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.files import documents_among, read_bytes
+from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.formats.registry import format_of
 from qa_pipeline.documents.parsing import ParseFiles, ParseRequest, parse_in_process
 from qa_pipeline.documents.sandbox.pool import ParsingPool

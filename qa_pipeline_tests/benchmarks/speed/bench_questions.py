@@ -23,7 +23,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.records import AnswerReply, DraftCitation, DraftQuestion, QuestionsReply, ReplyModel
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.tables import VERDICTS
+from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.curation import rows
 from qa_pipeline_tests.support.scripted import ScriptedModel

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.calibration.what_if import Models, redecide
+from qa_pipeline.calibration.what_if import Models, redecide
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.verification.deciding import decide_claims
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
-from qa_pipeline_tests.evaluation.calibration.stored import Frames, run, tables
+from qa_pipeline_tests.calibration.stored import Frames, run, tables
 
 OTHER = VerificationSettings(entailment_accept=0.9, entailment_reject=0.1)
 OF_A_PAIR = 3

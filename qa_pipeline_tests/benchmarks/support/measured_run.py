@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 if TYPE_CHECKING:
-    from qa_pipeline.pipeline import BatchOutcome
+    from qa_pipeline.pipeline.running import BatchOutcome
     from qa_pipeline.settings.tree import Settings
 
 Way = Literal["plain", "dagster"]
@@ -57,7 +57,7 @@ def main() -> None:
 def _measure(way: Way, corpus: Path, out: Path, batches: list[str]) -> dict[str, Any]:
     start = perf_counter()
     run = _run_plain() if way == "plain" else _run_dagster()
-    from qa_pipeline.corpus.corpora import open_corpus
+    from qa_pipeline.documents.corpus.corpora import open_corpus
     from qa_pipeline.settings.tree import load_settings
 
     import_seconds = perf_counter() - start
@@ -85,8 +85,8 @@ Run = Callable[["Settings", Sequence[str]], "list[BatchOutcome]"]
 
 
 def _run_plain() -> Run:
-    from qa_pipeline.pipeline import run_batches
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import run_batches
 
     built: list[Resources] = []
 
@@ -101,7 +101,7 @@ def _run_dagster() -> Run:
     import dagster as dg
 
     from qa_pipeline.defs.launch import materialize_batches
-    from qa_pipeline.resources import Resources
+    from qa_pipeline.pipeline.resources import Resources
 
     built: list[Resources] = []
 
@@ -138,7 +138,7 @@ class Meter:
     @contextmanager
     def watching_stages(self) -> Iterator[None]:
         """Measure each call of a stage while entered."""
-        from qa_pipeline.stages import STAGES
+        from qa_pipeline.pipeline.stages import STAGES
 
         stages = cast("dict[str, Any]", STAGES)
         originals = dict(stages)

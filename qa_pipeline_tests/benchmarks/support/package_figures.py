@@ -21,7 +21,7 @@ SHORT = 60
 """Lines below which a module is called short."""
 _COUNTS = """
 import json
-from qa_pipeline import tables
+from qa_pipeline.storage import tables
 from qa_pipeline.settings.tree import Settings
 from pydantic import BaseModel
 

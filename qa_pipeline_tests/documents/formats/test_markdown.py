@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import markdown
 from qa_pipeline.records import LeftOut
 from qa_pipeline_tests.documents.builders import SETTINGS, outline, source, unaccounted

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import row_files
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import row_files
 from qa_pipeline.records import LeftOut, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings

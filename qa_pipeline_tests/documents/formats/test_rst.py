@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats import rst
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings

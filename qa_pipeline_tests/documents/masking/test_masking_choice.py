@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.corpus.folders import open_folder
+from qa_pipeline.documents.corpus.folders import open_folder
 from qa_pipeline.documents.masking.masking import description_and_masking, masking_of
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import MaskingAction, MaskingSettings

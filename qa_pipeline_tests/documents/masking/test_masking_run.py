@@ -16,12 +16,12 @@ from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.pipeline import run_batches
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.tree import load_settings
-from qa_pipeline.storage import read_table
-from qa_pipeline.tables import TABLES
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import TABLES
 from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.masking import planted_files as plant
 from qa_pipeline_tests.documents.masking.planted import Planted, plain

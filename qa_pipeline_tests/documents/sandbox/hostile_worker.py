@@ -16,8 +16,8 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents import parsing
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.sandbox import worker
 from qa_pipeline.records import Block, ParsedFile, SourceFile

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import SUFFIXES
 from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
 from qa_pipeline.documents.sandbox import pool as pool_module

@@ -11,7 +11,7 @@ from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals
 from qa_pipeline.llm.base import LanguageModel
-from qa_pipeline.resources import Resources
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
 

@@ -17,7 +17,7 @@ from qa_pipeline.llm.store.schema import CALLS
 from qa_pipeline.llm.store.store import call_of
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import claim
 from qa_pipeline_tests.llm.serving import FastClock
 from qa_pipeline_tests.support.servers import GeminiServer

@@ -16,9 +16,9 @@ from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batch_jobs import submitting
 from qa_pipeline.llm.batch_jobs.book import erase_documents
 from qa_pipeline.records import AnswerReply, Passage
-from qa_pipeline.testing.fake_server.gemini import BatchJobs, fails, says
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
+from qa_pipeline_tests.fake_server.gemini import BatchJobs, fails, says
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.llm.batch_jobs.desk import Desk, claims
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, claim
 from qa_pipeline_tests.support.replies import stops

@@ -16,8 +16,8 @@ from qa_pipeline.llm.base import Reply, Request
 from qa_pipeline.llm.batch_jobs.collecting import DOUBT_SECONDS
 from qa_pipeline.llm.batch_jobs.submitting import Basket, DeferredModel
 from qa_pipeline.llm.gemini.batch_api import GeminiBatches
-from qa_pipeline.testing.fake_server.gemini import says
-from qa_pipeline.testing.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.gemini import says
+from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.llm.batch_jobs.desk import Desk, claims
 from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.requests import ACCEPT, claim

@@ -16,9 +16,9 @@ from qa_pipeline.llm.gemini.provider import GeminiProvider, gemini_name
 from qa_pipeline.llm.gemini.wire import read_usage, response_schema
 from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.gemini import says
-from qa_pipeline.testing.fake_server.responses import Asked, ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.gemini import says
+from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, REJECT, Decision, claim
 from qa_pipeline_tests.llm.serving import model_for, outcome_of, provider_for, send_and_close
 from qa_pipeline_tests.support.replies import blocks_prompt, no_candidates, stops

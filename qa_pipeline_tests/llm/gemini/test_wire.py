@@ -18,9 +18,9 @@ from qa_pipeline.llm.base import Reply
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.gemini.provider import GeminiProvider
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.gemini import fails, limits_rate, rejects_key, says
-from qa_pipeline.testing.fake_server.responses import ServerResponse, resets
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.gemini import fails, limits_rate, rejects_key, says
+from qa_pipeline_tests.fake_server.responses import ServerResponse, resets
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.llm.serving import (
     FastClock,

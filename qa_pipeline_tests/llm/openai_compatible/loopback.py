@@ -9,8 +9,8 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.openai_compatible.provider import OpenAIProvider
 from qa_pipeline.llm.provider import RawReply
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.responses import ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.requests import claim
 from qa_pipeline_tests.support.servers import ChatServer
 

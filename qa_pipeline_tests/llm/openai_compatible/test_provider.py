@@ -13,10 +13,10 @@ from qa_pipeline.llm.provider import Provider, RawReply
 from qa_pipeline.llm.replies import parse_reply
 from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.chat import ChatAbilities, says
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import ServerResponse
-from qa_pipeline.testing.fake_server.server import LOOPBACK_KEY
+from qa_pipeline_tests.fake_server.chat import ChatAbilities, says
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.responses import ServerResponse
+from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.llm.openai_compatible.loopback import KEY, error_of, provider_for, reply_to, send
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
 from qa_pipeline_tests.support.replies import no_choices, refuses

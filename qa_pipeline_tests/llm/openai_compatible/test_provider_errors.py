@@ -18,9 +18,9 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.openai_compatible.wire import LOCAL_CAPS, Way, asked_wait, parameters
 from qa_pipeline.llm.provider import MOST_REPLY_BYTES
 from qa_pipeline.settings.llm import ModelSettings
-from qa_pipeline.testing.fake_server.chat import fails, limits_rate, rejects_key, says
-from qa_pipeline.testing.fake_server.plan import ServerPlan
-from qa_pipeline.testing.fake_server.responses import ServerResponse, json_response, resets
+from qa_pipeline_tests.fake_server.chat import fails, limits_rate, rejects_key, says
+from qa_pipeline_tests.fake_server.plan import ServerPlan
+from qa_pipeline_tests.fake_server.responses import ServerResponse, json_response, resets
 from qa_pipeline_tests.llm.openai_compatible.loopback import error_of, provider_for, reply_to, send
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.support.replies import html_page, lacks_credit

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.llm.openai_compatible.wire import Complaint, JsonMode, Way, lesser_way, strict_schema
 from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel
-from qa_pipeline.testing.fake_server.replies import strict_complaint
+from qa_pipeline_tests.fake_server.replies import strict_complaint
 from qa_pipeline_tests.llm.requests import Decision
 
 MODES: list[JsonMode] = ["schema", "object", "text"]

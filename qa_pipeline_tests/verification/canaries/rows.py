@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from qa_pipeline.tables import CANARIES
+from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries.seeding import EVERY
 
 _MADE = {one.kind: one for one in EVERY}

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.tables import CHUNKS
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.verification.canaries.material import Material, gather
 from qa_pipeline_tests.curation.rows import chunk
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from qa_pipeline.tables import CHUNKS
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.verification.canaries.foreign import GENERATORS
 from qa_pipeline.verification.canaries.material import Generator, gather
 from qa_pipeline_tests.curation.rows import chunk

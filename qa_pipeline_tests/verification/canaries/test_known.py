@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from qa_pipeline.tables import CHUNKS
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.verification.canaries.known import GENERATORS
 from qa_pipeline.verification.canaries.material import (
     Generator,

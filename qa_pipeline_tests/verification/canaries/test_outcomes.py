@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from scipy.stats import binomtest
 
-from qa_pipeline.tables import CANARIES
+from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries.outcomes import canary_rates, canary_rows
 from qa_pipeline.verification.canaries.seeding import seed_canaries
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.tables import CHUNKS, PAIRS
+from qa_pipeline.storage.tables import CHUNKS, PAIRS
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.seeding import EVERY, KINDS, canary_pairs, seed_canaries
 from qa_pipeline_tests.verification.canaries.sentences import chunks_of, material

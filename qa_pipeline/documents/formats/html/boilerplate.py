@@ -88,7 +88,7 @@ class _Tally:
 
 def navigation(root: "LexborNode") -> frozenset[int]:
     """Ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
-    found: set[int] = set()
+    removed: set[int] = set()
     top = root.tag or ""
     stack = [_Tally(top, heading=top in _HEADINGS)]
 
@@ -108,13 +108,13 @@ def navigation(root: "LexborNode") -> frozenset[int]:
         if tally.links and tag in _BOXES:
             heading = _heading_of(node) if tag in _LISTS else None
             if (heading is not None and not tally.plain) or _only_leads_on(tally):
-                found.update(one.mem_id for one in (node, heading) if one is not None)
+                removed.update(part.mem_id for part in (node, heading) if part is not None)
                 return
         stack[-1].take(tally)
 
     if root.css_first("a") is not None:
         visit(root, enter, leave)
-    return frozenset(found)
+    return frozenset(removed)
 
 
 def _heading_of(node: "LexborNode") -> "LexborNode | None":
@@ -178,57 +178,57 @@ _COMMENT = re.compile("<!--|<[!?]")
 _DECLARATIONS = ("doctype", "xml")
 
 
-def remove_furniture(tree: "LexborHTMLParser", left: Omissions, *, page: bool = True) -> None:
+def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bool = True) -> None:
     """Take out what is never content; a page header stays where it holds the page's heading.
 
     Args:
         tree: the page.
-        left: counts what is taken out.
+        omissions: counts what is taken out.
         page: whether it is a page of a site, whose menus and asides are known by their names; false for a
             piece of another document, where they are content.
     """
     for node in tree.css("template"):
         # It keeps its text in a tree apart, where elements around it do not see it.
-        left.add("script", _TAG.sub("", node.html or ""))
+        omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
     for node in tree.css(_FURNITURE if page else _NEVER_CONTENT):
         # Outer elements come first; what was inside them is gone with them. A page as a whole may be hidden
         # until its script has run.
         if node.parent is not None and node.tag not in ("html", "body"):
-            left.add(_kind(node), node.text())
+            omissions.add(_kind(node), node.text())
             node.decompose()
     for node in tree.css("header, div#header") if page else ():
         if node.parent is not None and node.css_first("h1, h2") is None:
-            left.add("navigation", node.text())
+            omissions.add("navigation", node.text())
             node.decompose()
     for node in tree.css("img"):
-        left.add("image", node.attributes.get("alt") or "")
+        omissions.add("image", node.attributes.get("alt") or "")
 
 
-def count_comments(tree: "LexborHTMLParser", markup: str, left: Omissions) -> None:
+def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:
     """Count comments, and declarations and instructions that a page treats as such.
 
     Whatever of them is never closed swallows the rest of the page; a comment does not in a script, which is
     counted itself. An instruction does so without leaving a node.
     """
     start = 0
-    while found := _COMMENT.search(markup, start):
-        close = "-->" if found[0] == "<!--" else ">"
-        end = markup.find(close, found.end())
-        inside = markup[found.end() : end if end >= 0 else None]
+    while match := _COMMENT.search(markup, start):
+        close = "-->" if match[0] == "<!--" else ">"
+        end = markup.find(close, match.end())
+        inside = markup[match.end() : end if end >= 0 else None]
         if end < 0:
             if close == ">" or "".join(f"{inside}-->".split()) in "".join((tree.html or "").split()):
-                left.add("unclosed_comment", inside)
+                omissions.add("unclosed_comment", inside)
             return
         if not inside.lower().startswith(_DECLARATIONS):
-            left.add("comment", inside)
+            omissions.add("comment", inside)
         start = end + len(close)
 
 
 def _kind(node: "LexborNode") -> str:
-    known = _KINDS.get(node.tag or "")
-    if known is not None:
-        return known
+    kind = _KINDS.get(node.tag or "")
+    if kind is not None:
+        return kind
     attributes = node.attributes
     hidden = "hidden" in attributes or (attributes.get("aria-hidden") or "").lower() == "true"
     return "hidden" if hidden else "navigation"

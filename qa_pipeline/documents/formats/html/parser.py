@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments, navigation, remove_furniture, visit
 from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 
-def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions) -> list[Block]:
+def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omissions) -> list[Block]:
     """Blocks below `root`; elements whose `mem_id` is in `dropped` are left out and counted as it says."""
-    reader = Reader(left)
+    reader = Reader(omissions)
 
     def enter(node: "LexborNode", tag: str) -> bool:
         part = role(tag)
@@ -30,7 +30,7 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], left: Omissions)
             reader.text(node.text_content or "")
             return False
         if dropped and node.mem_id in dropped:
-            left.add(dropped[node.mem_id], node.text())
+            omissions.add(dropped[node.mem_id], node.text())
             return False
         if part in ("block", "inline"):
             reader.open(tag, node)
@@ -82,33 +82,33 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     markup = decode(source.content, declared=True)
     tree = parse_tree(markup)
     declared = _about(tree)
-    left = Omissions()
-    count_comments(tree, markup, left)
-    blocks = _content(tree, left)
-    return ParsedFile(blocks=tuple(blocks), left_out=left.record(), notes=left.notes(), **declared)
+    omissions = Omissions()
+    count_comments(tree, markup, omissions)
+    blocks = _content(tree, omissions)
+    return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes(), **declared)
 
 
-def read_fragment(markup: str, left: Omissions | None = None, *, page: bool = True) -> list[Block]:
+def read_fragment(markup: str, omissions: Omissions | None = None, *, page: bool = True) -> list[Block]:
     """Blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
         markup: the piece.
-        left: counts what has no place in the text.
+        omissions: counts what has no place in the text.
         page: whether menus, asides and hidden parts are taken out as on a page of a site; false for HTML that
             was written from another format, where all but scripts is content.
 
     Raises:
         DocumentFailure: elements are nested deeper than any page needs.
     """
-    left = Omissions() if left is None else left
+    omissions = Omissions() if omissions is None else omissions
     tree = parse_tree(markup)
-    count_comments(tree, markup, left)
-    return read_tree(tree, left, page=page)
+    count_comments(tree, markup, omissions)
+    return read_tree(tree, omissions, page=page)
 
 
 def read_tree(
     tree: "LexborHTMLParser",
-    left: Omissions,
+    omissions: Omissions,
     *,
     page: bool = False,
     contents: bool = False,
@@ -118,16 +118,16 @@ def read_tree(
 
     Args:
         tree: what `parse_tree` returned; elements are taken out of it.
-        left: counts what has no place in the text.
+        omissions: counts what has no place in the text.
         page: as in `read_fragment`.
         contents: whether lists that only lead elsewhere are left out, as of a table of contents.
         dropped: elements to leave out by their `mem_id`, each with the kind it is counted as.
     """
-    remove_furniture(tree, left, page=page)
+    remove_furniture(tree, omissions, page=page)
     body = tree.body
     if body is None:
         return []
-    return read_blocks(body, {**(_navigation(body) if contents else {}), **dropped}, left)
+    return read_blocks(body, {**(_navigation(body) if contents else {}), **dropped}, omissions)
 
 
 def balanced(markup: str) -> str:
@@ -178,24 +178,24 @@ def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None
     return node.attributes.get(name) if node is not None else None
 
 
-def _content(tree: "LexborHTMLParser", left: Omissions) -> list[Block]:
+def _content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
     body = tree.body
     if body is None:
         return []
-    remove_furniture(tree, left)
+    remove_furniture(tree, omissions)
     if tree.head is not None and (title := tree.head.text()).strip():
-        left.add("metadata", title)
+        omissions.add("metadata", title)
     main = _main(body)
     if main is not body:
         around = visible(body.text()) - visible(main.text())
-        left.count("outside_main", 1 if around else 0, around)
+        omissions.count("outside_main", 1 if around else 0, around)
     inside = Omissions()
     blocks = read_blocks(main, _navigation(main), inside)
     if not blocks:
         # A page that is nothing but links is read as a list of links rather than as nothing.
         inside = Omissions()
         blocks = read_blocks(main, {}, inside)
-    left.update(inside.record())
+    omissions.update(inside.record())
     return blocks
 
 
@@ -207,7 +207,7 @@ def _main(body: "LexborNode") -> "LexborNode":
     """The element that holds the content: a well-known one with a fair share of the text, else all."""
     least = _LEAST_SHARE * len(body.text())
     for selector in _MAIN:
-        found = body.css(selector)
-        if len(found) == 1 and len(found[0].text()) >= least:
-            return found[0]
+        candidates = body.css(selector)
+        if len(candidates) == 1 and len(candidates[0].text()) >= least:
+            return candidates[0]
     return body

@@ -34,7 +34,7 @@ class Grid:
             header = tag == "th" or self.in_head
             attributes = node.attributes  # built anew each time it is asked for
             self.cell = []
-            columns, rows = (_whole(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
+            columns, rows = (_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
             self.shape = (header, columns, rows)
 
     def close(self, tag: str) -> None:
@@ -100,8 +100,8 @@ _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
 class Reader:
     """Collects text between the edges of block elements and decides what kind of block it was."""
 
-    def __init__(self, left: Omissions) -> None:
-        self.left = left
+    def __init__(self, omissions: Omissions) -> None:
+        self.left = omissions
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.containers: list[str] = []
@@ -327,7 +327,7 @@ class Reader:
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
         inner = self.lists[-1] if self.lists and tag == "li" else None
-        return inner.number(_whole(node.attributes.get("value"))) if inner else None
+        return inner.number(_integer(node.attributes.get("value"))) if inner else None
 
     def _open_in_grid(self, grid: Grid, tag: str, node: "LexborNode") -> None:
         if tag in TABLE_PARTS:
@@ -364,12 +364,12 @@ def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
     kind = attributes.get("type") or "1"
     if _UNNUMBERED.search(attributes.get("style") or "") or kind in ("none", "disc", "circle", "square"):
         return None
-    start, down = _whole(attributes.get("start")), "reversed" in attributes
+    start, down = _integer(attributes.get("start")), "reversed" in attributes
     if start is None:
         start = sum(child.tag == "li" for child in node.iter()) if down else 1
     return OrderedList(start, _STYLES.get(kind.lower(), "digits"), kind.isupper(), -1 if down else 1)
 
 
-def _whole(written: str | None) -> int | None:
+def _integer(written: str | None) -> int | None:
     number = _NUMBER.match(written or "")
     return int(number[1]) if number else None

@@ -74,7 +74,7 @@ class _RawCell(NamedTuple):
 
 
 def _table_blocks(
-    table: "_Element", rows: list[list[_RawCell]], named: int, styles: Styles, omissions: Omissions
+    table: "_Element", rows: list[list[_RawCell]], header_rows: int, styles: Styles, omissions: Omissions
 ) -> list[Block]:
     """A line for each row; where a table only lays out a page, the content of its cells in turn.
 
@@ -88,8 +88,8 @@ def _table_blocks(
     pairs = [row for row, written in zip(rows, texts, strict=True) if any(written)]
     paired = all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
     first_row, first_column = _look_of(table, styles)
-    names = named if named < len(rows) else 0
-    if not named:
+    names = header_rows if header_rows < len(rows) else 0
+    if not header_rows:
         names = _named_rows(rows, texts, set_off=first_row, paired=paired)
     keys = first_column or (not names and paired)
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
@@ -124,10 +124,10 @@ def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
     """Whether a table sets off its first row and column; Word says so by default, so its style must too."""
     style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
-    said: dict[str, str] = {} if look is None else {str(name): str(one) for name, one in look.items()}
-    bits = int(said.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(said.get(VALUE, "")) else 0
+    flags: dict[str, str] = {} if look is None else {str(name): str(flag) for name, flag in look.items()}
+    bits = int(flags.get(VALUE, "")[-4:], 16) if _BITS.fullmatch(flags.get(VALUE, "")) else 0
     row, column = (
-        (bool(bits & bit) or said.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
+        (bool(bits & bit) or flags.get(WORD + name) in ("1", "true")) and styles.stands_out(style, part)
         for bit, name, part in _LOOKS
     )
     return row, column
@@ -238,7 +238,10 @@ class _BlockReader:
                 "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
             )
         read = [body, *(notes[key] for key in self._met)]
-        unread = sum(visible(text.text or "") for one in read for text in one.iter(TEXT)) - self._inline.seen
+        unread = (
+            sum(visible(text.text or "") for read_element in read for text in read_element.iter(TEXT))
+            - self._inline.seen
+        )
         self._omissions.count("unread", int(unread > 0), max(unread, 0))
         return self.blocks
 
@@ -279,11 +282,11 @@ class _BlockReader:
         self._pending += [
             (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
         ]
-        beside = [block for box in inline.boxes for block in self._closed(box)]
-        for shown in inline.drawn:
-            found = self._drawn(shown)
-            self._measure(sum(len(block.text) for block in found))
-            beside += found
+        beside_text = [block for box in inline.boxes for block in self._closed(box)]
+        for drawing in inline.drawn:
+            drawn_blocks = self._drawn(drawing)
+            self._measure(sum(len(block.text) for block in drawn_blocks))
+            beside_text += drawn_blocks
         mark = properties.get(f"{WORD}rPr")
         if mark is not None and mark.find(f"{WORD}del") is not None:
             self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
@@ -291,18 +294,18 @@ class _BlockReader:
         marker = None
         if style.numbering is not None and text.strip():
             marker = self._numbering.marker(style.numbering, style.list_level)
-        own = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
-        return own + beside
+        own_blocks = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
+        return own_blocks + beside_text
 
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
         """What a paragraph is: by its style, and by what it says itself."""
-        named = properties.get(f"{WORD}pStyle")
-        style = self._styles.paragraph(None if named is None else named.get(VALUE))
+        style_id = properties.get(f"{WORD}pStyle")
+        style = self._styles.paragraph(None if style_id is None else style_id.get(VALUE))
         role, level = style.role, style.level
         outline = properties.get(f"{WORD}outlineLvl")
         if outline is not None and role in ("body", "item", "heading"):
-            own = whole(outline.get(VALUE), _BODY_TEXT)
-            role, level = ("heading", own + 1) if own < _BODY_TEXT else ("body", 0)
+            outline_level = whole(outline.get(VALUE), _BODY_TEXT)
+            role, level = ("heading", outline_level + 1) if outline_level < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
             return self._listed(properties, style, role)
         return ParagraphStyle(role, _TITLE_LEVEL if role == "title" else level)
@@ -324,17 +327,17 @@ class _BlockReader:
 
     def _table(self, element: "_Element") -> list[Block]:
         rows: list[list[_RawCell]] = []
-        named = 0
+        header_rows = 0
         for row in _parts(element, f"{WORD}tr"):
-            found = list(_parts(row, f"{WORD}tc"))
-            weigh = len(rows) < 2 or len(found) == 2
-            named += named == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
+            row_cells = list(_parts(row, f"{WORD}tc"))
+            weigh = len(rows) < 2 or len(row_cells) == 2
+            header_rows += header_rows == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
             indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
-            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in found]
+            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
             if len(rows) > self._settings.max_rows:
                 raise too_many_rows(self._settings, "a table")
-        return _table_blocks(element, rows, named, self._styles, self._omissions)
+        return _table_blocks(element, rows, header_rows, self._styles, self._omissions)
 
     def _carried_over(self) -> list[Block]:
         """Text of a paragraph whose end was deleted and that nothing follows."""

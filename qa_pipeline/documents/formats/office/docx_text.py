@@ -88,8 +88,8 @@ class Styles:
     """The styles of one document, each resolved once."""
 
     def __init__(self, root: "_Element | None") -> None:
-        found = [] if root is None else list(root.iterchildren(f"{WORD}style"))
-        self._elements = {element.get(f"{WORD}styleId", ""): element for element in found}
+        styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
+        self._elements = {element.get(f"{WORD}styleId", ""): element for element in styles}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
         defaults = (
@@ -113,20 +113,26 @@ class Styles:
 
     def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
         """Whether a table style sets the first row or column off from the others."""
-        changes = (one for element in self._chain(style) for one in element.iterchildren(f"{WORD}tblStylePr"))
-        return any(one.get(f"{WORD}type") == part for one in changes)
+        changes = (
+            change for element in self._chain(style) for change in element.iterchildren(f"{WORD}tblStylePr")
+        )
+        return any(change.get(f"{WORD}type") == part for change in changes)
 
     def _resolve(self, style: str | None) -> ParagraphStyle:
         chain = list(self._chain(style))
-        names = [value_of(one, "name", one.get(f"{WORD}styleId", "")) for one in chain] or [style or ""]
-        role, level = next((known for name in names if (known := _named(name.strip()))), ("body", 0))
-        outlines = (value_of(one, f"pPr/{WORD}outlineLvl") for one in chain)
+        names = [value_of(element, "name", element.get(f"{WORD}styleId", "")) for element in chain] or [
+            style or ""
+        ]
+        role, level = next(
+            (role_and_level for name in names if (role_and_level := _role_of_name(name.strip()))), ("body", 0)
+        )
+        outlines = (value_of(element, f"pPr/{WORD}outlineLvl") for element in chain)
         outline = whole(next(filter(None, outlines), None), _NO_OUTLINE)
         if role == "body" and outline < _NO_OUTLINE:
             role, level = "heading", outline + 1
-        lists = (one.find(f"{WORD}pPr/{WORD}numPr") for one in chain)
-        listed = next((one for one in lists if one is not None and value_of(one, "numId")), None)
-        hidden = any(is_on(one.find(_HIDDEN)) for one in chain)
+        lists = (element.find(f"{WORD}pPr/{WORD}numPr") for element in chain)
+        listed = next((number for number in lists if number is not None and value_of(number, "numId")), None)
+        hidden = any(is_on(element.find(_HIDDEN)) for element in chain)
         if listed is None:
             return ParagraphStyle(role, level, hidden=hidden)
         depth = whole(value_of(listed, "ilvl"), 0)
@@ -159,11 +165,11 @@ def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
     return otherwise if child is None else child.get(VALUE, "")
 
 
-def _named(name: str) -> tuple[Role, int] | None:
+def _role_of_name(name: str) -> tuple[Role, int] | None:
     """What the name of a style says; some programs translate the names of built-in styles."""
     for role, names in _NAMES:
-        if found := names.fullmatch(name):
-            number = int(found.groupdict().get("number") or 1)
+        if match := names.fullmatch(name):
+            number = int(match.groupdict().get("number") or 1)
             return role, {"heading": number, "item": number - 1, "title": 1}.get(role, 0)
     return None
 
@@ -310,15 +316,15 @@ _ALWAYS = {
     f"{_VML}imagedata": "image",
     f"{_VML}textpath": "word_art",
 }
-_ASKED = ("p", "r", "sdt", "tr", "tc")
+_PRUNED = ("p", "r", "sdt", "tr", "tc")
 _MARKUP = frozenset(f"{WORD}{name}" for name in ("rPr", "trPr", "tcPr", "pPr"))
 """Elements in which a deletion is a mark on what holds them, not a piece of text."""
 
 
 def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
     """Take out what is no text of the document, and count it by kind."""
-    asked = (f"{WORD}{name}" for name in _ASKED)
-    names = (*_ALWAYS, *asked, f"{ALTERNATIVES}Choice", f"{ALTERNATIVES}Fallback")
+    tags = (f"{WORD}{name}" for name in _PRUNED)
+    names = (*_ALWAYS, *tags, f"{ALTERNATIVES}Choice", f"{ALTERNATIVES}Fallback")
     lost = [(element, what) for element in root.iter(*names) if (what := _lost_as(element, styles))]
     for element, what in lost:
         parent = element.getparent()
@@ -326,7 +332,9 @@ def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
             continue  # it went with what it is in
         texts = [text.text or "" for text in element.iter(TEXT, f"{WORD}delText")]
         if texts or what != "alternative":
-            written = sum(next(one.iter(TEXT), None) is not None for one in element.iter(f"{WORD}p"))
+            written = sum(
+                next(paragraph.iter(TEXT), None) is not None for paragraph in element.iter(f"{WORD}p")
+            )
             omissions.add(what, "".join([*texts, _description(element)]), max(written, 1))
         if element.tag == _CELL:  # its place keeps the columns of the row
             element[:] = []
@@ -343,8 +351,8 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
         first = element[0] if len(element) else None
         if first is None or first.tag != f"{WORD}rPr":
             return None
-        own = first.find(f"{WORD}vanish")
-        hidden = styles.hides(value_of(first, "rStyle")) if own is None else is_on(own)
+        vanish = first.find(f"{WORD}vanish")
+        hidden = styles.hides(value_of(first, "rStyle")) if vanish is None else is_on(vanish)
         return "hidden_text" if hidden else None
     if tag == f"{WORD}p":
         style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
@@ -372,7 +380,9 @@ def _description(element: "_Element") -> str:
     around = (
         element.iterancestors(f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
     )
-    about = next((found for one in around if (found := one.find(f"{_DRAWN}docPr")) is not None), None)
+    about = next(
+        (properties for one in around if (properties := one.find(f"{_DRAWN}docPr")) is not None), None
+    )
     return "" if about is None else about.get("descr", "")
 
 
@@ -388,9 +398,13 @@ class Numbering:
     """The lists of one document, by the numbers that paragraphs name."""
 
     def __init__(self, root: "_Element | None") -> None:
-        found = [] if root is None else list(root)
+        definitions = [] if root is None else list(root)
         self._abstract, self._lists = (
-            {one.get(f"{WORD}{name}Id", ""): one for one in found if one.tag == f"{WORD}{name}"}
+            {
+                definition.get(f"{WORD}{name}Id", ""): definition
+                for definition in definitions
+                if definition.tag == f"{WORD}{name}"
+            }
             for name in ("abstractNum", "num")
         )
         self._levels: dict[tuple[str, int], _Element | None] = {}
@@ -415,12 +429,12 @@ class Numbering:
         if start is None:
             start = counts[level] + 1 if level in counts else self._start(number, level)
         counts[level] = start
-        for deeper in [one for one in counts if one > level]:
+        for deeper in [count for count in counts if count > level]:
             del counts[deeper]
-        shown = value_of(definition, "lvlText")
-        if _OUTLINE.fullmatch(shown):
-            outer = (int(place) - 1 for place in _PLACE.findall(shown))
-            return ".".join(str(counts.get(one, self._start(number, one))) for one in outer) + "."
+        pattern = value_of(definition, "lvlText")
+        if _OUTLINE.fullmatch(pattern):
+            outer = (int(place) - 1 for place in _PLACE.findall(pattern))
+            return ".".join(str(counts.get(depth, self._start(number, depth))) for depth in outer) + "."
         style = _STYLES.get(form.removeprefix("upper").removeprefix("lower"), "digits")
         return written_number(start, style, upper=form.startswith("upper"))
 
@@ -442,11 +456,16 @@ class Numbering:
         if key not in self._levels:
             abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
             holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
-            found = (one for holder in holders for one in holder.iterchildren(f"{WORD}lvl"))
-            self._levels[key] = next((one for one in found if one.get(f"{WORD}ilvl") == str(level)), None)
+            levels = (
+                level_element for holder in holders for level_element in holder.iterchildren(f"{WORD}lvl")
+            )
+            self._levels[key] = next(
+                (level_element for level_element in levels if level_element.get(f"{WORD}ilvl") == str(level)),
+                None,
+            )
         return self._levels[key]
 
     def _changes(self, number: str, level: int) -> "list[_Element]":
-        named = self._lists.get(number)
-        changes = [] if named is None else named.iterchildren(f"{WORD}lvlOverride")
+        numbering = self._lists.get(number)
+        changes = [] if numbering is None else numbering.iterchildren(f"{WORD}lvlOverride")
         return [change for change in changes if change.get(f"{WORD}ilvl") == str(level)]

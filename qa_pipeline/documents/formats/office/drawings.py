@@ -38,7 +38,9 @@ def paragraph_text(paragraph: "_Element") -> str:
 
 def all_text(element: "_Element") -> str:
     """Text of all paragraphs below an element, on one line."""
-    return " ".join(filter(None, (" ".join(paragraph_text(one).split()) for one in element.iter(PARAGRAPH))))
+    return " ".join(
+        filter(None, (" ".join(paragraph_text(paragraph).split()) for paragraph in element.iter(PARAGRAPH)))
+    )
 
 
 def mark_power(parts: list[str], start: int) -> None:
@@ -98,15 +100,15 @@ class DrawnParts:
         self._omissions = omissions
         self._known: dict[tuple[str, str], list[Block]] = {}
 
-    def read(self, part: str, shown: "_Element") -> list[Block]:
+    def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Blocks of a drawing, by the part that shows it and the element that names it."""
-        purpose, read = ("chart", _chart) if shown.tag == f"{CHART}chart" else ("diagramData", _diagram)
-        named = shown.get(LINK + ("id" if read is _chart else "dm"), "")
-        link = self._package.links(part).get(named)
+        purpose, read = ("chart", _chart) if drawing.tag == f"{CHART}chart" else ("diagramData", _diagram)
+        relation = drawing.get(LINK + ("id" if read is _chart else "dm"), "")
+        link = self._package.links(part).get(relation)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
         if key not in self._known:
-            there = bool(key[1]) and self._package.archive.find(key[1]) is not None
-            self._known[key] = read(self._package.tree(key[1])) if there else []
+            is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
+            self._known[key] = read(self._package.tree(key[1])) if is_there else []
         if not self._known[key]:
             self._omissions.add("chart" if read is _chart else "diagram")
         return self._known[key]
@@ -150,11 +152,11 @@ def _chart(root: "_Element") -> list[Block]:
 
 
 def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
-    columns = [_points(one, "val") or _points(one, "yVal") for one in series]
+    columns = [_points(part, "val") or _points(part, "yVal") for part in series]
     categories: dict[int, str] = {}
-    for one in series:
-        categories = {**(_points(one, "cat") or _points(one, "xVal")), **categories}
-    head = [Cell("", header=True), *(Cell(_series_name(one), header=True) for one in series)]
+    for part in series:
+        categories = {**(_points(part, "cat") or _points(part, "xVal")), **categories}
+    head = [Cell("", header=True), *(Cell(_series_name(part), header=True) for part in series)]
     places = sorted(set(categories).union(*columns))
     return [head] + [
         [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
@@ -163,11 +165,11 @@ def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
 
 
 def _series_name(series: "_Element") -> str:
-    named = series.find(f"{CHART}tx")
-    if named is None:
+    title = series.find(f"{CHART}tx")
+    if title is None:
         return ""
-    return " ".join(" ".join(value.text or "" for value in named.iter(f"{CHART}v")).split()) or all_text(
-        named
+    return " ".join(" ".join(value.text or "" for value in title.iter(f"{CHART}v")).split()) or all_text(
+        title
     )
 
 
@@ -191,10 +193,10 @@ def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
     for point in holder.iter(f"{CHART}pt"):
         place, value = whole(point.get("idx"), -1), point.findtext(f"{CHART}v")
         if value is not None and place >= 0:
-            yield place, _shown(value.strip(), point.get("formatCode", form))
+            yield place, _formatted(value.strip(), point.get("formatCode", form))
 
 
-def _shown(value: str, form: str) -> str:
+def _formatted(value: str, form: str) -> str:
     """A value as the chart shows it, as far as days and shares are concerned."""
     try:
         number = float(value)
@@ -239,13 +241,13 @@ def _inside(element: "_Element") -> str:
 
 
 def _part(element: "_Element", name: str) -> str:
-    found = element.find(MATH + name)
-    return "" if found is None else _inside(found)
+    part = element.find(MATH + name)
+    return "" if part is None else _inside(part)
 
 
 def _sign(element: "_Element", path: str, otherwise: str) -> str:
-    found = element.find(MATH + path.format(MATH))
-    return otherwise if found is None else found.get(f"{MATH}val", otherwise)
+    sign = element.find(MATH + path.format(MATH))
+    return otherwise if sign is None else sign.get(f"{MATH}val", otherwise)
 
 
 def _limits(element: "_Element") -> str:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import unquote
 
-from qa_pipeline.corpus.archives import ZIP_START, Archive, open_archive
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.records import Block, ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -105,8 +105,8 @@ class Package:
         if part not in self._links:
             folder, name = posixpath.split(part)
             listed = posixpath.join(folder, "_rels", f"{name}.rels")
-            found = self.archive.find(listed) is not None
-            self._links[part] = _read_links(self.tree(listed), folder) if found else {}
+            is_there = self.archive.find(listed) is not None
+            self._links[part] = _read_links(self.tree(listed), folder) if is_there else {}
         return self._links[part]
 
     def linked(self, part: str, purpose: str) -> list[str]:
@@ -138,7 +138,7 @@ class Package:
         return self._last[1]
 
 
-def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tuple[Package, str]:
+def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings) -> tuple[Package, str]:
     """Open an Office file.
 
     Returns:
@@ -148,18 +148,20 @@ def open_package(content: bytes, wanted: Kind, settings: DocumentSettings) -> tu
         DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
     """
     if not content.startswith(ZIP_START):
-        raise _no_package(content, wanted)
+        raise _no_package(content, expected_kind)
     package = Package(open_archive(content, settings))
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
-        raise DocumentFailure("damaged", f"the ZIP container holds no document, so it is not a {wanted} file")
+        raise DocumentFailure(
+            "damaged", f"the ZIP container holds no document, so it is not a {expected_kind} file"
+        )
     kind = _ROOTS.get(str(package.tree(main).tag))
     if kind is None:
-        raise DocumentFailure("damaged", f"the main part is not one of a {wanted} file")
-    if kind != wanted:
+        raise DocumentFailure("damaged", f"the main part is not one of a {expected_kind} file")
+    if kind != expected_kind:
         raise DocumentFailure(
             "unsupported_format",
-            f"the file is one of {kind}, not {wanted}; its suffix should be {_SUFFIXES[kind]}",
+            f"the file is one of {kind}, not {expected_kind}; its suffix should be {_SUFFIXES[kind]}",
         )
     return package, main
 
@@ -189,16 +191,16 @@ def whole(written: str | None, otherwise: int) -> int:
     return int(written) if written is not None and fits else otherwise
 
 
-def _no_package(content: bytes, wanted: Kind) -> DocumentFailure:
+def _no_package(content: bytes, kind: Kind) -> DocumentFailure:
     if content.startswith(_OLE_START):
         if _OLE_ENCRYPTED in content:
             return DocumentFailure("encrypted", "the file is protected by a password")
         return DocumentFailure(
-            "unsupported_format", f"an old {wanted} file, whatever its suffix; save it as {_SUFFIXES[wanted]}"
+            "unsupported_format", f"an old {kind} file, whatever its suffix; save it as {_SUFFIXES[kind]}"
         )
     if content.startswith(b"{\\rtf"):
-        return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[wanted]}")
-    return DocumentFailure("damaged", f"the file lacks the signature of a {wanted} file")
+        return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[kind]}")
+    return DocumentFailure("damaged", f"the file lacks the signature of a {kind} file")
 
 
 def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office.drawings import (
     PARAGRAPH,
     TEXT,
@@ -60,8 +60,8 @@ class _Role(NamedTuple):
 
 
 def _role(shape: "_Element") -> _Role | None:
-    found = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
-    return None if found is None else _Role(found.get("type", "obj"), found.get("idx", "0"))
+    placeholder = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
+    return None if placeholder is None else _Role(placeholder.get("type", "obj"), placeholder.get("idx", "0"))
 
 
 class _Layout:
@@ -82,9 +82,9 @@ class _Layout:
         near = None if role is None else self.placeholders.get(role.number)
         holders = [shape, *([] if near is None else [near])]
         styles = (style for holder in holders for style in holder.iter(f"{DRAWING}lstStyle"))
-        said = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
+        bullets = (_own_bullet(style.find(f"{DRAWING}lvl{level + 1}pPr")) for style in styles)
         of_slide = role is not None and role.type in _OF_TEXT and bool(self.placeholders)
-        return next((bullet for bullet in said if bullet is not None), of_slide)
+        return next((bullet for bullet in bullets if bullet is not None), of_slide)
 
 
 def _own_bullet(properties: "_Element | None") -> bool | None:
@@ -106,10 +106,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     blocks: list[Block] = []
     length = 0
     for number, part in enumerate(slides, start=1):
-        found = reader.slide(part, number)
-        length += sum(len(block.text) for block in found)
+        slide_content = reader.slide(part, number)
+        length += sum(len(block.text) for block in slide_content)
         check_length(length, settings)
-        blocks += found
+        blocks += slide_content
     for _ in package.linked(main, "vbaProject"):
         reader.omissions.add("macro")
     return read_file(package, blocks, reader.omissions)
@@ -117,9 +117,11 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
     links = package.links(main)
-    named = [links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")]
-    targets = [link.target for link in named if link is not None and link.target is not None]
-    if len(targets) < len(named):
+    slide_paths = [
+        links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")
+    ]
+    targets = [link.target for link in slide_paths if link is not None and link.target is not None]
+    if len(targets) < len(slide_paths):
         raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
     slides = list(dict.fromkeys(targets))
     if len(slides) > settings.max_pages:
@@ -156,11 +158,11 @@ class _Reader:
         opening = layout.is_title or any(role is not None and role.type == "ctrTitle" for role in roles)
         blocks = self._read(part, layout, 1 if number == 1 and opening else 2)
         for name in notes:
-            found = self._read(name, _Layout(), 2)
+            slide_blocks = self._read(name, _Layout(), 2)
             if self.settings.speaker_notes:
-                blocks += found
+                blocks += slide_blocks
                 continue
-            for block in found:
+            for block in slide_blocks:
                 self.omissions.add("speaker_note", block.text)
         for comments in self._new(self.package.linked(part, "comments")):
             for comment in self.package.tree(comments):
@@ -171,11 +173,11 @@ class _Reader:
         name = next(iter(self.package.linked(part, "slideLayout")), "")
         if name not in self._layouts:
             parts = [name, *self.package.linked(name, "slideMaster")[:1]] if name else []
-            roots = [self.package.tree(one) for one in parts]
+            roots = [self.package.tree(path) for path in parts]
             self._layouts[name] = _Layout(*roots[:1])
             new = self._new(parts)
-            for one, root in zip(parts, roots, strict=True):
-                for shape in root.iter(_SHAPE) if one in new else ():
+            for path, root in zip(parts, roots, strict=True):
+                for shape in root.iter(_SHAPE) if path in new else ():
                     # Text that is shown on each slide, such as the name of a company.
                     if _role(shape) is None and (text := all_text(shape)):
                         self.omissions.add("slide_master", text)
@@ -193,12 +195,12 @@ class _Reader:
         if tree is None:
             return []
         shapes = _listed(tree)
-        named = (
+        placeholders = (
             shape
             for shape in shapes
             if shape.tag == _SHAPE and (role := _role(shape)) and role.type in _TITLES
         )
-        title = next((shape for shape in named if all_text(shape)), None)
+        title = next((shape for shape in placeholders if all_text(shape)), None)
         blocks: list[Block] = []
         if title is not None:
             self._see(title)
@@ -212,7 +214,7 @@ class _Reader:
         return blocks
 
     def _blocks(self, shape: "_Element") -> list[Block]:
-        if _own(shape, "hidden") in _TRUE:
+        if _attribute(shape, "hidden") in _TRUE:
             self._leave_out("hidden_text", shape)
             return []
         if shape.tag == _GROUP:
@@ -223,7 +225,7 @@ class _Reader:
             return []
         self._see(shape)
         if shape.tag == _PICTURE:
-            self.omissions.add("image", _own(shape, "descr"))
+            self.omissions.add("image", _attribute(shape, "descr"))
             return []
         return self._frame(shape) if shape.tag == _FRAME else list(self._paragraphs(shape, role))
 
@@ -273,7 +275,7 @@ def _listed(tree: "_Element") -> "list[_Element]":
     return shapes
 
 
-def _own(shape: "_Element", name: str) -> str:
+def _attribute(shape: "_Element", name: str) -> str:
     """What a shape says of itself; its properties stand first in the first element of each kind of shape."""
     properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
     return "" if properties is None else properties.get(name, "")
@@ -283,8 +285,11 @@ def _table(table: "_Element", omissions: Omissions) -> list[Block]:
     """A table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    said = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
-    names, keys = (said is not None and said.get(name) in _TRUE for name in ("firstRow", "firstCol"))
+    table_properties = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
+    names, keys = (
+        table_properties is not None and table_properties.get(name) in _TRUE
+        for name in ("firstRow", "firstCol")
+    )
     for row in grid[:1] if names else ():
         row[:] = [replace(cell, header=True) for cell in row]
     for row in grid if keys else ():  # a key alone in its row would name columns instead of a value

@@ -18,7 +18,7 @@ _MIDDLE = (0.25, 0.75)
 _STEP = 4.0
 _GUTTER = 0.8
 _DEEPEST = 2
-_BESIDE = 0.5
+_NEAR = 0.5
 _MOST_TURNS = 0.2
 
 
@@ -36,8 +36,8 @@ def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     if gutter is None:
         return [in_order(lines)]
     stretches: list[list[Line]] = []
-    for left, right, across in _bands(_cut(lines, gutter), gutter):
-        for part in (left, right):
+    for first, second, across in _bands(_cut(lines, gutter), gutter):
+        for part in (first, second):
             if part:
                 stretches += in_columns(part, depth + 1)
         if across:
@@ -62,13 +62,13 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     if len(lines) < 2 * _LEAST_LINES:
         return None
     lefts = sorted([line.left for line in lines])
-    left, right = lefts[0], max(line.right for line in lines)
-    starts_aside = lefts[-_LEAST_LINES] > left + _MIDDLE[0] * (right - left)
+    first, second = lefts[0], max(line.right for line in lines)
+    starts_aside = lefts[-_LEAST_LINES] > first + _MIDDLE[0] * (second - first)
     if not starts_aside and not any(line.words for line in lines):
         return None
     total = sum(len(line.text) for line in lines)
     best, least = None, _MOST_ACROSS * total
-    for place in _places(lines, left, right):
+    for place in _places(lines, first, second):
         across = sum(len(line.text) for line in lines if _crosses(line, place))
         if across < least or (across == least and best is None):
             best, least = place, across
@@ -80,13 +80,13 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     return best if _are_columns(left_side, right_side, total) else None
 
 
-def _places(lines: Sequence[Line], left: float, right: float) -> list[float]:
+def _places(lines: Sequence[Line], first: float, second: float) -> list[float]:
     """Places where a column may begin: where several lines do, away from the edges of the text."""
-    width = right - left
+    width = second - first
     counts: dict[float, int] = {}
     for line in lines:
         for start in (piece.left for piece in pieces_of(line, _GUTTER * line.size)):
-            if left + _MIDDLE[0] * width < start < left + _MIDDLE[1] * width:
+            if first + _MIDDLE[0] * width < start < first + _MIDDLE[1] * width:
                 place = round(start / _STEP) * _STEP
                 counts[place] = counts.get(place, 0) + 1
     common = sorted(counts, key=lambda place: (-counts[place], place))[: _DEEPEST + 2]
@@ -107,13 +107,13 @@ def _splits(line: Line, place: float) -> bool:
     )
 
 
-def _are_columns(left: Sequence[Line], right: Sequence[Line], total: int) -> bool:
+def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> bool:
     """Both sides hold much of the text, side by side, and are columns of text rather than of a table.
 
     The file holds columns one after the other and the cells of a table row by row; where it holds all row
     by row, both sides must be running text.
     """
-    sides = (left, right)
+    sides = (first, second)
     if any(
         len(side) < _LEAST_LINES or sum(len(line.text) for line in side) < _LEAST_SHARE * total
         for side in sides
@@ -121,9 +121,9 @@ def _are_columns(left: Sequence[Line], right: Sequence[Line], total: int) -> boo
         return False
     low = [min(line.bottom for line in side) for side in sides]
     high = [max(line.top for line in side) for side in sides]
-    if min(high) - max(low) < _BESIDE * min(top - bottom for top, bottom in zip(high, low, strict=True)):
+    if min(high) - max(low) < _NEAR * min(top - bottom for top, bottom in zip(high, low, strict=True)):
         return False
-    order = sorted([(line.start, 0) for line in left] + [(line.start, 1) for line in right])
+    order = sorted([(line.start, 0) for line in first] + [(line.start, 1) for line in second])
     turns = sum(before[1] != after[1] for before, after in pairwise(order))
     return turns <= _MOST_TURNS * len(order) or all(map(is_prose, sides))
 
@@ -139,16 +139,16 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
     """What is read in turn: lines left of the gutter, lines right of it, then what is across below."""
-    left: list[Line] = []
-    right: list[Line] = []
+    first: list[Line] = []
+    second: list[Line] = []
     across: list[Line] = []
     for line in sorted(lines, key=lambda line: -line.top):
         crossing = _crosses(line, gutter)
         if across and not crossing:
-            yield left, right, across
-            left, right, across = [], [], []
-        (across if crossing else left if line.right <= gutter + 1 else right).append(line)
-    yield left, right, across
+            yield first, second, across
+            first, second, across = [], [], []
+        (across if crossing else first if line.right <= gutter + 1 else second).append(line)
+    yield first, second, across
 
 
 _EDGE = 0.12
@@ -184,22 +184,22 @@ def without_running_lines(
         left_out: counts what does not reach the text.
     """
     edges = [_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
-    on_pages = Counter(text for found in edges for text in {keys[0][0] for keys in found.values()})
-    at_height = Counter(key for found in edges for key in {key for keys in found.values() for key in keys})
+    on_pages = Counter(text for edge in edges for text in {keys[0][0] for keys in edge.values()})
+    at_height = Counter(key for edge in edges for key in {key for keys in edge.values() for key in keys})
     least = max(2, _REPEATED_ON * sum(map(bool, pages)))
-    kept: list[list[Line]] = []
-    for lines, height, found in zip(pages, heights, edges, strict=True):
+    remaining: list[list[Line]] = []
+    for lines, height, edge in zip(pages, heights, edges, strict=True):
         running = {
             index
-            for index, keys in found.items()
+            for index, keys in edge.items()
             if on_pages[keys[0][0]] >= least
             or (any(at_height[key] >= _SAME_PLACE_ON for key in keys) and lines[index].size <= size)
             or lines[index].text.strip(" -–—") == str(lines[index].page)  # the number of the page in the file
         }
         for index in running:
             left_out.add(_name(lines[index], height), printed(lines[index]))
-        kept.append([line for index, line in enumerate(lines) if index not in running])
-    return kept
+        remaining.append([line for index, line in enumerate(lines) if index not in running])
+    return remaining
 
 
 def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
@@ -208,12 +208,12 @@ def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
     A head may say two things, of which one changes more often: what its parts say follows then.
     """
     low, high = _EDGE * height, (1 - _EDGE) * height
-    found: dict[int, list[_Key]] = {}
+    keys: dict[int, list[_Key]] = {}
     for index, line in enumerate(lines):
         if line.bottom < low or line.top > high:
             at = round(line.bottom / 2)
-            found[index] = [(_said(text, line.page), at) for text in (line.text, *_parts(line, lines))]
-    return found
+            keys[index] = [(_folded_text(text, line.page), at) for text in (line.text, *_parts(line, lines))]
+    return keys
 
 
 def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
@@ -229,7 +229,7 @@ def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
     return [part.text for part in parts]
 
 
-def _said(text: str, page: int) -> str:
+def _folded_text(text: str, page: int) -> str:
     """What a line says, numbers aside; of a bare number, how far it is from the number of its page.
 
     A number that does not count the pages belongs to the text, such as the end of an address.

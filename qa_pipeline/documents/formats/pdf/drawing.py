@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import Box, sheet, turned
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class _Reader:
             kind = raw.FPDFPageObj_GetType(item)
             if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *sides):
                 continue
-            left, bottom, right, top = (side.value for side in sides)
-            box = _mapped(left, bottom, right, top, matrix)
+            first, bottom, second, top = (side.value for side in sides)
+            box = _mapped(first, bottom, second, top, matrix)
             if kind == raw.FPDF_PAGEOBJ_IMAGE:
                 drawing.pictures.append(box)
             elif kind == raw.FPDF_PAGEOBJ_PATH:
@@ -147,11 +147,11 @@ class _Reader:
         )  # fmt: skip
 
 
-def _mapped(left: float, bottom: float, right: float, top: float, matrix: Matrix) -> Box:
+def _mapped(first: float, bottom: float, second: float, top: float, matrix: Matrix) -> Box:
     a, b, c, d, e, f = matrix
-    left, bottom = a * left + c * bottom + e, b * left + d * bottom + f
-    right, top = a * right + c * top + e, b * right + d * top + f
-    return Box(min(left, right), min(bottom, top), max(left, right), max(bottom, top))
+    first, bottom = a * first + c * bottom + e, b * first + d * bottom + f
+    second, top = a * second + c * top + e, b * second + d * top + f
+    return Box(min(first, second), min(bottom, top), max(first, second), max(bottom, top))
 
 
 def share_of(box: Box, paper: Box) -> float:

@@ -155,16 +155,16 @@ def sheet(page: "PdfPage") -> Box:
 
 def turned(box: Box, turn: int, page: Box) -> Box:
     """A box as it lies once the page was turned clockwise and its lower left corner moved to the origin."""
-    left, bottom = box.left - page.left, box.bottom - page.bottom
-    right, top = box.right - page.left, box.top - page.bottom
+    first, bottom = box.left - page.left, box.bottom - page.bottom
+    second, top = box.right - page.left, box.top - page.bottom
     width, height = page.right - page.left, page.top - page.bottom
     if turn == 1:
-        return Box(bottom, width - right, top, width - left)
+        return Box(bottom, width - second, top, width - first)
     if turn == 2:
-        return Box(width - right, height - top, width - left, height - bottom)
+        return Box(width - second, height - top, width - first, height - bottom)
     if turn == 3:
-        return Box(height - top, left, height - bottom, right)
-    return Box(left, bottom, right, top)
+        return Box(height - top, first, height - bottom, second)
+    return Box(first, bottom, second, top)
 
 
 def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
@@ -196,9 +196,9 @@ def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
 
 @lru_cache(maxsize=4096)
 def _kind_of_font(name: bytes, flags: int) -> tuple[bool, bool]:
-    named = name.decode("utf-8", "replace")
-    fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(named) is not None
-    return _BOLD_NAMES.search(named) is not None, fixed
+    font_name = name.decode("utf-8", "replace")
+    fixed = bool(flags & _FIXED_PITCH) or _FIXED_NAMES.search(font_name) is not None
+    return _BOLD_NAMES.search(font_name) is not None, fixed
 
 
 _MARKS = {
@@ -211,7 +211,7 @@ _LINE = re.compile("[^\r\n]+")
 _ASIDE = 0.15
 _RAISED = 0.4
 _LETTER_GAP = 0.15
-_BESIDE = 8
+_NEIGHBOURS = 8
 
 Place = tuple[float, float, float, float]
 """Left, bottom, right and top of a character as tall as its font."""
@@ -232,8 +232,8 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     if not letters:
         return text, places
     characters = list(text)
-    for accent, (letter, whole) in letters.items():
-        characters[letter], characters[accent] = whole, ""
+    for accent, (letter, accented) in letters.items():
+        characters[letter], characters[accent] = accented, ""
     for accent in letters:  # PDFium makes blanks up beside accents
         start, end = accent, accent + 1
         while start and (text[start - 1] == " " or start - 1 in letters):
@@ -246,13 +246,13 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
             characters[start - 1] = BROKEN_WORD  # PDFium takes no hyphen before an accent for a break
         elif before.strip() and after.strip() and not _is_beside(box(start - 1), box(end)):
             characters[start] = " "
-    kept = [number for number, character in enumerate(characters) if character]
-    return "".join(characters), [places[number] for number in kept]
+    remaining = [number for number, character in enumerate(characters) if character]
+    return "".join(characters), [places[number] for number in remaining]
 
 
 def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
     """For each accent its letter, in the same line of the text or one beside it, and what they make up."""
-    found: dict[int, tuple[int, str]] = {}
+    accented: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
     lines = [line.span() for line in _LINE.finditer(text)]
     for number, line in enumerate(lines):
@@ -263,16 +263,16 @@ def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[in
         for accent in accents:
             above = box(accent)
             near = bisect(letters, (sum(above[::2]), 0))
-            beside = [place for _, place in letters[max(near - _BESIDE, 0) : near + _BESIDE]]
-            below = [place for place in beside if place not in taken and _is_below(box(place), above)]
+            neighbours = [place for _, place in letters[max(near - _NEIGHBOURS, 0) : near + _NEIGHBOURS]]
+            below = [place for place in neighbours if place not in taken and _is_below(box(place), above)]
             letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
-            whole = unicodedata.normalize(
+            composed = unicodedata.normalize(
                 "NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]]
             )
-            if below and len(whole) == 1:
-                found[accent] = (letter, whole)
+            if below and len(composed) == 1:
+                accented[accent] = (letter, composed)
                 taken.add(letter)
-    return found
+    return accented
 
 
 def _aside(letter: Place, accent: Place) -> float:
@@ -284,6 +284,6 @@ def _is_below(letter: Place, accent: Place) -> bool:
     return _aside(letter, accent) <= _ASIDE * height and abs(accent[1] - letter[1]) <= _RAISED * height
 
 
-def _is_beside(one: Place, other: Place) -> bool:
-    height = one[3] - one[1]
-    return abs(one[1] - other[1]) <= height / 2 and other[0] - one[2] <= _LETTER_GAP * height
+def _is_beside(first: Place, second: Place) -> bool:
+    height = first[3] - first[1]
+    return abs(first[1] - second[1]) <= height / 2 and second[0] - first[2] <= _LETTER_GAP * height

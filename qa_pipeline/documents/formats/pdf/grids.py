@@ -113,10 +113,10 @@ def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
 
 def _closed(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
     """Lines of a grid with its open sides closed where the lines that cross them end."""
-    left, right = min(rule.left for rule in across), max(rule.right for rule in across)
+    first, second = min(rule.left for rule in across), max(rule.right for rule in across)
     bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
-    sides = [Box(left, bottom, left, top), Box(right, bottom, right, top)]
-    ends = [Box(left, top, right, top), Box(left, bottom, right, bottom)]
+    sides = [Box(first, bottom, first, top), Box(second, bottom, second, top)]
+    ends = [Box(first, top, second, top), Box(first, bottom, second, bottom)]
     ends = [end for end in ends if all(abs(end.top - rule.top) > _NARROWEST / 2 for rule in across)]
     sides = [side for side in sides if all(abs(side.left - rule.left) > _NARROWEST for rule in upright)]
     return [*across, *ends], [*upright, *sides]
@@ -211,7 +211,9 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
     if outer:  # a few lines reach into the margin, or a column has text in few rows
         gaps = [gap for gap in gaps if gap not in outer] + [
-            gap for gap in _white(edges, 0) if any(one[0] <= gap[0] and gap[1] <= one[1] for one in outer)
+            gap
+            for gap in _white(edges, 0)
+            if any(outer_gap[0] <= gap[0] and gap[1] <= outer_gap[1] for outer_gap in outer)
         ]
     return sorted(gap for gap in gaps if gap[1] - gap[0] >= least)
 
@@ -308,15 +310,15 @@ def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
 
 def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
     """What is left of the white gaps beside the words of one more row, where it is at least so wide."""
-    left: list[Gap] = []
+    remaining: list[Gap] = []
     for gap in gaps:
         low, high = gap
         for word in (word for line in row for word in words_of(line)):
             if word.right > low and word.left < high:
                 low, high = (word.right, high) if word.left - low < high - word.right else (low, word.left)
         if high - low >= least:
-            left.append((low, high))
-    return left
+            remaining.append((low, high))
+    return remaining
 
 
 def is_prose(column: Sequence[Line]) -> bool:

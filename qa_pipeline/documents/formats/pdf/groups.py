@@ -86,9 +86,9 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
     lefts = _weighed((round(line.left), len(line.text)) for line in body)
-    left = _heaviest(lefts)
+    first = _heaviest(lefts)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
-    right = max((line.right for line in body if abs(line.left - left) < 1), default=0.0)
+    second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
     ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
     steps = (
         (round(above.bottom - below.bottom, 1), 1)
@@ -96,7 +96,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
     usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
-    return Shape(size, left, right, _heaviest(_weighed(steps)) or 1.2 * size, columns, usual)
+    return Shape(size, first, second, _heaviest(_weighed(steps)) or 1.2 * size, columns, usual)
 
 
 def usual_size(lines: Iterable[Line]) -> float:
@@ -169,9 +169,9 @@ def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
     """Whether the next line begins a paragraph although it is close below."""
     if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
         return False
-    whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
+    is_whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
     level = abs(last.right - line.right) <= _LEVEL
-    return whole or (uneven and not level and not line.text[:1].islower())
+    return is_whole or (uneven and not level and not line.text[:1].islower())
 
 
 def _has_room(last: Line, line: Line, end: float) -> bool:
@@ -290,30 +290,30 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
         if group.kind == "heading" and sum(len(line.text) for line in group.lines) > _LONGEST:
             group.kind = "paragraph"
     _take_back_bylines(groups, shape)
-    named = _named(groups, outline)
-    if len(named) < _LEAST_MATCHED:
-        named = {}
-    level_of = _levels_of_sizes(groups, named)
+    levels = _levels_of_outline(groups, outline)
+    if len(levels) < _LEAST_MATCHED:
+        levels = {}
+    level_of = _levels_of_sizes(groups, levels)
     for place, group in enumerate(groups):
-        if group.kind == "heading" and place not in named:
+        if group.kind == "heading" and place not in levels:
             size = group.lines[0].size
             above = (level for other, level in level_of.items() if other > size)
             group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
     _by_weight(groups, shape, max(level_of.values(), default=0) + 1)
 
 
-def _levels_of_sizes(groups: Sequence[Group], named: dict[int, int]) -> dict[float, int]:
+def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
     """Levels of type sizes, from the largest, or by the levels that an outline gives the headings it names.
 
     A larger heading above the first entry of the outline is the title, and is above all.
     """
-    first = min(named, default=len(groups))
+    first = min(levels_of_outline, default=len(groups))
     titles = {group.lines[0].size for group in groups[:first] if group.kind == "heading"}
-    if not named:
+    if not levels_of_outline:
         return {size: place for place, size in enumerate(sorted(titles, reverse=True), start=1)}
-    shift = (2 if titles else 1) - min(named.values())
+    shift = (2 if titles else 1) - min(levels_of_outline.values())
     level_of = {max(titles): 1} if titles else {}
-    for place, level in named.items():
+    for place, level in levels_of_outline.items():
         group = groups[place]
         group.kind, group.level = "heading", min(level + shift, 6)
         size = group.lines[0].size
@@ -333,13 +333,13 @@ def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
         groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
 
 
-def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
+def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
     """Levels of the groups that the outline names, by their place; each entry names one at most."""
-    wanted: dict[tuple[int, str], list[int]] = {}
+    entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
-        wanted.setdefault((entry.page, _letters(entry.title)), []).append(entry.level)
-    named: dict[int, int] = {}
-    for place, group in enumerate(groups if wanted else ()):
+        entries.setdefault((entry.page, _letters(entry.title)), []).append(entry.level)
+    group_levels: dict[int, int] = {}
+    for place, group in enumerate(groups if entries else ()):
         text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
         numbered = _NUMBER.sub("", text)  # many outlines leave out the number
         if group.kind == "code" or len(group.lines) > _MOST_LINES or not text:
@@ -347,10 +347,10 @@ def _named(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int
         if group.kind == "list_item" and numbered == text:
             continue
         for title in (text, numbered):
-            if levels := wanted.get((group.page, _letters(title))):
-                named[place] = levels.pop(0)
+            if levels := entries.get((group.page, _letters(title))):
+                group_levels[place] = levels.pop(0)
                 break
-    return named
+    return group_levels
 
 
 def _letters(text: str) -> str:
@@ -388,8 +388,8 @@ def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | No
     within = below is not None and 0 < _depth(line.text) < _depth(below.text)
     if (following.kind == "heading" or (below and below.bold)) and not within:
         return None
-    named = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
-    return _depth(text) if named and line.size >= _LEAST_SIZE * shape.size else None
+    is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
+    return _depth(text) if is_title and line.size >= _LEAST_SIZE * shape.size else None
 
 
 def _depth(text: str) -> int:

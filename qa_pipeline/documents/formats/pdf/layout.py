@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, pairwise
 from typing import Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order, without_running_lines
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box
@@ -36,7 +36,7 @@ from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_
 from qa_pipeline.records import Block
 from qa_pipeline.text.lexicon.languages import of_all
 
-_NAMED = 20
+_MOST_PAGES = 20
 
 
 class FailedPages:
@@ -61,9 +61,11 @@ class FailedPages:
         """A sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
-        named = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
-        more = ", …" if len(named) > _NAMED else ""
-        return [f"{len(named)} of {pages} pages could not be read: {', '.join(named[:_NAMED])}{more}"]
+        described = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
+        more = ", …" if len(described) > _MOST_PAGES else ""
+        return [
+            f"{len(described)} of {pages} pages could not be read: {', '.join(described[:_MOST_PAGES])}{more}"
+        ]
 
 
 def _reason(error: Exception) -> str:
@@ -120,14 +122,14 @@ def lay_out_pages(
             drafts.append(_Draft(page, spelling))
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [draft.height for draft in drafts]
-    kept = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
-    upright = [line for lines in kept for line in lines if not line.turned]
+    page_lines = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    upright = [line for lines in page_lines for line in lines if not line.turned]
     shape = shape_of(upright, size)
     margin = _beside_column(upright, shape)
     aside = {id(line) for line in margin}
     items: list[Item] = []
     feet: list[Line] = []
-    for draft, lines in zip(drafts, kept, strict=True):
+    for draft, lines in zip(drafts, page_lines, strict=True):
         inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
@@ -169,8 +171,8 @@ class _Draft:
         for box in page.drawing.figures[:_MOST_FIGURES]:
             inside = [line for line in self.lines if _is_inside(line, box)]
             if inside:
-                kept = {id(line) for line in inside}
-                self.lines = [line for line in self.lines if id(line) not in kept]
+                inside_ids = {id(line) for line in inside}
+                self.lines = [line for line in self.lines if id(line) not in inside_ids]
                 self._set_apart(Figure(tuple(in_order(inside))), box, inside[0].start)
 
     def _set_apart(self, item: Table | Figure, box: Box, start: int) -> Line:
@@ -201,7 +203,7 @@ class _Draft:
             place_of |= dict.fromkeys(map(id, parts), self._set_apart(table, table.box, table.start))
         if not place_of:
             return lines
-        return list({id(kept): kept for kept in (place_of.get(id(line), line) for line in lines)}.values())
+        return list({id(line): line for line in (place_of.get(id(line), line) for line in lines)}.values())
 
 
 def _is_inside(line: Line, box: Box) -> bool:
@@ -211,10 +213,10 @@ def _is_inside(line: Line, box: Box) -> bool:
 
 def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     """Lines wholly beside the column, where they are few: a margin, not a column of its own."""
-    left, right = shape.left - 1, shape.right + 1
-    beside = [line for line in lines if line.right < left or line.left > right]
+    first, second = shape.left - 1, shape.right + 1
+    outside = [line for line in lines if line.right < first or line.left > second]
     total = sum(len(line.text) for line in lines)
-    return beside if sum(len(line.text) for line in beside) < _MARGIN_SHARE * total else []
+    return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
 def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
@@ -251,8 +253,8 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
                 if len(sign) == 1:  # a bullet; numbers and letters stay in the text
                     left_out.add("list_marker", sign)
                 rest = text[marker.end() :] if marker else text
-                own = sign if len(sign) > 1 else None
-                yield Block(group.kind, rest, level, page, continues=number > 0, marker=own)
+                sign_alone = sign if len(sign) > 1 else None
+                yield Block(group.kind, rest, level, page, continues=number > 0, marker=sign_alone)
 
 
 def _page_after_page(blocks: list[Block]) -> list[Block]:
@@ -308,7 +310,7 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
         pages: what was read of each page.
         left_out: counts what does not reach the text.
     """
-    kept: list[PageContent] = []
+    remaining: list[PageContent] = []
     going_on = ""  # what the entries above belong to
     for page in pages:
         runs: list[list[_Entry]] = []
@@ -317,16 +319,16 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
                 runs[-1].append(entry)
             else:
                 runs.append([entry])
-        found: dict[int, str] = {}
+        reached: dict[int, str] = {}
         for run in runs:
             going_on = _kind(run, going_on)
-            found |= dict.fromkeys(_reach(run, page.lines), going_on) if going_on else {}
-        for place, kind in found.items():
+            reached |= dict.fromkeys(_reach(run, page.lines), going_on) if going_on else {}
+        for place, kind in reached.items():
             left_out.add(kind, printed(page.lines[place]))
-        lines = [line for place, line in enumerate(page.lines) if place not in found]
-        kept.append(replace(page, lines=lines) if found else page)
-        going_on = going_on if found else ""
-    return kept
+        lines = [line for place, line in enumerate(page.lines) if place not in reached]
+        remaining.append(replace(page, lines=lines) if reached else page)
+        going_on = going_on if reached else ""
+    return remaining
 
 
 def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
@@ -344,7 +346,7 @@ def _kind(run: Sequence[_Entry], going_on: str) -> str:
         "index": [name[:1].casefold() for _, name, _ in run],
     }
     for kind, values in orders.items():
-        steps = [bool(one <= other) for one, other in pairwise(values)]
+        steps = [bool(first <= second) for first, second in pairwise(values)]
         several = kind == going_on or len(run) >= _LEAST_ENTRIES[kind]
         if several and sum(steps) >= _IN_ORDER * len(steps):
             return kind

@@ -63,8 +63,8 @@ def read_lines(glyphs: Glyphs, number: int) -> tuple[list[Line], list[str]]:
         line = _measure(glyphs, *run.span(), number)
         if line is None:
             continue
-        whole = not line.turned and line.right <= width + 1
-        for part in (line,) if whole else _seen(glyphs, line, run.end(), outside):
+        is_whole = not line.turned and line.right <= width + 1
+        for part in (line,) if is_whole else _seen(glyphs, line, run.end(), outside):
             if not (-1 < part.left < width and -1 < part.bottom < height):
                 outside.append(printed(part))
             elif lines and _same_line(lines[-1], part):
@@ -121,15 +121,15 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
     if line.turned:
         return ()
     box = glyphs.box
-    found = []
+    words = []
     for match in _WORD.finditer(glyphs.text, line.start, line.end):
         first, end = match.span()
-        one = box(first)
-        last = one if end - first == 1 else box(end - 1)
-        if one[0] > last[2]:  # written from right to left
-            one, last = last, one
-        found.append(Word(match[0], one[0], last[2]))
-    return tuple(found)
+        glyph_box = box(first)
+        last = glyph_box if end - first == 1 else box(end - 1)
+        if glyph_box[0] > last[2]:  # written from right to left
+            glyph_box, last = last, glyph_box
+        words.append(Word(match[0], glyph_box[0], last[2]))
+    return tuple(words)
 
 
 def _seen(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[Line]:
@@ -167,20 +167,20 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     It counts as turned if it looks so.
     """
     run = glyphs.text[start:end]
-    whole = run.removesuffix(BROKEN_WORD)
-    text = whole.strip()
-    broken = run != whole
+    unbroken = run.removesuffix(BROKEN_WORD)
+    text = unbroken.strip()
+    broken = run != unbroken
     if not text:
         if not broken:
             return None
-        text, broken, whole = _LONE_HYPHEN, False, _LONE_HYPHEN
-    start += len(whole) - len(whole.lstrip())
+        text, broken, unbroken = _LONE_HYPHEN, False, _LONE_HYPHEN
+    start += len(unbroken) - len(unbroken.lstrip())
     end = start + len(text)
     middle = (start + end) // 2
     if glyphs.text[middle] == " ":
         middle += 1  # PDFium makes blanks up, of no font
-    left, bottom, right, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
-    return Line(text, page, left, bottom, right, top, size, bold, fixed, broken, odd, start, end)
+    first, bottom, second, top, size, bold, fixed, odd = glyphs.measure(start, middle, end - 1)
+    return Line(text, page, first, bottom, second, top, size, bold, fixed, broken, odd, start, end)
 
 
 def _same_line(before: Line, after: Line) -> bool:
@@ -215,9 +215,9 @@ def _joined(before: Line, after: Line) -> Line:
 
 def part_of(line: Line, words: Sequence[Word]) -> Line:
     """Some neighbouring words of a line as a line of their own."""
-    whole = len(words) == len(line.words)
+    is_whole = len(words) == len(line.words)
     return line._replace(
-        text=line.text if whole else " ".join(word.text for word in words),
+        text=line.text if is_whole else " ".join(word.text for word in words),
         left=words[0].left,
         right=words[-1].right,
         broken=line.broken and words[-1] is line.words[-1],

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, around, turned
 from qa_pipeline.documents.formats.pdf.parser import read_upright
 
@@ -30,26 +30,26 @@ def align(text: str, page: str) -> list[int | None]:
     what is before them, such as the cells of a table. Each word of the page is used once, so that
     repeated names of columns stay without a place. Linear in the length of both.
     """
-    wanted, given = _words(text), _words(page)
+    text_words, page_words = _words(text), _words(page)
     match: dict[int, int] = {}
     used: set[int] = set()
 
     def reach(number: int, place: int) -> int:
         """How many words from a place on are equal and free, or matched with one another already."""
-        room = min(_LONGEST, len(wanted) - number, len(given) - place)
+        room = min(_LONGEST, len(text_words) - number, len(page_words) - place)
         for step in range(room):
             taken = match.get(number + step, None if place + step in used else place + step)
-            if wanted[number + step][0] != given[place + step][0] or taken != place + step:
+            if text_words[number + step][0] != page_words[place + step][0] or taken != place + step:
                 return step
         return room
 
     for size in (_SEED, 1):
         spots: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for place in range(len(given) - size + 1):
-            spots[tuple(word for word, _ in given[place : place + size])].append(place)
+        for place in range(len(page_words) - size + 1):
+            spots[tuple(word for word, _ in page_words[place : place + size])].append(place)
         expected = 0
-        for number in range(len(wanted) - size + 1):
-            run = tuple(word for word, _ in wanted[number : number + size])
+        for number in range(len(text_words) - size + 1):
+            run = tuple(word for word, _ in text_words[number : number + size])
             places = spots.get(run, [])
             lone = size > 1 or number in match or (len(places) == 1 and len(run[0]) >= _LONE)
             after = bisect_left(places, expected)
@@ -60,20 +60,20 @@ def align(text: str, page: str) -> list[int | None]:
                 match |= {number + step: best + step for step in range(size)}
                 used.update(range(best, best + size))
                 expected = best + 1
-    found: list[int | None] = [None] * len(text)
+    aligned: list[int | None] = [None] * len(text)
     for number, place in match.items():
-        for at, target in zip(wanted[number][1], given[place][1], strict=True):
-            found[at] = target
-    return found
+        for at, target in zip(text_words[number][1], page_words[place][1], strict=True):
+            aligned[at] = target
+    return aligned
 
 
 def _words(text: str) -> list[tuple[str, list[int]]]:
     """Words in the letters and digits of their plain form, and where each of these comes from."""
     words = []
-    for found in _WORD.finditer(text):
+    for match in _WORD.finditer(text):
         letters = [
             (part, place)
-            for place, character in enumerate(found.group(), found.start())
+            for place, character in enumerate(match.group(), match.start())
             for part in unicodedata.normalize("NFKD", character)
             if part.isalnum()
         ]
@@ -149,13 +149,13 @@ def draw_page(
                 turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-    shown = turned(glyphs.paper, turn, glyphs.paper)
-    scale = picture.width / shown.right
+    paper = turned(glyphs.paper, turn, glyphs.paper)
+    scale = picture.width / paper.right
 
     def pixels(box: Box, room: float = 0.0) -> tuple[float, float, float, float]:
-        left, bottom, right, top = turned(box, turn, glyphs.paper)
-        high, low = (shown.top - top - room) * scale, (shown.top - bottom + room) * scale
-        return (left - room) * scale, high, (right + room) * scale, low
+        first, bottom, second, top = turned(box, turn, glyphs.paper)
+        high, low = (paper.top - top - room) * scale, (paper.top - bottom + room) * scale
+        return (first - room) * scale, high, (second + room) * scale, low
 
     inside = [_within(span, page, boxes) for span in chunks]
     start, end = evidence or (0, 0)
@@ -166,14 +166,14 @@ def draw_page(
         pen.rectangle(pixels(line), fill=_EVIDENCE)
     picture = ImageChops.multiply(picture, layer)  # as a marker pen does
     pen = ImageDraw.Draw(picture)
-    for place, found in enumerate(inside):
+    for place, place_in_text in enumerate(inside):
         colour = _BORDERS[place % len(_BORDERS)]
-        for frame in _merged(_merged(found, _goes_on), _belongs):
+        for frame in _merged(_merged(place_in_text, _goes_on), _belongs):
             pen.rectangle(pixels(frame, _ROOM), outline=colour, width=max(1, round(scale)))
     file = io.BytesIO()
     picture.save(file, "PNG")
-    wanted = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
-    return PagePicture(file.getvalue(), tuple(map(len, inside)), len(quoted), wanted)
+    letters = sum(letter.isalnum() for letter in text[max(start, page[0]) : min(end, page[1])])
+    return PagePicture(file.getvalue(), tuple(map(len, inside)), len(quoted), letters)
 
 
 def _within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:

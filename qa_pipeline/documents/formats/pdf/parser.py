@@ -12,8 +12,8 @@ from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
@@ -123,10 +123,10 @@ def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[s
     share = broken / max(printed, 1)
     if share < _NOTED_SHARE:
         return []
-    said = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
+    problem = f"{broken} of {printed} characters ({share:.1%}) have no Unicode value or a wrong one"
     if share >= _REFUSED_SHARE:
-        raise DocumentFailure("unreadable_text", said)
-    return [f"{said}; words with them are broken"]
+        raise DocumentFailure("unreadable_text", problem)
+    return [f"{problem}; words with them are broken"]
 
 
 def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out: Omissions) -> PageContent:
@@ -280,9 +280,9 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
 
 def note(pages: int, numbers: Sequence[int], which: str) -> str:
     """A sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    shown = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
+    first_numbers = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
     more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
-    return f"{_how_many(numbers, pages)} {which}: {shown}{more}"
+    return f"{_how_many(numbers, pages)} {which}: {first_numbers}{more}"
 
 
 def _how_many(numbers: Sequence[int], pages: int) -> str:
@@ -334,10 +334,10 @@ def _engine(languages: Sequence[str]) -> Any:
             "scanned", "documents.ocr is set, but the ocr extra is not installed"
         ) from error
     try:
-        known = set(pytesseract.get_languages(config=""))
+        installed = set(pytesseract.get_languages(config=""))
     except (pytesseract.TesseractNotFoundError, pytesseract.TesseractError) as error:
         raise DocumentFailure("scanned", "documents.ocr is set, but Tesseract is not installed") from error
-    missing = [name for name in languages if name not in known]
+    missing = [name for name in languages if name not in installed]
     if missing:
         raise DocumentFailure("scanned", f"Tesseract lacks the languages {', '.join(missing)}")
     return pytesseract
@@ -349,7 +349,7 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
         scale = min(_DOTS_AN_INCH / _POINTS_AN_INCH, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
         picture: Image = opened.render(scale=scale, grayscale=True).to_pil()
     try:
-        found = engine.image_to_data(
+        words = engine.image_to_data(
             picture,
             lang="+".join(settings.ocr_languages),
             output_type=engine.Output.DICT,
@@ -358,12 +358,12 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
     except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
-    return _evened(_lines(found, page.number, scale, height))
+    return _evened(_lines(words, page.number, scale, height))
 
 
-def _lines(found: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
+def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
     """Words as Tesseract reports them, gathered into lines; distances from pixels to points."""
-    rows = [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+    rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
     by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))

@@ -95,8 +95,8 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
     count = len(list(takewhile(bool, bold)))
     if not 0 < count < len(rows):
         count = int(_above_numbers([[cell.text for cell in row] for row in rows]))
-    named = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
-    return [*named, *(list(row) for row in rows[count:])]
+    header = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
+    return [*header, *(list(row) for row in rows[count:])]
 
 
 def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
@@ -149,14 +149,14 @@ def ruled_tables(
         spelling: how the document spells words.
     """
     tables: list[Table] = []
-    left = list(lines)
+    remaining = list(lines)
     for grid in find_grids(drawing):
-        table, left = _of_grid(grid, left, spelling)
+        table, remaining = _of_grid(grid, remaining, spelling)
         tables += table
     for rules in stacked_rules(drawing.across):
-        found, left = _Stack(rules, left).tables(spelling)
-        tables += found
-    return tables, left
+        stacked, remaining = _Stack(rules, remaining).tables(spelling)
+        tables += stacked
+    return tables, remaining
 
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
@@ -205,8 +205,8 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
     columns: dict[int, list[Line]] = defaultdict(list)
     for cell in cells:
         columns[cell.column] += cell.lines
-    beside = sum(count > 1 for count in Counter(cell.row for cell in cells).values())
-    return beside < 2 or all(map(is_prose, columns.values()))
+    shared_rows = sum(count > 1 for count in Counter(cell.row for cell in cells).values())
+    return shared_rows < 2 or all(map(is_prose, columns.values()))
 
 
 def _strips(row: Sequence[GridCell]) -> list[Strip]:
@@ -365,14 +365,14 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
         lines: the lines, with their words where these may stand far apart.
         spelling: how the document spells words.
     """
-    found = []
+    tables = []
     for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
         gaps = gaps_between(run, _size(run))
         strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             table = table_of([], rows_of_cells(strips), gaps, spelling)
-            found.append((table, [line for row in run for line in row]))
-    return found
+            tables.append((table, [line for row in run for line in row]))
+    return tables
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.html.parser import read_fragment
 from qa_pipeline.records import LeftOut

@@ -13,7 +13,7 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.xmlchemy import BaseOxmlElement
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.office import docx
 from qa_pipeline.records import ParsedFile
 from qa_pipeline_tests.documents.builders import SETTINGS, source

@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import with_accents
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import counts, one_page, parse, stream

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 import pytest
 from fpdf import FPDF
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import layout
 from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _page_after_page, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import Assembled, assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import page_images
 from qa_pipeline.documents.formats.pdf.page_images import PagePicture, align, draw_page
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table

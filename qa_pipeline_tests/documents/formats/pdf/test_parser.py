@@ -1,7 +1,7 @@
 import pytest
 
-from qa_pipeline.corpus.files import DocumentFailure
 from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf
 from qa_pipeline.records import ParsedFile
 from qa_pipeline.settings.documents import DocumentSettings

@@ -7,7 +7,7 @@ import pytest
 from fpdf import FPDF
 from PIL import Image, ImageDraw, ImageFont
 
-from qa_pipeline.corpus.files import DocumentFailure
+from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf_ocr
 from qa_pipeline.documents.formats.pdf.parser import note
 from qa_pipeline.settings.documents import DocumentSettings

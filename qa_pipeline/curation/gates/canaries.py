@@ -1,0 +1,97 @@
+"""Gates over a batch's canaries: a tripwire against a broken or drifting verifier.
+
+They never say how many wrong rows a release holds: real errors are not drawn from the generators. They block
+what a working verifier cannot produce: a recall whose upper bound lies under its limit, and foreign
+falsehoods accepted in a share whose lower bound lies over its limit. The policy `similarity_only` knowingly
+lets swaps pass; there they warn.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal
+
+import polars as pl
+
+from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.verification.canaries.outcomes import canary_rates
+
+SWAPS = ("number", "unit", "date", "name", "negation")
+"""Kinds that the local steps are made to reject; the others are counted for what is accepted."""
+
+
+def _rate_gate(
+    name: str,
+    which: pl.Expr,
+    outcome: Literal["rejected", "accepted"],
+    limit: str,
+    *,
+    canaries: pl.DataFrame,
+    settings: QualitySettings,
+    at_least: bool = False,
+    may_block: bool = True,
+) -> Gate:
+    """Fail where all of the 95 % interval of a share lies beyond its limit.
+
+    A single canary never fails a batch: a few of the generated falsehoods happen to be true.
+
+    `limit` names the setting, a lower one with `at_least`. A gate that `may_block` does where the cascade
+    decided, which is made to see swaps.
+    """
+    selected, threshold = canaries.filter(which), float(getattr(settings, limit))
+    if not selected.height:
+        return Gate(name, True, may_block, None, threshold, 0, _NONE)
+    rates = _rates(selected)
+    low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
+    blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
+    by_kind = canary_rates(selected, ("kind",)).select("kind", outcome, "canaries").iter_rows()
+    kinds = ", ".join(f"{kind} {count} of {total}" for kind, count, total in by_kind)
+    figure = f"{rates[outcome]:.0f} of {selected.height} {outcome}"
+    detail = f"{figure}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
+    passed = high >= threshold if at_least else low <= threshold or rates[outcome] <= 1
+    return Gate(name, passed, blocking, share, threshold, selected.height, detail)
+
+
+_SWAPPED = pl.col("kind").is_in(SWAPS)
+_FOREIGN, _TRUE = pl.col("family") == "foreign", pl.col("expected") == "supported"
+
+canary_recall_gate = partial(
+    _rate_gate, "canary_recall", _SWAPPED, "rejected", "min_canary_recall", at_least=True
+)
+canary_accepts_gate = partial(_rate_gate, "canary_accepts", _FOREIGN, "accepted", "max_canary_accepts")
+canary_alarms_gate = partial(
+    _rate_gate, "canary_alarms", _TRUE, "rejected", "max_canary_alarms", may_block=False
+)
+
+
+def canary_drift_gate(
+    *, canaries: pl.DataFrame, earlier: Sequence[tuple[int, int]], settings: QualitySettings
+) -> Gate:
+    """Share of swapped canaries that are rejected, compared with other batches."""
+    rejected, total = swap_counts(canaries)
+    before, all_before = (sum(counts) for counts in zip(*earlier, strict=True)) if earlier else (0, 0)
+    limit = before / all_before - settings.max_canary_drop if all_before else None
+    counts = {"rejected": rejected, "canaries": total, "earlier_canaries": all_before}
+    if not total:
+        return Gate("canary_drift", True, False, None, limit, 0, _NONE, counts)
+    value = rejected / total
+    if limit is None:
+        detail = f"{rejected} of {total} swaps rejected; there is no earlier batch to compare with"
+        return Gate("canary_drift", True, False, value, None, total, detail, counts)
+    detail = f"{rejected} of {total} swaps rejected, earlier batches {before} of {all_before}"
+    return Gate("canary_drift", value >= limit, False, value, limit, total, detail, counts)
+
+
+def swap_counts(canaries: pl.DataFrame) -> tuple[int, int]:
+    """Rejected and all swapped canaries of a batch."""
+    swapped = canaries.filter(_SWAPPED)
+    return (int(_rates(swapped)["rejected"]), swapped.height) if swapped.height else (0, 0)
+
+
+_NONE = "the batch has no such canaries: too little text, or none are seeded"
+
+
+def _rates(canaries: pl.DataFrame) -> dict[str, float]:
+    """Counts, shares and bounds over all given canaries."""
+    row = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",)).row(0, named=True)
+    return {name: value for name, value in row.items() if name != "expected"}

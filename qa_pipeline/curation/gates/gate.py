@@ -1,0 +1,107 @@
+"""What a gate found, the gate of a law, and what the rest of the package has to know of a gate."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+
+from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.storage.tables import STORED
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What one gate found.
+
+    `value` is held against `threshold`; both are None where the gate counts breaches of a law, and value is
+    None where there was nothing to measure. `n` is how many rows were looked at. A gate that is not
+    `blocking` warns.
+    """
+
+    name: str
+    passed: bool
+    blocking: bool
+    value: float | None
+    threshold: float | None
+    n: int
+    detail: str
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
+    """A blocking gate that no breach may pass; the detail names the breaches where there are any."""
+    broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
+    message = "; ".join(part for part in (broken, detail) if part) or "holds"
+    return Gate(name, not broken, True, None, None, n, message, breaches)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierFigures:
+    """What batches are compared with, each figure one entry a batch.
+
+    Args:
+        yields: accepted pairs for each chunk.
+        canaries: rejected and all swapped canaries.
+        pairs: accepted and all pairs.
+    """
+
+    yields: tuple[float, ...] = ()
+    canaries: tuple[tuple[int, int], ...] = ()
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: "EarlierFigures") -> "EarlierFigures":
+        return EarlierFigures(
+            self.yields + other.yields, self.canaries + other.canaries, self.pairs + other.pairs
+        )
+
+
+NO_EARLIER = EarlierFigures()
+
+
+@dataclass(frozen=True)
+class GateSpec:
+    """A gate and what the rest of the package has to know of it.
+
+    Args:
+        asset: the table whose making it follows.
+        name: of the gate; at its asset it is unique.
+        function: takes tables by their names, and `settings` and `earlier` where it needs these.
+        blocking: whether a batch that fails it is not published.
+        earlier: the figure of `EarlierFigures` that the function takes as `earlier`.
+        asks_for: its description; else the first line of the function's docstring.
+        tables: what it reads, where its parameters do not name them.
+    """
+
+    asset: str
+    name: str
+    function: Callable[..., Gate]
+    blocking: bool = True
+    earlier: Literal["yields", "canaries", "pairs"] | None = None
+    asks_for: str = ""
+    tables: tuple[str, ...] = ()
+
+    @cached_property
+    def _parameters(self) -> tuple[str, ...]:
+        return tuple(inspect.signature(self.function).parameters)
+
+    @property
+    def description(self) -> str:
+        """What it asks for."""
+        return self.asks_for or (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The tables it looks at."""
+        return self.tables or tuple(name for name in self._parameters if name in STORED)
+
+    def check(
+        self, frames: Mapping[str, pl.DataFrame], settings: QualitySettings, earlier: EarlierFigures
+    ) -> Gate:
+        """Run the gate over the tables of a batch; an absent one is an error."""
+        more: dict[str, Any] = {"settings": settings} if "settings" in self._parameters else {}
+        if self.earlier is not None:
+            more["earlier"] = getattr(earlier, self.earlier)
+        return self.function(**{name: frames[name] for name in self.reads}, **more)

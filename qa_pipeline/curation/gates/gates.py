@@ -1,0 +1,396 @@
+"""Gates: what must hold of a batch's tables before anybody trains on them.
+
+Known-answer pairs are left out of every rate: half of them are wrong on purpose, and a batch must not fail
+for catching them. They stay in conservation and proof.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import polars as pl
+
+from qa_pipeline.curation.duplicates import ALTERNATIVE
+from qa_pipeline.curation.gates.canaries import (
+    canary_accepts_gate,
+    canary_alarms_gate,
+    canary_drift_gate,
+    canary_recall_gate,
+)
+from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
+from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import STORED, TABLES
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations, wilson_interval
+
+
+def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
+    """No accepted pair cites a source or a quote that does not exist."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
+    fabricated = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
+    breaches = {"fabricated": int(fabricated["fabricated"].sum())}
+    return law(
+        "fabricated_citations", accepted.height, breaches, f"{accepted.height} accepted pairs looked at"
+    )
+
+
+def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """Share of an accepted pair's citations that support a claim of it, on average."""
+    limit, name = settings.min_citation_accuracy, "citation_accuracy"
+    values = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
+    count = values.len()
+    if not count:
+        return Gate(name, True, False, None, limit, 0, "no accepted pair cites anything")
+    mean, below = float(values.sum()) / count, values.filter(values < 1.0).len()
+    detail = f"mean {mean:.3f} over {count} accepted pairs, {below} with citations that support no claim"
+    return Gate(name, mean >= limit, False, mean, limit, count, detail, {"below_1": below})
+
+
+def documents_gate(*, documents: pl.DataFrame) -> Gate:
+    """At least one file of the batch was read."""
+    count, parsed = documents.height, documents.filter(pl.col("status") == "parsed").height
+    if not count:
+        detail = "the batch holds no files; put documents into its folder"
+    elif not parsed:
+        files = "1 file" if count == 1 else f"{count} files"
+        detail = f"nothing was read of {files}: {_reasons(documents)}"
+    else:
+        detail = f"{parsed} of {count} files were read"
+    return Gate("documents_read", parsed > 0, True, None, None, count, detail)
+
+
+VERDICT_WORDS = ("accepted", "rejected", "needs_review", "failed")
+
+
+def batch_gates(
+    frames: Mapping[str, pl.DataFrame],
+    settings: QualitySettings,
+    earlier: EarlierFigures = NO_EARLIER,
+) -> list[Gate]:
+    """Run every gate over the tables of one batch, in a fixed order.
+
+    `frames` has all tables of the batch by name, the record of calls left out.
+    """
+    return [gate.check(frames, settings, earlier) for gate in GATES if gate.asset in frames]
+
+
+def schema_gate(table: Table, **frames: pl.DataFrame) -> Gate:
+    """The frame has the columns, types and keys of its table, and no null where there may be none."""
+    frame = frames[table.name]
+    problems = table.problems(frame)
+    return law(f"{table.name}_schema", frame.height, {"problems": len(problems)}, "; ".join(problems))
+
+
+def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
+    """No table of the batch names a row twice."""
+    repeated = {
+        name: frame.height - frame.n_unique(subset=list(TABLES[name].key))
+        for name, frame in frames.items()
+        if name in TABLES and frame.height and set(TABLES[name].key) <= set(frame.columns)
+    }
+    detail = ", ".join(f"{name}: {count} ids repeat" for name, count in repeated.items() if count)
+    return law("unique_ids", sum(frame.height for frame in frames.values()), repeated, detail)
+
+
+def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
+    """Every pair is in the ledger exactly once: accepted + rejected + needs review + failed."""
+    is_verdict = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
+    breaches = {
+        "missing": pairs.join(verdicts, on="pair_id", how="anti").height,
+        "unknown_pairs": verdicts.join(pairs, on="pair_id", how="anti").height,
+        "repeated": verdicts.height - verdicts["pair_id"].n_unique(),
+        "unknown_verdicts": verdicts.filter(~is_verdict).height,
+    }
+    words = _verdict_counts(verdicts)
+    message = " + ".join(f"{count} {word}" for word, count in words.items())
+    gate = law("conservation", pairs.height, breaches, f"{pairs.height} pairs = {message}")
+    return replace(gate, counts={**gate.counts, **words})
+
+
+def proof_gate(
+    *,
+    pairs: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    documents: pl.DataFrame,
+) -> Gate:
+    """Every quote is in its document at the stored place, and nothing is accepted without evidence.
+
+    For each piece of evidence of a claim, the document's text from start to end is the quote and its
+    hash is the one recorded. Each supported claim of an accepted pair has evidence, and each accepted pair
+    that is not a refusal has a supported claim.
+    """
+    fields = ("document_id", "content_sha256", "start", "end", "quote")
+    evidence = [
+        claims.select("claim_id", "pair_id", **{name: pl.col(f"{piece}_{name}") for name in fields})
+        for piece in ("evidence", "second_evidence")
+    ]
+    quotes = pl.concat(evidence).filter(pl.any_horizontal(pl.col(fields).is_not_null()))
+    accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
+    supported = (
+        decided_claims(claims, claim_verdicts)
+        .filter(pl.col("verdict") == SUPPORTED)
+        .join(accepted, on="pair_id", how="semi")
+    )
+    answered = pairs.filter(pl.col("coverage") != "none").join(accepted, on="pair_id", how="semi")
+    breaches = {
+        **_evidence_breaches(quotes, documents),
+        "supported_without_evidence": supported.join(quotes, on="claim_id", how="anti").height,
+        "accepted_without_proof": answered.join(supported, on="pair_id", how="anti").height,
+    }
+    return law("proof", quotes.height, breaches, f"{quotes.height} pieces of evidence compared")
+
+
+def training_gate(
+    *,
+    training_examples: pl.DataFrame,
+    pairs: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    documents: pl.DataFrame,
+) -> Gate:
+    """Only accepted pairs train, no known-answer pair does, and their quotes are where the table says."""
+    accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
+    seeded = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
+    evidence = (
+        training_examples.select("evidence")
+        .explode("evidence", empty_as_null=True)
+        .drop_nulls("evidence")
+        .unnest("evidence")
+    )
+    breaches = {
+        "not_accepted": training_examples.join(accepted, on="pair_id", how="anti").height,
+        "known_answers": training_examples.join(seeded, on="pair_id", how="semi").height,
+        **_evidence_breaches(evidence, documents),
+    }
+    height = training_examples.height
+    return law("training_rows", height, breaches, f"{height} examples looked at")
+
+
+def pass_rate_gate(
+    *, verdicts: pl.DataFrame, settings: QualitySettings, earlier: Sequence[tuple[int, int]] = ()
+) -> Gate:
+    """Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled.
+
+    To pass, an undecided pair counts as one that was not accepted. A batch whose own share reaches the limit
+    but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
+    below the limit among the pairs that were decided, whatever came before, and a batch of which nothing was
+    accepted; what cannot be decided either way is a warning, so that no batch fails for being small and none
+    fails for its predecessors. Pairs that wait for a judge may all be accepted yet: a batch fails only if it
+    would fail then too.
+    """
+    counts, limit = _verdict_counts(_unknown_answers(verdicts)), settings.min_pass_rate
+    accepted, total = counts["accepted"], sum(counts.values())
+    decided, unjudged = accepted + counts["rejected"], unjudged_pairs(verdicts)
+    if not total:
+        return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
+    if not decided:
+        cause = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
+        detail = f"none of {total} pairs was accepted or rejected{cause}"
+        return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
+    low = _wilson(accepted, total)[0]
+    message = f"{accepted} of {total} accepted"
+    message += f" ({counts['rejected']} rejected, {total - decided} undecided)" if accepted < total else ""
+    if low < limit <= accepted / total and earlier:
+        together = [sum(numbers) for numbers in zip((accepted, total), *earlier, strict=True)]
+        low = max(low, _wilson(together[0], together[1])[0])
+        message += f", with earlier batches {together[0]} of {together[1]}"
+    passed, high = low >= limit, _wilson(accepted + unjudged, decided + unjudged)[1]
+    blocking = passed or not (accepted or unjudged) or high <= limit
+    message += f"; with 95 % confidence the pass rate is at least {low:.3f}"
+    if not passed:
+        message += f" and at most {high:.3f}, "
+        message += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
+        message += _judge_advice(unjudged)
+    return Gate("pass_rate", passed, blocking, low, limit, total, message, counts)
+
+
+def unjudged_pairs(verdicts: pl.DataFrame) -> int:
+    """Count the pairs that passed source verification and wait for a person or a model to judge them."""
+    return _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height
+
+
+def _judge_advice(unjudged: int) -> str:
+    """What to do where pairs wait for a judge."""
+    people = "let people decide (qa-pipeline decide)"
+    model = "name a model that judges (llm.judge.provider)"
+    without = "accept what is verified without a judge (--accept-unjudged)"
+    return f"; {unjudged} wait for a judge: {people}, {model}, or {without}" if unjudged else ""
+
+
+def _wilson(successes: int, trials: int) -> tuple[float, float]:
+    low, high = wilson_interval(pl.lit(successes), pl.lit(trials))
+    return pl.select(low.alias("low"), high.alias("high")).row(0)
+
+
+def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
+    """Accepted and all pairs of a batch."""
+    counts = _verdict_counts(_unknown_answers(verdicts))
+    return counts["accepted"], sum(counts.values())
+
+
+def generation_gate(*, questions: pl.DataFrame) -> Gate:
+    """The model was there: not every request for questions failed."""
+    targeted = questions.with_columns(chunk=pl.col("target_chunk_ids").list.first())
+    chunks, failed = (
+        targeted["chunk"].n_unique(),
+        targeted.filter(pl.col("status") == "failed")["chunk"].n_unique(),
+    )
+    all_failed = bool(failed) and failed == chunks
+    detail = f"the questions of {failed} of {chunks} chunks could not be had"
+    advice = f"; {_reasons(_failed(questions))}: run again once the model answers" if all_failed else ""
+    return Gate("generation", not all_failed, True, None, None, chunks, detail + advice)
+
+
+def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """Share of questions that could not be had."""
+    failed, total = _failed(questions).height, questions.height
+    share = failed / total if total else None
+    detail = f"{failed} of {total} questions" + (f"; {_reasons(_failed(questions))}" if failed else "")
+    passed = share is None or share <= settings.max_failed
+    return Gate("failed_questions_share", passed, False, share, settings.max_failed, total, detail)
+
+
+def yield_gate(
+    *,
+    verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+    earlier: Sequence[float],
+    settings: QualitySettings,
+) -> Gate:
+    """Accepted pairs for each chunk, compared with other batches."""
+    value = batch_yield(verdicts, chunks)
+    usual = sum(earlier) / len(earlier) if earlier else None
+    limit = None if usual is None else (1 - settings.max_yield_drop) * usual
+    counts = {"chunks": chunks.height, "earlier_batches": len(earlier)}
+    if value is None:
+        return Gate("yield", True, False, None, limit, 0, "the batch has no chunks", counts)
+    if limit is None:
+        detail = f"{value:.3f} accepted pairs a chunk; there is no earlier batch to compare with"
+        return Gate("yield", True, False, value, None, chunks.height, detail, counts)
+    detail = f"{value:.3f} accepted pairs a chunk, earlier batches {usual:.3f}"
+    return Gate("yield", value >= limit, False, value, limit, chunks.height, detail, counts)
+
+
+def batch_yield(verdicts: pl.DataFrame, chunks: pl.DataFrame) -> float | None:
+    """Accepted pairs for each chunk; None without chunks."""
+    if not chunks.height:
+        return None
+    return _verdict_counts(_unknown_answers(verdicts))["accepted"] / chunks.height
+
+
+def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """The share of pairs with a verdict stays under its limit."""
+    counts, threshold = _verdict_counts(_unknown_answers(verdicts)), float(getattr(settings, limit))
+    total, name = sum(counts.values()), f"{word}_share"
+    if not total:
+        return Gate(name, True, False, None, threshold, 0, "the batch has no pairs", counts)
+    share = counts[word] / total
+    detail = f"{counts[word]} of {total} pairs"
+    return Gate(name, share <= threshold, False, share, threshold, total, detail, counts)
+
+
+needs_review_gate = partial(_share_gate, "needs_review", "max_needs_review")
+failed_gate = partial(_share_gate, "failed", "max_failed")
+
+
+def _failed(questions: pl.DataFrame) -> pl.DataFrame:
+    return questions.filter(pl.col("status") == "failed")
+
+
+def _reasons(rows: pl.DataFrame) -> str:
+    """The reasons of rows with their counts, the commonest first."""
+    counts = rows.group_by("reason").len().sort("len", "reason", descending=[True, False])
+    return ", ".join(f"{count} {reason}" for reason, count in counts.iter_rows())
+
+
+def _unknown_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """The pairs that rates are about: no known answers, and no proved drafts beside a better one."""
+    return verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("reason").ne_missing(ALTERNATIVE))
+
+
+def _verdict_counts(verdicts: pl.DataFrame) -> dict[str, int]:
+    return {word: verdicts.filter(pl.col("verdict") == word).height for word in VERDICT_WORDS}
+
+
+def _evidence_breaches(evidence: pl.DataFrame, documents: pl.DataFrame) -> dict[str, int]:
+    """Count evidence of unknown documents, of changed documents, and quotes that are not in their place."""
+    sources = documents.select("document_id", found_sha256="content_sha256", found_text="text")
+    joined = evidence.join(sources, on="document_id", how="left")
+    start, length = pl.col("start"), pl.col("end") - pl.col("start")
+    in_place = (
+        (start >= 0)
+        & (length > 0)
+        & (length == pl.col("quote").str.len_chars())  # a slice past the end of the text is a shorter one
+        & (pl.col("found_text").str.slice(start.clip(0), length.clip(0)) == pl.col("quote"))
+    )
+    is_located = pl.col("found_text").is_not_null()
+    same = (pl.col("content_sha256") == pl.col("found_sha256")).fill_null(value=False)
+    return joined.select(
+        unknown_document=(~is_located).sum(),
+        changed_document=(is_located & ~same).sum(),
+        misplaced_quote=(is_located & ~in_place.fill_null(value=False)).sum(),
+    ).row(0, named=True)
+
+
+_SCHEMA = (
+    "The stored file has the columns, types and unique keys of its table, and no null where none may be."
+)
+
+GATES: tuple[GateSpec, ...] = (
+    *(
+        GateSpec(name, "schema", partial(schema_gate, table), asks_for=_SCHEMA, tables=(name,))
+        for name, table in STORED.items()
+    ),
+    GateSpec("documents", "documents_read", documents_gate),
+    GateSpec("questions", "generation", generation_gate),
+    GateSpec("questions", "failed_questions_share", questions_gate, blocking=False),
+    GateSpec(
+        "verdicts",
+        "unique_ids",
+        unique_ids_gate,
+        tables=tuple(name for name in TABLES if name != "training_examples"),
+    ),
+    GateSpec("verdicts", "conservation", conservation_gate),
+    GateSpec("verdicts", "proof", proof_gate),
+    GateSpec("verdicts", "fabricated_citations", citations_gate),
+    GateSpec("verdicts", "pass_rate", pass_rate_gate, earlier="pairs"),
+    GateSpec("verdicts", "citation_accuracy", accuracy_gate, blocking=False),
+    GateSpec(
+        "verdicts",
+        "needs_review_share",
+        needs_review_gate,
+        blocking=False,
+        asks_for="Share of pairs that wait for a person.",
+    ),
+    GateSpec(
+        "verdicts",
+        "failed_share",
+        failed_gate,
+        blocking=False,
+        asks_for="Share of pairs that could not be decided because something failed.",
+    ),
+    GateSpec("verdicts", "yield", yield_gate, blocking=False, earlier="yields"),
+    GateSpec(
+        "canaries",
+        "canary_recall",
+        canary_recall_gate,
+        asks_for="Swapped numbers, units, dates, names and negations are rejected: upper bound of the share.",
+    ),
+    GateSpec(
+        "canaries",
+        "canary_accepts",
+        canary_accepts_gate,
+        asks_for="Falsehoods that no rule was made for are not accepted: lower bound of the share.",
+    ),
+    GateSpec(
+        "canaries",
+        "canary_alarms",
+        canary_alarms_gate,
+        blocking=False,
+        asks_for="True claims in other words are not rejected: lower bound of the share.",
+    ),
+    GateSpec("canaries", "canary_drift", canary_drift_gate, blocking=False, earlier="canaries"),
+    GateSpec("training_examples", "training_rows", training_gate),
+)
+"""All gates of a batch; what reads them are `batch_gates`, the asset checks and the documentation."""

@@ -1,0 +1,42 @@
+"""The floor under a release: what must hold of the accepted pairs of a batch, over and above its gates."""
+
+import polars as pl
+
+from qa_pipeline.curation.gates.gate import Gate, law
+from qa_pipeline.settings.verification import ReleaseSettings
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
+
+
+def release_floor(
+    *,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    settings: ReleaseSettings,
+) -> list[Gate]:
+    """Blocking gates over what would be released; a measure with nothing to measure holds.
+
+    `faithfulness` is the share of the claims of accepted pairs that are supported, `grounding` the mean of
+    that share over the pairs, `citation_accuracy` the mean share of their citations that support a claim.
+    """
+    accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
+    made = decided_claims(claims, claim_verdicts).join(accepted, on="pair_id", how="semi")
+    cited = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
+    measured = {
+        "faithfulness": ((made["verdict"] == SUPPORTED).cast(pl.Float64), settings.min_faithfulness),
+        "grounding": (accepted["grounding"], settings.min_grounding),
+        "citation_accuracy": (accepted["citation_accuracy"], settings.min_citation_accuracy),
+    }
+    return [
+        law("fabricated_citations", accepted.height, {"fabricated": int(cited["fabricated"].sum())}, ""),
+        *(_at_least(name, values.drop_nulls(), limit) for name, (values, limit) in measured.items()),
+    ]
+
+
+def _at_least(name: str, values: pl.Series, limit: float) -> Gate:
+    if values.is_empty():
+        return Gate(name, True, True, None, limit, 0, "nothing to measure")
+    mean = float(values.sum()) / values.len()
+    message = f"{name} {mean:.3f} over {values.len()}, the release floor is {limit}"
+    return Gate(name, mean >= limit, True, mean, limit, values.len(), message)

@@ -1,0 +1,291 @@
+"""ZIP containers read under limits: Office files and EPUBs are such, and a batch may be one.
+
+Nothing is unpacked to a disk, and names lead nowhere: they are only compared and stored. A container states
+how large its members are. That is checked before any is decompressed, and more is never decompressed.
+"""
+
+import io
+import re
+import stat
+import struct
+import weakref
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from typing import IO, BinaryIO, cast
+
+from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.settings.documents import DocumentSettings
+
+ZIP_START = b"PK\x03\x04"
+_END = b"PK\x05\x06"
+_END_64 = b"PK\x06\x06"
+_LOCATOR_64 = b"PK\x06\x07"
+_ENTRY = b"PK\x01\x02"
+_END_LENGTH, _LOCATOR_LENGTH, _RECORD_LENGTH = 22, 20, 56
+_END_WITHIN = 65_536 + _END_LENGTH + _LOCATOR_LENGTH + _RECORD_LENGTH
+_LARGEST_DIRECTORY = 200_000_000
+"""Bytes of the list of members: room for a million names, and not for more than memory holds."""
+_UTF8_NAME = 0x800
+_ENCRYPTED = 0x1
+# The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_HARMLESS = 50_000_000
+"""What decompresses to less needs no look at how well it was compressed."""
+_STEP = 1 << 20
+_DRIVE = re.compile(r"^[A-Za-z]:")
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,
+    NotImplementedError,  # a later version of the format, patched or strongly encrypted members
+    RuntimeError,  # a password is asked for
+    LookupError,  # a field that ends too early, or a name in a code page nobody has
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in a container: its name there and as a batch would store it, and why it cannot be read."""
+
+    entry: zipfile.ZipInfo
+    name: str
+    path: str
+    size: int
+    failure: DocumentFailure | None
+
+
+class Archive:
+    """The members of a container in its own order, each read when asked for."""
+
+    def __init__(self, opened: zipfile.ZipFile) -> None:
+        self._opened = opened
+        self.members = [_member(entry) for entry in opened.infolist() if not entry.filename.endswith("/")]
+        # Of several members of one name the last counts for all readers of ZIP.
+        self._named = {member.path: member for member in self.members}
+        self._any_case = {path.casefold(): member for path, member in self._named.items()}
+
+    def find(self, name: str) -> Member | None:
+        """The member of that name, or of one that differs in case only."""
+        path = _stored(name)
+        return self._named.get(path, self._any_case.get(path.casefold()))
+
+    def read(self, name: str) -> bytes:
+        """The content of a member.
+
+        Raises:
+            DocumentFailure: it is not there, or cannot be read as it should be.
+        """
+        stream = self.open(name)
+        # Asked for all at once, the library would decompress all there is before it cuts.
+        return b"".join(iter(lambda: stream.read(_STEP), b""))
+
+    def open(self, name: str) -> "MemberStream":
+        """A member to be read piece by piece.
+
+        Raises:
+            DocumentFailure: it is not there, or cannot be read as it should be.
+        """
+        member = self.find(name)
+        if member is None:
+            raise DocumentFailure("damaged", "a part that the file needs is missing in it")
+        if member.failure is not None:
+            raise member.failure
+        with _damage_reported():
+            return MemberStream(self._opened.open(member.entry))
+
+
+class MemberStream:
+    """A member while it is read; damage that shows on the way is a failure of the document."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end.
+
+        Raises:
+            DocumentFailure: the container is damaged here.
+        """
+        with _damage_reported():
+            return self._stream.read(size)
+
+
+def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
+    """Open a ZIP container that keeps the limits.
+
+    Raises:
+        DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the settings allow.
+    """
+    opened, total = _opened_zip(io.BytesIO(content), settings, settings.max_archive_members)
+    limit = settings.max_decompressed_bytes
+    if total > limit:
+        raise DocumentFailure(
+            "archive_bomb", f"{total} bytes decompressed, documents.max_decompressed_bytes = {limit}"
+        )
+    return Archive(opened)
+
+
+def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iterator[FoundFile]:
+    """The visible members of an archive as files of a batch; what cannot be read comes with its failure.
+
+    The archive stays open as long as any of these files is in use.
+
+    Args:
+        name: the archive's file name, for messages.
+        open_file: opens the archive, which is read where it lies.
+        limits: how much more than its size it may hold.
+
+    Raises:
+        CorpusError: the archive is damaged or would unpack to more than it may.
+    """
+    try:
+        with ExitStack() as stack:
+            file = cast("BinaryIO", stack.enter_context(open_file()))
+            archive = Archive(_opened_zip(file, limits, None)[0])
+            weakref.finalize(archive, stack.pop_all().close)
+    except DocumentFailure as failure:
+        raise _refused(name, failure) from failure
+    last = {member.path: member for member in archive.members}
+    raws = ((member, _raw_name(member.entry)) for member in archive.members)
+    names = [raw if member.failure else _plain(raw) for member, raw in raws]
+    count = Counter(names)
+    for place, (member, raw) in enumerate(zip(archive.members, names, strict=True)):
+        problem = member.failure
+        if last[member.path] is not member:
+            problem = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
+        unique = raw if count[raw] == 1 else raw + b"\0" + str(place).encode()
+        if not _is_hidden(unique):
+            opener = partial(_opened_member, archive, member.name)
+            yield FoundFile(stored_path(raw), unique, 0 if problem else member.size, opener, problem)
+
+
+def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
+    """Hash of the bytes of an archive, or of the stamp that its place gives for them.
+
+    Raises:
+        CorpusError: it cannot be read.
+    """
+    try:
+        return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
+    except DocumentFailure as failure:
+        raise _refused(name, failure) from failure
+
+
+@contextmanager
+def _opened_member(archive: Archive, name: str) -> Iterator[MemberStream]:
+    yield archive.open(name)
+
+
+def _refused(name: str, failure: DocumentFailure) -> CorpusError:
+    return CorpusError(f"{name} cannot be read: {failure.reason}: {failure.detail}")
+
+
+def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
+    """Open a container of at most `most` members; also the bytes that all of them state to hold."""
+    with _damage_reported():
+        size = _check_directory(file, most)
+        opened = zipfile.ZipFile(file)
+    total = sum(entry.file_size for entry in opened.infolist())
+    ratio = limits.max_compression_ratio
+    if total > _HARMLESS and total > ratio * size:
+        detail = (
+            f"it would unpack to {total // size} times its size, documents.max_compression_ratio = {ratio}"
+        )
+        raise DocumentFailure("archive_bomb", detail)
+    return opened, total
+
+
+def _check_directory(file: BinaryIO, most: int | None) -> int:
+    """Size of a container; a list of members that would not fit into memory, where all goes, is refused."""
+    size = file.seek(0, 2)
+    start = max(size - _END_WITHIN, 0)
+    file.seek(start)
+    tail = file.read(size - start)
+    # as the library looks for it: at the very end, else the last one that a comment may follow
+    plain = len(tail) - _END_LENGTH
+    is_plain = plain >= 0 and tail.startswith(_END, plain) and tail.endswith(b"\0\0")
+    end = plain if is_plain else tail.rfind(_END)
+    if end < 0 or end + _END_LENGTH > len(tail):
+        raise DocumentFailure("damaged", "the end of the ZIP container is missing; it may be cut off")
+    length, end = _directory(tail, end)
+    if length > _LARGEST_DIRECTORY:
+        raise DocumentFailure("archive_bomb", "its list of members is too large to be read")
+    if most is not None:  # the count that the container states may be any
+        first = max(start + end - length, 0)
+        file.seek(first)
+        if file.read(start + end - first).count(_ENTRY) > most:
+            raise DocumentFailure("archive_bomb", f"more members than documents.max_archive_members = {most}")
+    file.seek(0)
+    return size
+
+
+def _directory(tail: bytes, end: int) -> tuple[int, int]:
+    """Bytes of the list of members and where it ends, as stated by a record (APPNOTE 4.3.14 to 4.3.16)."""
+    locator = end - _LOCATOR_LENGTH
+    record = locator - _RECORD_LENGTH
+    if record >= 0 and tail.startswith(_LOCATOR_64, locator) and tail.startswith(_END_64, record):
+        return int(struct.unpack_from("<Q", tail, record + 40)[0]), record
+    return int(struct.unpack_from("<L", tail, end + 12)[0]), end
+
+
+def _is_hidden(raw: bytes) -> bool:
+    """Hidden on any level, or the data that macOS adds about files; a name that leads upwards is neither."""
+    parts = [part for part in _plain(raw).split(b"/") if part != b".."]
+    return any(part.startswith(b".") or part == b"__MACOSX" for part in parts)
+
+
+def _plain(raw: bytes) -> bytes:
+    """A name with forward slashes, as Windows programs do not always write it, and no empty steps."""
+    parts = raw.replace(b"\\", b"/").split(b"/")
+    return b"/".join(part for part in parts if part not in (b"", b"."))
+
+
+def _raw_name(entry: zipfile.ZipInfo) -> bytes:
+    """The name of a member as UTF-8.
+
+    Without the flag for UTF-8, names are of the code page of the machine that wrote them. Many programs write
+    UTF-8 all the same; what is not is read as code page 437, as all others do.
+    """
+    decoded = entry.filename.encode("utf-8", "surrogatepass")
+    if entry.flag_bits & _UTF8_NAME:
+        return decoded
+    stored = entry.filename.encode("cp437", "replace")
+    try:
+        stored.decode()
+    except UnicodeDecodeError:
+        return decoded
+    return stored
+
+
+def _member(entry: zipfile.ZipInfo) -> Member:
+    slashes = entry.filename.replace("\\", "/")
+    path = _stored(slashes)
+    problem = None
+    if not path or slashes.startswith("/") or ".." in path.split("/") or _DRIVE.match(slashes):
+        problem = ("outside_corpus", "the name leads out of the container")
+    elif stat.S_ISLNK(entry.external_attr >> 16):
+        problem = ("not_a_file", "links in a container are not followed")
+    elif entry.flag_bits & _ENCRYPTED:
+        problem = ("encrypted", "the content is protected by a password")
+    elif entry.compress_type not in _METHODS:
+        problem = ("unsupported_format", "compressed by another method than Deflate")
+    return Member(
+        entry, entry.filename, path, entry.file_size, DocumentFailure(*problem) if problem else None
+    )
+
+
+def _stored(name: str) -> str:
+    return stored_path(_plain(name.encode("utf-8", "surrogateescape")))
+
+
+@contextmanager
+def _damage_reported() -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as error:
+        raise DocumentFailure("damaged", "the ZIP container is damaged") from error

@@ -1,0 +1,71 @@
+"""From the location of a corpus to the place that opens it."""
+
+import os
+from pathlib import Path, PurePosixPath
+
+from qa_pipeline.documents.corpus.folders import FolderCorpus
+from qa_pipeline.documents.corpus.places import Corpus, is_archive
+from qa_pipeline.documents.corpus.remote import RemoteCorpus
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.location import is_remote, location_of
+
+_LIMITS = DocumentSettings()
+
+
+def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Corpus:
+    """The corpus at a location.
+
+    Args:
+        location: a local folder, or an address that fsspec can open.
+        limits: what archives may hold.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    path = _existing(location, "corpus")
+    return RemoteCorpus(path, limits) if is_remote(path) else FolderCorpus(path, limits)
+
+
+def split_batch(location: str | Path) -> tuple[str, str]:
+    """The corpus that holds a batch, and the batch's name in it, from the location of the batch.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    folder_path = _existing(location, "documents")
+    if not is_remote(folder_path):
+        path = Path(folder_path).resolve()
+        is_file = path.is_file() and is_archive(path.name)
+        return str(path.parent), path.stem if is_file else path.name
+    corpus, _, name = folder_path.rpartition("/")
+    if corpus.endswith("/"):
+        raise CorpusError(f"{folder_path} is not a folder of documents; name one below it")
+    return corpus, PurePosixPath(name).stem if is_archive(name) else name
+
+
+def single_batch(location: str | Path) -> tuple[str, str] | None:
+    """The corpus and the name of a batch that is given in place of a corpus; None for any other location.
+
+    That is an archive, or a folder with files that holds neither folders nor archives.
+
+    Raises:
+        CorpusError: the location is none that can be used.
+    """
+    path = Path(location)
+    try:
+        if path.is_file():
+            return split_batch(location) if is_archive(path.name) else None
+        with os.scandir(path) as entries:
+            visible = [entry for entry in entries if not entry.name.startswith(".")]
+    except (OSError, ValueError):  # an address, or opening it as a corpus gives the reason
+        return None
+    flat = bool(visible) and not any(entry.is_dir() or is_archive(entry.name) for entry in visible)
+    return split_batch(location) if flat else None
+
+
+def _existing(location: str | Path, what: str) -> str:
+    try:
+        return location_of(location)
+    except ValueError as error:
+        raise CorpusError(f"the {what} cannot be opened: {error}") from error

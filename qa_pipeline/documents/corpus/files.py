@@ -1,0 +1,137 @@
+"""A file of a batch as it was found, wherever the batch lies."""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class DocumentFailure(Exception):  # noqa: N818 - it ends as a row, not as an error of the run
+    """A file cannot be read or parsed; caught in `reading`, never leaves the package.
+
+    Args:
+        reason: snake_case code stored in the row.
+        detail: what happened, in words, without text of the document.
+    """
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.parquet")
+DESCRIPTION_FILE = "batch.yaml"
+_NOT_DOCUMENTS = frozenset({*PAIRS_FILES, DESCRIPTION_FILE})
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+_PIECE = 1 << 20
+
+
+class Stream(Protocol):
+    """Bytes that are read piece by piece."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        ...
+
+
+Opener = Callable[[], AbstractContextManager[Stream]]
+"""Opens a file for reading; what goes wrong then or while reading is a `DocumentFailure`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """One entry of a batch.
+
+    `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
+    where it lies; no two entries of a batch have the same. `failure` is why the entry cannot be read as a
+    file at all. `stamp` is what its place lists of the content, equal only while that is.
+    """
+
+    path: str
+    raw: bytes
+    size: int
+    open: Opener
+    failure: DocumentFailure | None = None
+    stamp: str | None = None
+
+
+def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
+    """All but the pairs files and the batch description."""
+    return [file for file in files if file.path not in _NOT_DOCUMENTS]
+
+
+def in_order(files: Iterable[FoundFile]) -> list[FoundFile]:
+    """The order in which files are listed everywhere."""
+    return sorted(files, key=lambda file: (file.path, file.raw))
+
+
+def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
+    """The content of a file of at most `limit` bytes.
+
+    Args:
+        listed: the file.
+        limit: most bytes it may hold.
+        setting: where the limit is set, for the message.
+
+    Raises:
+        DocumentFailure: `too_large`, `unreadable`, or what was wrong with the entry.
+    """
+    if listed.failure is not None:
+        raise listed.failure
+    pieces: list[bytes] = []
+    remaining = limit + 1  # the size may have changed since it was listed
+    if listed.size <= limit:
+        with listed.open() as file:
+            while remaining > 0 and (piece := file.read(remaining)):
+                pieces.append(piece)
+                remaining -= len(piece)
+    if listed.size > limit or remaining <= 0:
+        raise DocumentFailure("too_large", f"the file is larger than {setting} = {limit}")
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def hash_files(files: Iterable[FoundFile]) -> str:
+    """Hash of the names and contents of files: equal when nothing was changed.
+
+    A file whose place vouches for its content is not read.
+    """
+    total = hashlib.sha256()
+    for file in files:
+        name = file.path.encode()
+        total.update(len(name).to_bytes(8, "big") + name + _content_hash(file))
+    return total.hexdigest()
+
+
+def _content_hash(file: FoundFile) -> bytes:
+    """Hash of a file's bytes, of the stamp in their place, or of why there are none."""
+    if file.failure is not None:
+        return hashlib.sha256(file.failure.reason.encode()).digest()
+    if file.stamp is not None:
+        return hashlib.sha256(f"{file.stamp}:{file.size}".encode()).digest()
+    try:
+        return hash_content(file.open)
+    except DocumentFailure as failure:
+        return hashlib.sha256(failure.reason.encode()).digest()
+
+
+def hash_content(opener: Opener) -> bytes:
+    """SHA-256 of the bytes of a file.
+
+    Raises:
+        DocumentFailure: it cannot be read.
+    """
+    content = hashlib.sha256()
+    with opener() as file:
+        while piece := file.read(_PIECE):
+            content.update(piece)
+    return content.digest()
+
+
+def stored_path(raw: bytes) -> str:
+    """A path where it lies as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
+    text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

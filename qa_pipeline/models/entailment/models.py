@@ -1,0 +1,173 @@
+"""Models that read a passage and a claim together: token ids to logits with torch, each input once, ever.
+
+One logit for each class of a text, or of each of its tokens. Which texts are read for a claim is decided in
+`claims.py`.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.cpu import (
+    Rows,
+    TorchPrecision,
+    choose_precision,
+    compute_by_length,
+    single_threaded_workers,
+)
+from qa_pipeline.models.entailment.files import (
+    CROSS_ENCODERS,
+    Labels,
+    Logits,
+    PairModelFiles,
+    Scores,
+    find_pair_model,
+    read_labels,
+    with_preset,
+)
+from qa_pipeline.models.entailment.tokens import Input, PairReader
+from qa_pipeline.models.files import ClassifierKind, load_classifier
+from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.settings.verification import EntailmentSettings
+
+SETTING = "verification.entailment"
+"""What a model classifies."""
+BATCH_TOKENS = 4096
+"""Most tokens of a batch: a core is busy with them, and their activations stay small."""
+
+
+@dataclass(eq=False)
+class Network:
+    """A transformers model on the CPU behind a store of its logits; weights are loaded at the first input.
+
+    Args:
+        files: the model.
+        kind: what it classifies.
+        precision: arithmetic of the weights.
+        store: logits computed before; equal inputs have equal logits in all processes.
+    """
+
+    files: PairModelFiles
+    kind: ClassifierKind
+    precision: TorchPrecision
+    store: VectorCache
+
+    @property
+    def name(self) -> str:
+        """Model, revision and arithmetic, as tables show them."""
+        return f"{self.files.name}@{self.files.revision} {self.precision}"
+
+    def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
+        """Logits of each input in order: classes, or tokens (of its tail, if it has one) x classes, in a row.
+
+        Raises:
+            SettingsError: the weights cannot be used.
+            StorageError: the store cannot be used.
+        """
+        space = VectorSpace(self.files.name, self.files.revision, self.precision)
+        keys = [_key(pair) for pair in inputs]
+        outputs = compute_cached(
+            space,
+            dict(zip(keys, inputs, strict=True)),
+            lambda pair: len(pair.ids),
+            lambda part: [logits.ravel() for logits in self.compute(part)],
+            self.store,
+            notify,
+        )
+        return [outputs[key] for key in keys]
+
+    def compute(self, inputs: Sequence[Input]) -> list[Logits]:
+        """Logits of each input, by the model."""
+        import torch
+
+        from qa_pipeline.models.torch_blocks import RowBlocks
+
+        model, typed = self.model, takes_types(self.model)
+
+        def run_batch(rows: Rows) -> Logits:
+            batch = {"input_ids": torch.tensor([inputs[row].ids for row in rows])}
+            if typed:
+                batch["token_type_ids"] = torch.tensor([inputs[row].types for row in rows])
+            with torch.inference_mode(), RowBlocks() if self.precision == "bfloat16" else nullcontext():
+                logits: Logits = model(**batch).logits.float().numpy()
+            return logits
+
+        lengths = [len(pair.ids) for pair in inputs]
+        outputs = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, run_batch, self._workers)
+        return [
+            logits[-pair.tail :] if pair.tail else logits
+            for pair, logits in zip(inputs, outputs, strict=True)
+        ]
+
+    @cached_property
+    def model(self) -> Any:
+        """The model itself, ready to run."""
+        import torch
+
+        model = load_classifier(self.files.folder, self.kind, self.files.refused)
+        return model.to(torch.bfloat16) if self.precision == "bfloat16" else model
+
+    @cached_property
+    def _workers(self) -> ThreadPoolExecutor:
+        return single_threaded_workers()
+
+
+def takes_types(model: Any) -> bool:
+    """Whether a model tells segments apart by an input of their own."""
+    takes = "token_type_ids" in inspect.signature(model.forward).parameters
+    return takes and getattr(model.config, "type_vocab_size", 0) > 1
+
+
+def _key(pair: Input) -> str:
+    content = np.array([*pair.ids, *pair.types, pair.tail], dtype="<i4").tobytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class CrossEncoder:
+    """A model, what its labels mean, and how it is given texts."""
+
+    network: Network
+    labels: Labels
+    reader: PairReader
+
+    def probabilities(
+        self, pairs: Sequence[tuple[str, str]], notify: ProgressCallback = no_progress
+    ) -> Scores:
+        """Entailment, neutral and contradiction of each pair of passage and claim.
+
+        Returns:
+            pairs x 3; NaN where the model has no such class, and for all of a pair it has no finite number
+            for.
+        """
+        if not pairs:
+            return np.zeros((0, 3))
+        self.reader.learn(text for pair in pairs for text in pair)
+        inputs = [self.reader.join(passage, claim) for passage, claim in pairs]
+        return self.labels.probabilities(np.stack(self.network.run(inputs, notify)))
+
+
+def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> CrossEncoder:
+    """Find and check the model; its weights are read at the first input that must be computed.
+
+    Raises:
+        SettingsError: there is no model, or it cannot be used; the message tells what to do.
+    """
+    if settings.model is None:
+        raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
+    settings = with_preset(settings, CROSS_ENCODERS)
+    files = find_pair_model(settings.model or "", settings.revision, SETTING)
+    labels = read_labels(files.labels, settings.labels, model=files.name, setting=f"{SETTING}.labels")
+    most = files.most_tokens(settings.input_tokens)
+    reader = PairReader(files.tokenizer(), most, settings.template, SETTING)
+    network = Network(files, "texts", choose_precision(settings.precision), store)
+    return CrossEncoder(network, labels, reader)

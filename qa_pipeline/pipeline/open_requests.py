@@ -1,0 +1,234 @@
+"""What a run of a batch would still have to ask."""
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+import sqlalchemy as sa
+
+from qa_pipeline.generation.answers import answer_request
+from qa_pipeline.generation.guidance import read_guidance
+from qa_pipeline.generation.multihop import link_chunks
+from qa_pipeline.generation.questions import passed_over, plan_requests, question_request, still_valid
+from qa_pipeline.llm.base import FAKE, Request
+from qa_pipeline.llm.budget.tokens import request_tokens
+from qa_pipeline.llm.store.schema import REPLIES
+from qa_pipeline.pipeline import stages
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import Passage, Role, index_text, passages_by_id
+from qa_pipeline.retrieval.search import WordIndex, terms
+from qa_pipeline.settings.llm import ModelSettings
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.tables import ASSESSMENTS, PAIRS, QUESTIONS, VERDICTS
+from qa_pipeline.verification.judging import judge_request
+from qa_pipeline.verification.llm_splitting import split_request
+from qa_pipeline.verification.llm_verifier import claims_request
+
+SAMPLED = 100
+"""Chunks of a batch for which later requests are built; their mean stands for all."""
+_QUESTION = 90
+_STATEMENT = 160
+_KEYS_AT_ONCE = 500
+
+
+class Requests:
+    """The requests of one batch, given its CHUNKS frame."""
+
+    def __init__(self, chunks: pl.DataFrame, settings: Settings, batch: str) -> None:
+        self._settings = settings
+        self._batch = batch
+        self._chunks = chunks
+        self._guidance = read_guidance(settings.generation)
+        self._passages = passages_by_id(chunks)
+        left_out = passed_over(chunks, settings.generation)
+        self.asked_ids = [chunk_id for chunk_id in self._passages if chunk_id not in left_out]
+        self._ids = list(self._passages)
+        self._index = WordIndex([_terms(passage) for passage in self._passages.values()])
+
+    @property
+    def language(self) -> str | None:
+        """The language of most chunks; None without any."""
+        counts = Counter(passage.language for passage in self._passages.values())
+        return min(counts, key=lambda language: (-counts[language], language)) if counts else None
+
+    def passages(self, chunk_ids: Sequence[str]) -> list[Passage] | None:
+        """The passages of these chunks; None where one of them is gone."""
+        known_passages = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
+        return None if None in known_passages else [passage for passage in known_passages if passage]
+
+    def questions(self, previous: pl.DataFrame) -> dict[tuple[str, ...], Request[Any]]:
+        """What chunks, alone or by two, are still asked with, given the questions of the present model."""
+        settings, seed = self._settings.generation, self._settings.llm.seed
+        accepted = [
+            row
+            for name in previous["model"].unique(maintain_order=True)
+            for row in still_valid(previous, self._chunks, settings, self._guidance, (name,))
+        ]
+        planned = plan_requests(
+            self._chunks,
+            accepted,
+            settings,
+            seed,
+            batch=self._batch,
+            links=link_chunks(self._chunks),
+            guidance=self._guidance,
+        )
+        return {ids: plan.request for ids, plan in planned.items()}
+
+    def _question(self, chunk_id: str) -> Request[Any]:
+        llm, generation = self._settings.llm, self._settings.generation
+        types = list(generation.mix.weights)[: generation.questions_per_chunk]
+        return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
+
+    def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
+        """What a question is answered with; `row` is its row, and has the number of the draft."""
+        seed = self._settings.llm.seed + row["draft"] - 1
+        return answer_request(row, passages, self._settings.generation, seed)
+
+    def likely_tokens(self, role: Role) -> float:
+        """Estimated tokens of a stage's prompts, mean over some of the chunks, the same ones every time."""
+        sample = self.asked_ids
+        if len(sample) > SAMPLED:
+            sample = random.Random(0).sample(sample, SAMPLED)  # noqa: S311 - no secret
+        return fmean(request_tokens(self._likely(role, chunk_id)) for chunk_id in sample) if sample else 0.0
+
+    def _likely(self, role: Role, chunk_id: str) -> Request[Any]:
+        """What a stage may ask about something in the chunk."""
+        passage, seed, settings = self._passages[chunk_id], self._settings.llm.seed, self._settings
+        row = self._row(passage)
+        match role:
+            case "answer" | "solve" | "guard":
+                return self.answer(row, [self._passages[passage_id] for passage_id in self._around(chunk_id)])
+            case "split":
+                sentences = [row["text"], row["answer"]]  # as many as an answer that is worth splitting has
+                return split_request(row, sentences, self._passages, settings.verification, seed)
+            case "verify":
+                return claims_request([row], self._passages, settings.verification, seed)
+            case "judge" | "recall" | "compare":
+                return judge_request(row, self._passages, settings.judging, seed)
+            case _:
+                return self._question(chunk_id)
+
+    def _row(self, passage: Passage) -> dict[str, Any]:
+        words = " ".join(passage.text.split())
+        return {
+            "batch": self._batch,
+            "language": passage.language,
+            "question_type": "fact_single",
+            "draft": 1,
+            "question": words[:_QUESTION],
+            "answer": words[:_STATEMENT],
+            "text": words[:_STATEMENT],
+            "fragment": False,
+            "self_contained": None,
+            "evidence_chunk_id": passage.chunk_id,
+            "second_evidence_chunk_id": None,
+            "evidence_chunk_ids": [passage.chunk_id],
+            "used_chunk_ids": [],
+        }
+
+    def _around(self, chunk_id: str) -> list[str]:
+        """The chunk, and the nearest others by their words, as many as a draft may read."""
+        top_k = self._settings.retrieval.top_k
+        ranked = [self._ids[place] for place in self._index.rank(_terms(self._passages[chunk_id]), top_k)]
+        return list(dict.fromkeys([chunk_id, *ranked]))[:top_k]
+
+
+def _terms(passage: Passage) -> list[str]:
+    return terms(index_text(passage.section_path, passage.text), passage.language)
+
+
+_KEYS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    """Requests that are known and not stored, and how much follows that is not known yet.
+
+    `unknown_chunks` counts those whose questions are not known and `open_slots` these questions, `pairs`
+    the pairs there are or will be from known questions and files; `verified` and `judged` of them are
+    done.
+    """
+
+    questions: list[Request[Any]]
+    answers: list[Request[Any]]
+    unknown_chunks: int
+    open_slots: int
+    pairs: int
+    verified: int
+    judged: int
+
+
+def open_work(
+    resources: Resources, batch: str, requests: Requests, models: Mapping[Role, ModelSettings]
+) -> OpenWork:
+    """Compare what a run would ask with what lies in tables and store."""
+    drafts = resources.settings.generation.drafts_per_question
+    tables = (QUESTIONS, PAIRS, VERDICTS, ASSESSMENTS)
+    earlier = (read_earlier(resources.layout.table(table.name, batch), table) for table in tables)
+    questions, pairs, verdicts, assessments = (
+        table.empty() if frame is None else frame for table, frame in zip(tables, earlier, strict=True)
+    )
+    questions = questions.filter(made_by("model", models.get("questions")))
+    drafted = pairs.filter(pl.col("status") == "drafted", made_by("generator", models.get("answer")))
+    open_questions = requests.questions(questions)
+    unknown = list(open_questions.values())
+    opened = {ids[0] for ids in open_questions}
+    unopened = [chunk_id for chunk_id in requests.asked_ids if chunk_id not in opened]
+    kept_questions = questions.filter(
+        pl.col("status") == "kept", pl.col("target_chunk_ids").list.first().is_in(unopened)
+    )
+    drafts_wanted = pl.DataFrame({"draft": range(1, 1 + drafts)}, schema={"draft": pl.Int32()})
+    planned = kept_questions.join(drafts_wanted, how="cross", maintain_order="left")
+    unanswered = planned.join(drafted, on=["question_id", "draft"], how="anti", maintain_order="left")
+    answers = [
+        requests.answer(row, passages)
+        for row in unanswered.iter_rows(named=True)
+        if (passages := requests.passages(row["passage_ids"])) is not None
+    ]
+    stored = _stored_keys(resources, [request.key for request in (*unknown, *answers)])
+    decided = pairs.join(verdicts, on="pair_id", how="semi")
+    # a pair has been judged by this judge, or was stopped before
+    judged = assessments.filter(pl.col("status") == "judged", made_by("judge", models.get("judge")))
+    waiting = assessments.join(judged, on="pair_id", how="anti")
+    files = stages.batch_files(resources, batch)
+    file_pairs = stages.read_pairs_beside(files, resources.settings.pairs_file)
+    return OpenWork(
+        questions=[request for request in unknown if request.key not in stored],
+        answers=[request for request in answers if request.key not in stored],
+        unknown_chunks=len(unknown),
+        open_slots=sum(request.limit for request in unknown),
+        pairs=planned.height + sum(frame.height for frame in file_pairs),
+        verified=decided.height,
+        judged=decided.join(waiting, on="pair_id", how="anti").height,
+    )
+
+
+def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
+    """Whether this model made a row, wherever it is served; None stands for any model."""
+    if model is None:
+        return pl.lit(value=True)
+    name = f"{model.provider}/{model.model}"
+    made = pl.col(column).str.strip_prefix(FAKE)
+    return (made == name) | made.str.starts_with(f"{name}@")
+
+
+def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
+    """Which of these requests have a stored reply, of any model."""
+    if not keys or (resources.settings.llm.store.url is None and not resources.layout.replies.is_file()):
+        return set()
+
+    def stored_keys(connection: sa.Connection) -> set[str]:
+        stored: set[str] = set()
+        for start in range(0, len(keys), _KEYS_AT_ONCE):
+            some = REPLIES.c.request_key.in_(keys[start : start + _KEYS_AT_ONCE])
+            statement = sa.select(REPLIES.c.request_key).where(some)
+            stored.update(connection.execute(statement).scalars())
+        return stored
+
+    return resources.models.database.read(stored_keys)

@@ -1,0 +1,213 @@
+"""The heavy things a run needs, each built once and only when a stage first asks for it."""
+
+import asyncio
+import atexit
+import os
+import uuid
+import weakref
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from qa_pipeline.documents.parsing import ParseFiles
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.llm.batch_jobs.collecting import Collected
+from qa_pipeline.models.base import Embedder, TokenCounter
+from qa_pipeline.models.vector_cache import CachedEmbedder, VectorCache
+from qa_pipeline.records import CallRecord
+from qa_pipeline.settings.llm import Reviewer
+from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.layout import Layout
+
+if TYPE_CHECKING:
+    from qa_pipeline.llm.factory import Models
+    from qa_pipeline.models.entailment.models import CrossEncoder
+    from qa_pipeline.models.entailment.spans import SpanDetector
+    from qa_pipeline.models.reranker import Reranker
+
+
+@cache
+def parse_sandboxed() -> ParseFiles:
+    """Parse in worker processes; the first file starts them, and they end with this process."""
+    from qa_pipeline.documents.sandbox.pool import ParsingPool
+
+    pool = ParsingPool(os.environ)
+    atexit.register(pool.close)
+    return pool.parse
+
+
+class Resources:
+    """Settings and what is built from them; tests and users hand in parts of their own.
+
+    With `shared` the replies, vectors and logits of another output folder are used, and none of an own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        model: LanguageModel | None = None,
+        parse: ParseFiles | None = None,
+        shared: Path | None = None,
+        run: str | None = None,
+    ) -> None:
+        self.settings = settings
+        self.layout = Layout(settings.out, shared)
+        self._embedder = embedder
+        self._model = model
+        self._parse = parse
+        self.run = run or uuid.uuid4().hex
+
+    @property
+    def parse(self) -> ParseFiles:
+        """The parsers, in worker processes that all batches of this process share."""
+        return self._parse or parse_sandboxed()
+
+    @cached_property
+    def counter(self) -> TokenCounter:
+        """The embedding model's tokenizer, without its weights."""
+        from qa_pipeline.models.embedding_files import load_token_counter
+
+        return self._embedder or load_token_counter(self.settings.embedding)
+
+    @cached_property
+    def embedder(self) -> CachedEmbedder:
+        """The embedding model, behind the store of vectors computed before."""
+        from qa_pipeline.models.encoder import load_embedder
+
+        inner = self._embedder or load_embedder(self.settings.embedding)
+        return CachedEmbedder(inner, VectorCache(self.layout.vectors))
+
+    @cached_property
+    def reranker(self) -> "Reranker | None":
+        """The model that ranks found passages again; None where the settings name none.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        from qa_pipeline.models.reranker import load_reranker
+
+        return load_reranker(self.settings.retrieval)
+
+    @cached_property
+    def logits(self) -> VectorCache:
+        """What models gave before that read a passage and a claim together."""
+        return VectorCache(self.layout.logits)
+
+    @cached_property
+    def entailment(self) -> "CrossEncoder | None":
+        """The cross-encoder, behind the store of its logits; None where the settings name none.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        settings = self.settings.verification.entailment
+        if settings.model is None:
+            return None
+        from qa_pipeline.models.entailment.models import load_cross_encoder
+
+        return load_cross_encoder(settings, self.logits)
+
+    @cached_property
+    def spans(self) -> "SpanDetector | None":
+        """The detector of unsupported spans, behind the same store; None where the settings name none.
+
+        Raises:
+            SettingsError: it cannot be used.
+        """
+        settings = self.settings.verification.spans
+        if settings.model is None:
+            return None
+        from qa_pipeline.models.entailment.spans import load_span_detector
+
+        return load_span_detector(settings, self.logits)
+
+    @cached_property
+    def models(self) -> "Models":
+        """The language models the settings name, and what they share."""
+        from qa_pipeline.llm.factory import Models
+
+        models = Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
+        # the latest there is: steps of a Dagster run share the models, and nobody tells them of its end
+        weakref.finalize(self, models.close)
+        return models
+
+    @property
+    def generator(self) -> LanguageModel | None:
+        """The model that asks and answers; None when only existing pairs are verified.
+
+        Raises:
+            KeyRejectedError: the provider's key is missing.
+        """
+        return self._model or self.models.of(self.settings.llm.generator)
+
+    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
+        """The model that verifies borderline claims, or judges; the extractive rules do neither.
+
+        `model` is another one of the same provider; None is the role's own.
+        """
+        if self._model is not None:
+            return self._model
+        settings = self.settings.llm.reviewer(role)
+        if model is not None:
+            settings = settings.model_copy(update={"model": model})
+        return None if settings.provider == "extractive" else self.models.of(settings)
+
+    def check_models(self) -> None:
+        """Build the models of all roles; nothing is asked.
+
+        Raises:
+            KeyRejectedError: a key is missing.
+            SettingsError: a model, the prices or the caps cannot be used.
+        """
+        roles: tuple[Reviewer, ...] = (
+            ("verifier", "judge") if self.settings.judging.enabled else ("verifier",)
+        )
+        self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
+
+    def note_documents(self, documents: pl.DataFrame) -> None:
+        """Let the store of replies know documents by path, so that earlier versions can be erased.
+
+        Raises:
+            ReplyStoreError: the store cannot be used.
+        """
+        asks_models = any(model.provider != "none" for model in self.settings.llm.models)
+        if self._model is None and asks_models:
+            from qa_pipeline.llm.store.maintenance import note_documents
+
+            names = documents.select("document_id", "batch", "path")
+            note_documents(self.models.database, names.iter_rows())
+
+    def calls(self, batch: str) -> list[CallRecord]:
+        """What is noted of the calls made for a batch, by any run over the same store of replies."""
+        if self.settings.llm.store.url is None and not self.layout.replies.is_file():
+            return []
+        from qa_pipeline.llm.store.maintenance import read_calls
+
+        return read_calls(self.models.database, batch)
+
+
+def collect_replies(resources: Resources) -> Collected:
+    """Store the replies of the batch jobs that have ended; nothing where none is awaited.
+
+    Where replies are asked for at once (llm.delivery), nobody is asked about jobs: nothing waits for them.
+
+    Raises:
+        PermanentModelError: the provider refuses the key, or to tell of a job.
+        ReplyStoreError: the store cannot be used.
+    """
+    if resources.settings.llm.delivery != "batch":
+        return Collected()
+    return asyncio.run(resources.models.collector().collect())
+
+
+def waiting_batches(resources: Resources) -> set[str]:
+    """Batches of which replies are awaited from batch jobs.
+
+    Raises:
+        ReplyStoreError: the store cannot be used.
+    """
+    return resources.models.jobs.waiting() if resources.settings.llm.delivery == "batch" else set()

@@ -1,0 +1,246 @@
+"""Batches from files to training examples in this process, without Dagster.
+
+Each table is kept as soon as it is whole. Schedules and retries are those of `qa_pipeline.defs`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from qa_pipeline.curation.gates.canaries import swap_counts
+from qa_pipeline.curation.gates.gate import EarlierFigures
+from qa_pipeline.curation.gates.gates import batch_gates, batch_yield, pair_counts, unjudged_pairs
+from qa_pipeline.curation.withdrawals import note_origin, withdraw_failed
+from qa_pipeline.errors import (
+    CorpusError,
+    PermanentModelError,
+    QAPipelineError,
+    RepliesPendingError,
+    TableError,
+)
+from qa_pipeline.llm.tracing import stage_span
+from qa_pipeline.pipeline.resources import Resources, collect_replies
+from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish
+from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.retrieval.shard import dump_shard
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_earlier, write_table
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import (
+    CANARIES,
+    CHUNKS,
+    LLM_CALLS,
+    PAIRS,
+    QUESTIONS,
+    STORED,
+    TRAINING_EXAMPLES,
+    VERDICTS,
+)
+
+StageObserver = Callable[[str, str], ProgressCallback]
+"""Called with (batch, stage) when a stage starts; what it returns is called with its progress."""
+
+BLOCKED = "a blocking gate failed; the batch has no training examples until it passes"
+
+WARNING = "warning: "
+"""How the message of a gate begins that does not block."""
+
+LOOK_BACK = 20
+"""Earlier batches whose figures a batch is compared with: enough for a mean, however large the corpus is."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOutcome:
+    """What became of a batch.
+
+    Args:
+        batch: its name.
+        outcome: succeeded; failed; unchanged since its last run and not run again; waiting, because pairs
+            passed source verification and wait for people or a model to judge them; or pending, because
+            replies are awaited from batch jobs, and to be run again when they have come.
+        error: what stopped the batch, or what it waits for.
+        failed_gates: what failed and why, warnings among them.
+    """
+
+    batch: str
+    outcome: Literal["succeeded", "failed", "unchanged", "waiting", "pending"]
+    error: str | None = None
+    failed_gates: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether the batch's tables are complete and behind passed gates."""
+        return self.outcome in ("succeeded", "unchanged", "waiting")
+
+
+def no_observer(batch: str, stage: str) -> ProgressCallback:
+    """Tell nobody."""
+    return no_progress
+
+
+def run_batches(
+    resources: Resources, batches: Sequence[str], watch: StageObserver = no_observer
+) -> list[BatchOutcome]:
+    """Run batches one after the other; one that fails takes no other down.
+
+    Replies that have come in batch jobs meanwhile are stored first.
+
+    Raises:
+        PermanentModelError: the model can answer no further request; what was answered is stored.
+    """
+    collect_replies(resources)
+    return [_run_alone(resources, batch, watch) for batch in batches]
+
+
+def validate_pairs(
+    resources: Resources, batch: str, pairs_file: Path, watch: StageObserver = no_observer
+) -> BatchOutcome:
+    """Verify and judge the pairs of a file against a folder of documents; nothing is generated.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+        InputError: the file as a whole cannot be read.
+        CorpusError: the folder cannot be used.
+    """
+    collect_replies(resources)
+    return _run_or_wait(resources, batch, watch, pairs_file)
+
+
+def _run_or_wait(
+    resources: Resources, batch: str, watch: StageObserver, pairs_file: Path | None = None
+) -> BatchOutcome:
+    try:
+        return run_batch(resources, batch, watch, pairs_file=pairs_file)
+    except RepliesPendingError as error:
+        return BatchOutcome(batch, "pending", error=str(error))
+
+
+def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchOutcome:
+    try:
+        return _run_or_wait(resources, batch, watch)
+    except PermanentModelError:
+        raise
+    except QAPipelineError as error:
+        return BatchOutcome(batch, "failed", error=str(error))
+
+
+def run_batch(
+    resources: Resources, batch: str, watch: StageObserver = no_observer, *, pairs_file: Path | None = None
+) -> BatchOutcome:
+    """Run one batch from its files to its training examples, keeping each table as soon as it is whole.
+
+    With `pairs_file` its pairs take the place of generated ones and of those beside the documents. A batch
+    whose blocking gates fail has no training examples, and what was published of it before is moved aside.
+
+    Raises:
+        RepliesPendingError: replies are awaited; the tables of the stages before are kept.
+        QAPipelineError: the batch cannot be run; the tables of the stages before are kept.
+    """
+    replaced: dict[str, Callable[[StageRun], Any]] = {}
+    if pairs_file is not None:
+        replaced = {
+            "index": lambda _: None,
+            QUESTIONS.name: lambda _: QUESTIONS.empty(),
+            PAIRS.name: lambda run: pairs_of_file(run, pairs_file),
+        }
+    try:
+        made = _run_stages(resources, batch, watch, replaced)
+    finally:  # a batch that failed has cost something too
+        write_table(resources.layout.table(LLM_CALLS.name, batch), calls_table(resources, batch), LLM_CALLS)
+    if pairs_file is not None:
+        note_origin(resources.layout, batch, None)
+    return _published(resources, batch, made)
+
+
+def _run_stages(
+    resources: Resources, batch: str, watch: StageObserver, replaced: Mapping[str, Callable[[StageRun], Any]]
+) -> dict[str, Any]:
+    """Every stage of a batch; its tables, and the shard under `index`.
+
+    Training examples are kept only behind the gates, and the calls are counted at the very end.
+    """
+    made: dict[str, Any] = {}
+    for stage in STAGES.values():
+        if stage.name == LLM_CALLS.name:
+            continue
+        path = resources.layout.table(stage.name, batch)
+        previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
+        inputs = {name: made[name] for name in stage.inputs}
+        run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
+        with stage_span(resources.settings, batch, stage.name, asks_a_model=stage.asks_a_model):
+            made[stage.name] = output = replaced.get(stage.name, stage.run)(run)
+            if stage.finish is not None:
+                stage.finish(run, output)
+        if stage.name == "index":
+            if output is not None:
+                write_bytes(resources.layout.index(batch), dump_shard(output))
+        elif stage.name != TRAINING_EXAMPLES.name:
+            write_table(path, output, STORED[stage.name])
+    return made
+
+
+def _published(resources: Resources, batch: str, made: Mapping[str, Any]) -> BatchOutcome:
+    frames = {name: made[name] for name in STORED if name in made}
+    gates = batch_gates(frames, resources.settings.quality, earlier_figures(resources.layout, batch))
+    messages = tuple(
+        f"{'' if gate.blocking else WARNING}{gate.name}: {gate.detail}" for gate in gates if not gate.passed
+    )
+    blocking = {gate.name: gate.detail for gate in gates if gate.blocking and not gate.passed}
+    if blocking:
+        withdraw_failed(resources.layout, batch, blocking)
+        return BatchOutcome(batch, "failed", BLOCKED, messages)
+    examples = frames[TRAINING_EXAMPLES.name]
+    write_table(resources.layout.table(TRAINING_EXAMPLES.name, batch), examples, TRAINING_EXAMPLES)
+    publish(resources.layout, batch, examples)
+    return passed_outcome(batch, frames[VERDICTS.name], messages)
+
+
+def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]) -> BatchOutcome:
+    """Return the outcome of a batch whose blocking gates pass: it succeeded, or waits for a judge."""
+    unjudged = unjudged_pairs(verdicts)
+    if not unjudged:
+        return BatchOutcome(batch, "succeeded", failed_gates=warnings)
+    pairs = "1 verified pair waits" if unjudged == 1 else f"{unjudged} verified pairs wait"
+    advice = "record what people decide with qa-pipeline decide, and run again"
+    return BatchOutcome(batch, "waiting", f"{pairs} for a judge; {advice}", warnings)
+
+
+def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
+    """Figures of the `LOOK_BACK` nearest batches before this one by name.
+
+    A batch whose tables cannot be read counts for nothing here: it fails in its own run and in `status`,
+    and must not take this one down.
+    """
+    ledgers = dict(_tables_before(layout, batch, VERDICTS))
+    chunks = dict(_tables_before(layout, batch, CHUNKS))
+    yields = [batch_yield(ledgers[other], chunks[other]) for other in ledgers if other in chunks]
+    return EarlierFigures(
+        yields=tuple(value for value in yields if value is not None),
+        canaries=tuple(swap_counts(earlier) for _, earlier in _tables_before(layout, batch, CANARIES)),
+        pairs=tuple(pair_counts(earlier) for earlier in ledgers.values()),
+    )
+
+
+def figures_of(tables: Mapping[str, pl.DataFrame]) -> EarlierFigures:
+    """The figures of one batch, for those after it."""
+    produced = batch_yield(tables[VERDICTS.name], tables[CHUNKS.name])
+    return EarlierFigures(
+        yields=() if produced is None else (produced,),
+        canaries=(swap_counts(tables[CANARIES.name]),),
+        pairs=(pair_counts(tables[VERDICTS.name]),),
+    )
+
+
+def _tables_before(layout: Layout, batch: str, table: Table) -> Iterator[tuple[str, pl.DataFrame]]:
+    before = [path.stem for path in layout.tables(table.name) if path.stem < batch]
+    for other in before[-LOOK_BACK:]:
+        try:
+            frame = read_earlier(layout.table(table.name, other), table)
+        except (TableError, CorpusError):  # the latter: a foreign file whose name is no batch
+            continue
+        if frame is not None:
+            yield other, frame

@@ -1,0 +1,765 @@
+"""The stages of a batch in order: one function each, and what the rest of the package has to know of it.
+
+What a stage does is in the folder of its subject, as functions on frames; here it gets what it uses.
+`pipeline.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
+in `tables.py` and made by a stage here; both run it, version it and show it from there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.curation.coverage import cover_sections, uncovered_sections
+from qa_pipeline.curation.decisions import overrule_claims, read_decisions
+from qa_pipeline.curation.exports import (
+    NO_ROWS,
+    chat_rows,
+    exports_card,
+    json_lines,
+    ledger_files,
+    ledger_rows,
+)
+from qa_pipeline.curation.forgetting import forgotten_documents
+from qa_pipeline.curation.ledger import build_verdicts, record_deciding
+from qa_pipeline.curation.training import build_training_examples
+from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import PAIRS_FILES, DocumentFailure, FoundFile, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles
+from qa_pipeline.documents.masking.masking import description_and_masking, reference_mask, texts_mask
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.errors import InputError
+from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.generation.answers import Guard, Select, Selection, draft_answers, keep_all
+from qa_pipeline.generation.deduplication import find_twins
+from qa_pipeline.generation.edits import with_edited_pairs
+from qa_pipeline.generation.guard import Relevance, guard_questions
+from qa_pipeline.generation.guidance import read_guidance
+from qa_pipeline.generation.multihop import link_chunks
+from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.planning import topics_of
+from qa_pipeline.generation.questions import write_questions
+from qa_pipeline.generation.reference_validation import (
+    ReferenceDecision,
+    accepted_places,
+    reference_requests,
+    validate_references,
+)
+from qa_pipeline.generation.round_trip import make_round_trips
+from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.records import Passage, ProgressCallback, no_progress
+from qa_pipeline.retrieval.chunks import chunk_documents
+from qa_pipeline.retrieval.repeats import mark_repeated_blocks
+from qa_pipeline.retrieval.search import Retriever
+from qa_pipeline.retrieval.shard import Shard, build_index, embed_chunks, nearest_chunks
+from qa_pipeline.settings.documents import MaskingSettings
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.tables import CANARIES, COVERAGE, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
+from qa_pipeline.verification.canaries.material import gather
+from qa_pipeline.verification.canaries.outcomes import canary_rows
+from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
+from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.contradictions import NEIGHBOURS, find_contradictions
+from qa_pipeline.verification.entailment import fill_entailment, fill_spans
+from qa_pipeline.verification.judging import assess_pairs
+from qa_pipeline.verification.llm_splitting import split_by_model
+from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.refusals import judge_refusals
+from qa_pipeline.verification.splitting import Claim
+
+SYSTEM_PROMPT = "system_training"
+
+
+@dataclass(frozen=True, slots=True)
+class StageRun:
+    """One stage of one batch, about to run.
+
+    Args:
+        resources: settings and the models that are built from them.
+        batch: the name of the batch.
+        inputs: the stage's inputs by name: tables, and the shard under `index`.
+        previous: the stage's own table as the last run left it; None without one, or where it is not asked.
+        notify: called with the progress of the stage.
+        figures: what the stage counted besides its table, for people; the stage fills it.
+    """
+
+    resources: Resources
+    batch: str
+    inputs: Mapping[str, Any]
+    previous: pl.DataFrame | None = None
+    notify: ProgressCallback = no_progress
+    figures: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.inputs[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is known of a stage.
+
+    Args:
+        name: of the stage, of its table in `tables.STORED` and of its asset.
+        run: makes the table.
+        group: under which the UI shows it.
+        description: what is worth knowing of it, for the UI.
+        inputs: the stages whose output it reads.
+        after: stages that come before it without being read.
+        reads_corpus: whether it looks into the batch folder.
+        settings: the groups of settings that decide what it makes, besides its inputs.
+        prompts: the prompts that do.
+        asks_a_model: whether it may call a hosted model, and so wait for replies.
+        keeps: whether it takes rows over from its previous table.
+        counts: what its progress counts.
+        computed_with: the library, for the UI; a model goes before it.
+        finish: puts files beside the table once the stage has run, before the table is kept.
+    """
+
+    name: str
+    run: Callable[[StageRun], Any]
+    group: str
+    description: str
+    inputs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    reads_corpus: bool = False
+    settings: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
+    asks_a_model: bool = False
+    keeps: bool = False
+    counts: str | None = None
+    computed_with: str = "polars"
+    finish: Callable[[StageRun, Any], None] | None = None
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it makes a stored table."""
+        return self.name in STORED
+
+
+def batch_files(resources: Resources, batch: str) -> BatchFiles:
+    """The files of a batch, wherever the corpus lies.
+
+    Raises:
+        CorpusError: there is no such batch.
+    """
+    return open_corpus(resources.settings.corpus, resources.settings.documents).batch(batch)
+
+
+def read_batch(
+    resources: Resources, batch: str, previous: pl.DataFrame | None, notify: ProgressCallback = no_progress
+) -> pl.DataFrame:
+    """Read the files of a batch; those of unchanged bytes are taken over from the previous table."""
+    files = batch_files(resources, batch)
+    forgotten = forgotten_documents(resources.layout)
+    settings = resources.settings.documents
+    return read_documents(batch, files, settings, resources.parse, previous, notify, forgotten)
+
+
+def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
+    run.resources.note_documents(documents)
+    note_origin(run.resources.layout, run.batch, run.resources.settings.corpus)
+
+
+def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
+    """Cut the parsed documents, and mark what says again what others say."""
+    settings = resources.settings.chunking
+    chunks = chunk_documents(documents, resources.counter, settings)
+    return mark_repeated_blocks(chunks, documents)
+
+
+def _index(run: StageRun) -> Shard:
+    return build_index(run["embeddings"], run.resources.settings.index)
+
+
+def _questions(run: StageRun) -> pl.DataFrame:
+    """Ask the chunks for questions; without a generator there are none."""
+    resources, settings = run.resources, run.resources.settings
+    if resources.generator is None:
+        return QUESTIONS.empty()
+    shard: Shard = run["index"]
+    retriever = Retriever(run["chunks"], shard, resources.embedder, settings.retrieval, resources.reranker)
+    return write_questions(
+        run["chunks"],
+        resources.generator,
+        retriever.retrieve,
+        settings.generation,
+        settings.llm,
+        batch=run.batch,
+        links=run["links"],
+        topics=topics_of(shard.vectors) if settings.generation.max_questions else None,
+        uncovered=_uncovered(run),
+        guidance=read_guidance(settings.generation),
+        previous=run.previous,
+        notify=run.notify,
+    )
+
+
+def _uncovered(run: StageRun) -> set[tuple[str, int]]:
+    """Sections of which the last run accepted nothing, where it covered less than it should."""
+    target = run.resources.settings.generation.coverage_target
+    if target is None:
+        return set()
+    return uncovered_sections(
+        read_earlier(run.resources.layout.table(COVERAGE.name, run.batch), COVERAGE), target
+    )
+
+
+def _pairs(run: StageRun) -> pl.DataFrame:
+    """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
+    resources, settings = run.resources, run.resources.settings
+    file_pairs = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
+    pairs = [_imported(run, file_pairs)]
+    if resources.generator is not None:
+        drafted = draft_answers(
+            run["questions"],
+            run["chunks"],
+            resources.generator,
+            settings.generation,
+            settings.llm,
+            select=passage_selection(resources),
+            guard=relevance_guard(resources),
+            previous=run.previous,
+            notify=run.notify,
+        )
+        pairs.insert(0, mark_flawed(drafted, run["chunks"]))
+    return _with_edits(run, pl.concat(pairs))
+
+
+def relevance_guard(resources: Resources) -> Guard:
+    """The relevance guard of the settings; it asks the verifying model, where it asks one."""
+    settings, model = resources.settings, resources.reviewer("verifier")
+
+    def guard(rows: Sequence[dict[str, Any]], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
+        mode, embedder = settings.generation.guard, resources.embedder
+        return guard_questions(rows, passages, mode, embedder, model, settings.llm)
+
+    return guard
+
+
+def passage_selection(resources: Resources) -> Select:
+    """Which retrieved passages an answer may be drafted from; all of them, unless they are validated."""
+    generation = resources.settings.generation
+    if not generation.enable_reference_validation:
+        return keep_all
+
+    def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
+        decided = decide_references(resources, rows, passages)
+        return [
+            Selection(
+                accepted_places(decisions, generation),
+                validated=True,
+                error=next((decision.error for decision in decisions if decision.error), None),
+            )
+            for decisions in decided
+        ]
+
+    return select
+
+
+def decide_references(
+    resources: Resources, rows: Sequence[Mapping[str, Any]], passages: Mapping[str, Passage]
+) -> list[list[ReferenceDecision]]:
+    """What the settings decide of each passage of each question.
+
+    Args:
+        resources: settings and models.
+        rows: rows of the questions table.
+        passages: by id.
+    """
+    settings = resources.settings
+    by_question = [
+        reference_requests(
+            row, [passages[i] for i in row["passage_ids"]], passages[row["target_chunk_ids"][0]].text
+        )
+        for row in rows
+    ]
+    model = resources.reviewer("verifier", settings.generation.validation_model)
+    flat = [request for requests in by_question for request in requests]
+    decisions = iter(validate_references(flat, settings.generation, resources.embedder, model, settings.llm))
+    return [[next(decisions) for _ in requests] for requests in by_question]
+
+
+def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
+    """Read one local file of existing pairs, and add those that people edited."""
+    return _with_edits(run, _imported(run, [read_pairs(file, run.resources.settings.pairs_file)]))
+
+
+def _with_edits(run: StageRun, pairs: pl.DataFrame) -> pl.DataFrame:
+    return with_edited_pairs(pairs, run["decisions"], run["documents"], run["chunks"], run.batch)
+
+
+def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.DataFrame]:
+    """Read the files of existing pairs beside the documents of a batch.
+
+    Raises:
+        InputError: one cannot be read; like a document, it is not followed out of the batch.
+    """
+    pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
+    return [parse_pairs(_content(file, limits), file.path, limits) for file in pair_files]
+
+
+def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
+    try:
+        return read_bytes(file, limits.max_bytes, "pairs_file.max_bytes")
+    except DocumentFailure as failure:
+        if failure.reason == "outside_corpus":
+            message = f"{file.path} is a link out of the batch folder; put the file itself there"
+        else:
+            message = f"{file.path} cannot be read: {failure.detail}"
+        raise InputError(message) from failure
+
+
+def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Resolve what pairs cite; a pair that two files hold is two rows.
+
+    They are masked like the batch's documents: their quotes must still be found there.
+    """
+    if not read:
+        return PAIRS.empty()
+    raw, masking = pl.concat(read), _masking(run)
+    if masking is not None:
+        raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
+    return import_pairs(raw, run["documents"], run["chunks"], run.batch)
+
+
+def _masking(run: StageRun) -> MaskingSettings | None:
+    """How texts of the batch are masked; None where they stay as they are."""
+    files, settings = batch_files(run.resources, run.batch), run.resources.settings.documents.masking
+    _, masking = description_and_masking(run.batch, files, settings)
+    return masking if masking.action in ("mask", "drop") else None
+
+
+def _decisions(run: StageRun) -> pl.DataFrame:
+    """What people decided about the batch, the texts they wrote masked like its documents."""
+    decisions = read_decisions(run.resources.layout.decisions(run.batch))
+    masking = _masking(run) if decisions.height else None
+    if masking is None:
+        return decisions
+    mask = texts_mask(masking)
+    rows = decisions.to_dicts()
+    for row in rows:
+        written = [name for name in ("answer", "why") if row[name]]
+        row.update(zip(written, mask([row[name] for name in written]), strict=True))
+    return DECISIONS.frame(rows)
+
+
+def _twins(run: StageRun) -> pl.DataFrame:
+    return find_twins(run["pairs"], run.resources.embedder, run.resources.settings.index, run.notify)
+
+
+def _claims(run: StageRun) -> pl.DataFrame:
+    """Split the answers into claims, find the evidence of each and compute every local score.
+
+    A model that verifies cuts answers into single statements, where the settings want it and there is one.
+    """
+    settings, model = run.resources.settings, run.resources.reviewer("verifier")
+    model_claims = (
+        None
+        if model is None
+        else split_by_model(
+            run["pairs"], run["chunks"], model, settings.verification, settings.llm, notify=run.notify
+        )
+    )
+    return score_claims(
+        run.resources,
+        run["pairs"],
+        run["documents"],
+        run["chunks"],
+        run["embeddings"],
+        run.notify,
+        model_claims=model_claims,
+    )
+
+
+def score_claims(
+    resources: Resources,
+    pairs: pl.DataFrame,
+    documents: pl.DataFrame,
+    chunks: pl.DataFrame,
+    embeddings: pl.DataFrame,
+    notify: ProgressCallback = no_progress,
+    *,
+    model_claims: Mapping[str, list[Claim]] | None = None,
+    one_corpus: bool = True,
+    to_the_question: bool = True,
+) -> pl.DataFrame:
+    """Every local score of every claim; answers without `model_claims` are cut by the rules.
+
+    No language model is asked. Without `one_corpus` each pair is alone with its passages, and without
+    `to_the_question` these may prove a claim that answers something else.
+    """
+    settings = resources.settings.verification
+    claims = find_claims(
+        pairs,
+        documents,
+        chunks,
+        resources.embedder,
+        settings,
+        embeddings=embeddings,
+        model_claims=model_claims,
+        one_corpus=one_corpus,
+        to_the_question=to_the_question,
+    )
+    read = fill_entailment(claims, pairs, chunks, resources.entailment, settings.entailment, notify)
+    return fill_spans(read, pairs, chunks, resources.spans)
+
+
+def _refusals(run: StageRun) -> pl.DataFrame:
+    settings = run.resources.settings.verification
+    return judge_refusals(
+        run["pairs"], run["chunks"], run.resources.embedder, settings, embeddings=run["embeddings"]
+    )
+
+
+def _contradictions(run: StageRun) -> pl.DataFrame:
+    settings, chunks = run.resources.settings.verification, run["chunks"]
+    owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
+    near = nearest_chunks(_index(run), owners, NEIGHBOURS)
+    contradictions = find_contradictions(run["documents"], chunks, near, run.resources.embedder, settings)
+    run.figures.update(contradictions.counts)
+    return contradictions.table
+
+
+def _claim_verdicts(run: StageRun) -> pl.DataFrame:
+    """Decide each claim; a model, where there is one, decides the borderline band, and a person anything."""
+    settings = run.resources.settings
+    decided = verify_claims(
+        run["claims"],
+        run["pairs"],
+        run["chunks"],
+        settings.verification,
+        model=run.resources.reviewer("verifier"),
+        llm=settings.llm,
+        notify=run.notify,
+    )
+    return overrule_claims(decided, run["claims"], run["pairs"], run["decisions"])
+
+
+def _round_trips(run: StageRun) -> pl.DataFrame:
+    """Question the verified pairs once more: those of two hops always, others if the settings say so."""
+    settings = run.resources.settings
+    return make_round_trips(
+        **run.inputs,
+        accept_grounding=settings.verification.accept_grounding,
+        only_hops=not settings.verification.round_trip,
+        model=run.resources.reviewer("verifier"),
+        llm=settings.llm,
+        notify=run.notify,
+    )
+
+
+def _canaries(run: StageRun) -> pl.DataFrame:
+    """Seed the batch with claims whose right verdict is known, and verify them as pairs are verified."""
+    resources, settings, chunks = run.resources, run.resources.settings, run["chunks"]
+    if not settings.canaries.enabled:
+        return CANARIES.empty()
+    material = gather(chunks)
+    drawn = seed_canaries(material, settings.canaries.per_kind)
+    pairs = canary_pairs(drawn, material, run.batch)
+    claims = score_claims(resources, pairs, run["documents"], chunks, run["embeddings"])
+    verdicts = verify_claims(
+        claims,
+        pairs,
+        chunks,
+        settings.verification,
+        model=resources.reviewer("verifier") if settings.canaries.ask_model else None,
+        llm=settings.llm,
+        notify=run.notify,
+    )
+    return canary_rows(drawn, run.batch, claims, verdicts)
+
+
+def _assessments(run: StageRun) -> pl.DataFrame:
+    """Have the pairs that passed source verification judged."""
+    settings = run.resources.settings
+    return assess_pairs(
+        **run.inputs,
+        model=run.resources.reviewer("judge"),
+        settings=settings.judging,
+        accept_grounding=settings.verification.accept_grounding,
+        workers=settings.llm.workers,
+        seed=settings.llm.seed,
+        notify=run.notify,
+    )
+
+
+def _verdicts(run: StageRun) -> pl.DataFrame:
+    """Give every pair its verdict, and record the settings that decided."""
+    settings = run.resources.settings
+    record_deciding(run.resources.layout, settings.verification, settings.judging)
+    frames = {name: frame for name, frame in run.inputs.items() if name != "documents"}
+    return build_verdicts(**frames, verification=settings.verification, judging=settings.judging)
+
+
+def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
+    """The JSONL files of the ledger, whatever the gates will say; a batch they disagree with is withdrawn."""
+    withdraw_outdated(run.resources.layout, run.batch, verdicts)
+    frames = {name: run[name] for name in ("pairs", "claims", "claim_verdicts", "assessments", "documents")}
+    write_exports(run.resources.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
+
+
+def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
+    """What the calls for a batch took, those of earlier runs included."""
+    return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
+
+
+def _training_examples(run: StageRun) -> pl.DataFrame:
+    """The rows are gated in there, whatever comes in."""
+    settings = run.resources.settings.training
+    return build_training_examples(**run.inputs, count_tokens=run.resources.counter.count, settings=settings)
+
+
+def publish(layout: Layout, batch: str, training_examples: pl.DataFrame) -> list[str]:
+    """Write the chat messages of a batch whose gates hold, and end its withdrawal; the names of the files."""
+    files = {f"chat_{layout_name}": chat_rows(training_examples, layout_name) for layout_name in LAYOUTS}
+    write_exports(layout, batch, files)
+    end_withdrawal(layout, batch)
+    return list(files)
+
+
+def write_exports(layout: Layout, batch: str, files: Mapping[str, pl.DataFrame]) -> None:
+    """Put JSONL files in place, and beside their folders the card and the file that its parts share."""
+    for name, rows in files.items():
+        write_bytes(layout.export(name, batch), b"".join(json_lines(rows)))
+    card = exports_card()
+    if not (layout.exports_card.is_file() and layout.exports_card.read_bytes() == card):
+        write_bytes(layout.exports_card.with_name(NO_ROWS), b"")
+        write_bytes(layout.exports_card, card)
+
+
+STAGES: Mapping[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            "documents",
+            lambda run: read_batch(run.resources, run.batch, run.previous, run.notify),
+            "ingestion",
+            "Any format becomes canonical text with sections and pages; what cannot be read keeps a row.",
+            reads_corpus=True,
+            settings=("documents",),
+            keeps=True,
+            counts="files",
+            finish=_note_documents,
+        ),
+        Stage(
+            "chunks",
+            lambda run: cut_documents(run.resources, run["documents"]),
+            "ingestion",
+            "Sections are cut apart from each other and bounded in tokens, so an edit moves no other chunk.",
+            inputs=("documents",),
+            settings=("chunking", "embedding"),
+        ),
+        Stage(
+            "embeddings",
+            lambda run: embed_chunks(run["chunks"], run.resources.embedder, run.notify),
+            "ingestion",
+            "Vectors are cached by text and model: only new texts are computed.",
+            inputs=("chunks",),
+            settings=("embedding",),
+            counts="texts embedded",
+            computed_with="pytorch",
+        ),
+        Stage(
+            "index",
+            _index,
+            "ingestion",
+            "One FAISS shard per batch; large ones are searched approximately. No batch changes another's "
+            "shard.",
+            inputs=("embeddings",),
+            settings=("index",),
+            computed_with="faiss",
+        ),
+        Stage(
+            "links",
+            lambda run: link_chunks(run["chunks"]),
+            "generation",
+            "A light graph of the batch: chunks that speak of the same name, heading or rare words. "
+            "Questions of two hops are asked along its edges.",
+            inputs=("chunks",),
+        ),
+        Stage(
+            "questions",
+            _questions,
+            "generation",
+            "A planned mix of types over the chunks; those of unchanged chunks are kept and not asked again.",
+            inputs=("chunks", "index", "links"),
+            settings=("generation", "retrieval", "embedding", "llm"),
+            prompts=("questions", "standalone"),
+            asks_a_model=True,
+            keeps=True,
+            counts="chunks asked",
+        ),
+        Stage(
+            "decisions",
+            _decisions,
+            "generation",
+            "What `qa-pipeline decide` recorded: it overrules the verdicts, and edits become pairs.",
+            reads_corpus=True,
+        ),
+        Stage(
+            "pairs",
+            _pairs,
+            "generation",
+            "Answers drafted from the retrieved passages only, with citations; imported pairs take the same "
+            "way.",
+            inputs=("documents", "chunks", "questions", "decisions"),
+            reads_corpus=True,  # a pairs file may lie beside the documents
+            settings=("generation", "llm", "embedding", "pairs_file", "documents.masking"),
+            prompts=("validate_reference", "guard", "answer"),
+            asks_a_model=True,
+            keeps=True,
+            counts="answers drafted",
+        ),
+        Stage(
+            "twins",
+            _twins,
+            "generation",
+            "Pairs that may say the same: in equal words, nearly equal ones, or others on the same evidence. "
+            "The ledger keeps the best of each.",
+            inputs=("pairs",),
+            settings=("embedding", "index"),
+            counts="questions embedded",
+            computed_with="faiss",
+        ),
+        Stage(
+            "claims",
+            _claims,
+            "validation",
+            "Answers are cut into claims and looked up in what they cite; the scores decide nothing yet.",
+            inputs=("pairs", "documents", "chunks", "embeddings"),
+            settings=("embedding", "verification", "llm"),
+            prompts=("split",),
+            asks_a_model=True,
+            counts="answers and claims read",
+        ),
+        Stage(
+            "refusals",
+            _refusals,
+            "validation",
+            "A refusal is right only if nothing in the batch answers the question.",
+            inputs=("pairs", "chunks", "embeddings"),
+            settings=("verification", "embedding"),
+            computed_with="pytorch",
+        ),
+        Stage(
+            "contradictions",
+            _contradictions,
+            "validation",
+            "What one document says and another denies: an answer that gives only one side needs review.",
+            inputs=("documents", "chunks", "embeddings"),
+            settings=("verification", "embedding", "index"),
+            computed_with="faiss",
+        ),
+        Stage(
+            "claim_verdicts",
+            _claim_verdicts,
+            "validation",
+            "Source verification: citations and what the evidence proves decide, a model only the rest.",
+            inputs=("claims", "pairs", "chunks", "decisions"),
+            settings=("verification", "llm"),
+            prompts=("verify",),
+            asks_a_model=True,
+            counts="borderline claims asked",
+        ),
+        Stage(
+            "round_trips",
+            _round_trips,
+            "validation",
+            "A verified question is answered from its quotes alone, which should agree, and from "
+            "memory, which should fail; passages that hold the same proof are noted. One of two hops is "
+            "answered from each chunk alone, which should fail too.",
+            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
+            settings=("verification", "llm"),
+            prompts=("answer", "recall", "compare"),
+            asks_a_model=True,
+            counts="calls answered",
+        ),
+        Stage(
+            "canaries",
+            _canaries,
+            "validation",
+            "Sentences of the batch are changed so that the right verdict is known: true ones in other "
+            "words, false ones by one number, unit, date, name, negation and the like. A tripwire for a "
+            "broken or drifting verifier, and no estimate of the errors in a release.",
+            inputs=("documents", "chunks", "embeddings"),
+            after=("claim_verdicts",),
+            settings=("canaries", "embedding", "verification", "llm"),
+            prompts=("verify",),
+            asks_a_model=True,
+            counts="borderline canaries asked",
+        ),
+        Stage(
+            "assessments",
+            _assessments,
+            "validation",
+            "Relevance, correctness and completeness from a judge; without one, rows are marked not judged.",
+            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
+            settings=("judging", "verification", "llm"),
+            prompts=("judge",),
+            asks_a_model=True,
+            counts="pairs judged",
+        ),
+        Stage(
+            "verdicts",
+            _verdicts,
+            "curation",
+            "Accepted, rejected, needs review or failed, with the reason and the thresholds that decided.",
+            inputs=(
+                "pairs",
+                "twins",
+                "claims",
+                "claim_verdicts",
+                "refusals",
+                "assessments",
+                "round_trips",
+                "contradictions",
+                "decisions",
+                "documents",
+            ),
+            settings=("verification", "judging"),
+            finish=_write_ledger,
+        ),
+        Stage(
+            "coverage",
+            lambda run: cover_sections(run["chunks"], run["questions"], run["pairs"], run["verdicts"]),
+            "curation",
+            "What each section was asked and what was accepted of it; a section without an accepted question "
+            "says why.",
+            inputs=("chunks", "questions", "pairs", "verdicts"),
+        ),
+        Stage(
+            "llm_calls",
+            lambda run: calls_table(run.resources, run.batch),
+            "cost",
+            "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
+            after=("questions", "pairs", "claims", "claim_verdicts", "round_trips", "assessments"),
+        ),
+        Stage(
+            "training_examples",
+            _training_examples,
+            "curation",
+            "Chat messages in three layouts, with the proof of each claim and where all of it comes from.",
+            inputs=(
+                "pairs",
+                "verdicts",
+                "claims",
+                "claim_verdicts",
+                "assessments",
+                "round_trips",
+                "chunks",
+                "documents",
+            ),
+            after=("canaries",),  # whose checks stand before it
+            settings=("training", "embedding", "quality"),  # quality: another limit may let it pass
+            prompts=(SYSTEM_PROMPT,),
+        ),
+    )
+}
+"""All stages by name, each after those whose output it reads."""

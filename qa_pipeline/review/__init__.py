@@ -1,1 +1,0 @@
-"""What people decide about pairs: handing them the undecided ones, and taking their decisions."""

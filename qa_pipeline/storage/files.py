@@ -1,0 +1,137 @@
+"""Local files that appear whole or not at all, and folders that one process works on."""
+
+import errno
+import fcntl
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from qa_pipeline.errors import StorageError
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR}
+_NO_RIGHT = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step: readers see the old file or the new one, never a part.
+
+    The bytes go to a hidden sibling, reach the disk, and take the name. A writer that is killed leaves
+    the old file whole and at most one `.*.tmp` beside it, which no reader looks at.
+
+    Raises:
+        StorageError: the file could not be written; the old one is untouched.
+    """
+    # The name's own length is left out: a name at the file system's limit must still have a sibling.
+    sibling = path.parent / f".{uuid.uuid4().hex}.tmp"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _write_synced(sibling, content)
+            sibling.replace(path)
+        except BaseException:
+            sibling.unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _failed(f"write {path}", error) from error
+
+
+def move_file(source: Path, target: Path) -> None:
+    """Move a file on the same disk in one step; one that does not exist is left out.
+
+    Raises:
+        StorageError: it could not be moved; it is where it was.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+        for folder in (target.parent, source.parent):
+            _sync_folder(folder)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _failed(f"move {source}", error) from error
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make a folder that can be written, before hours of work go towards it.
+
+    Raises:
+        StorageError: it cannot be made or written.
+    """
+    probe = folder / f".{uuid.uuid4().hex}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise _failed(f"write to {folder}", error) from error
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time read and rewrite what lies in a folder.
+
+    Raises:
+        StorageError: it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def works_on(out: Path, *, alone: bool = False) -> Iterator[None]:
+    """Hold an output folder while a command works on it: with others, or alone.
+
+    Raises:
+        StorageError: the folder cannot be opened, or another command works on it.
+    """
+    try:
+        handle = os.open(out, os.O_RDONLY)
+    except OSError as error:
+        raise _failed(f"open {out}", error) from error
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise StorageError(f"another command works on {out}; run this one again when it has ended") from error
+    finally:
+        os.close(handle)
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name itself survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _failed(what: str, error: OSError) -> StorageError:
+    advice = "check that the folder exists and can be written, then run again"
+    if error.errno in _NO_ROOM:
+        advice = "free some space there or point `out` to another disk, then run again"
+    if error.errno in _NO_RIGHT:
+        advice = "give this user the right to write there or point `out` elsewhere, then run again"
+    if error.errno in _IN_THE_WAY:
+        advice = "a file is where a folder must be: move it, or point `out` elsewhere"
+    return StorageError(f"cannot {what}: {error.strerror or error}; {advice}")

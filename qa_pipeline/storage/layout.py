@@ -1,0 +1,152 @@
+"""Where the files of an output folder lie, and which names a batch may have."""
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from qa_pipeline.errors import CorpusError
+
+_LONGEST_NAME = 200
+_FORBIDDEN = frozenset('/\\:*?"<>|,[]')
+
+
+def check_batch_name(name: str) -> None:
+    """Refuse a name that is no plain folder name on every system, or no partition key.
+
+    Raises:
+        CorpusError: with the rule that is broken.
+    """
+    problem = name_problem(name)
+    if problem:
+        raise CorpusError(refusal(name, problem))
+
+
+def refusal(name: str, problem: str) -> str:
+    """The message about a name that cannot be used."""
+    return f"batch name {name!r} cannot be used: {problem}; rename the folder"
+
+
+def name_problem(name: str) -> str | None:
+    """The rule a name breaks; None for a name that can be used."""
+    length = len(name.encode("utf-8", "surrogatepass"))
+    rules = (
+        (not name, "it is empty"),
+        (length > _LONGEST_NAME, f"it is longer than {_LONGEST_NAME} bytes"),
+        (name.startswith("."), "it starts with a dot"),
+        (name.endswith(".") or "..." in name, "it ends with a dot or holds three in a row"),
+        (name != name.strip(), "it starts or ends with a space"),
+        (not name.isprintable(), "it holds control or invisible characters"),
+        (not _FORBIDDEN.isdisjoint(name), f"it holds one of {' '.join(sorted(_FORBIDDEN))}"),
+        (not unicodedata.is_normalized("NFC", name), "its accents are not composed (NFC)"),
+    )
+    return next((problem for broken, problem in rules if broken), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The output folder.
+
+    Args:
+        out: the folder.
+        shared: the output folder whose stores of replies, vectors and logits are used; None for its own.
+    """
+
+    out: Path
+    shared: Path | None = None
+
+    def _of_batch(self, folder: Path, batch: str, suffix: str) -> Path:
+        check_batch_name(batch)
+        return folder / f"{batch}{suffix}"
+
+    def table(self, name: str, batch: str) -> Path:
+        """Parquet file of one table of one batch."""
+        return self._of_batch(self.out / "tables" / name, batch, ".parquet")
+
+    def tables(self, name: str) -> list[Path]:
+        """The files of one table, of every batch that has it."""
+        return sorted((self.out / "tables" / name).glob("*.parquet"))
+
+    def index(self, batch: str) -> Path:
+        """FAISS shard of one batch."""
+        return self._of_batch(self.out / "indexes", batch, ".faiss")
+
+    def export(self, name: str, batch: str) -> Path:
+        """JSONL export of one batch."""
+        return self._of_batch(self.out / "exports" / name, batch, ".jsonl")
+
+    def deciding(self, thresholds_id: str) -> Path:
+        """The settings that the verdicts of this id were decided by."""
+        name = hashlib.sha256(thresholds_id.encode()).hexdigest()[:16]
+        return self.out / "settings" / f"{name}.json"
+
+    @property
+    def exports_card(self) -> Path:
+        """Dataset card of the exports folder."""
+        return self.out / "exports" / "README.md"
+
+    @property
+    def withdrawals(self) -> Path:
+        """What is moved aside, a folder a batch."""
+        return self.out / "withdrawn"
+
+    def tombstone(self, batch: str) -> Path:
+        """Why and since when a batch is withdrawn; what was moved aside lies beside it."""
+        return self._of_batch(self.withdrawals, batch, "") / "tombstone.json"
+
+    @property
+    def origins(self) -> Path:
+        """Which corpus each batch was read from."""
+        return self.out / "origins"
+
+    def origin(self, batch: str) -> Path:
+        """Location of the corpus that a batch was read from."""
+        return self._of_batch(self.origins, batch, ".txt")
+
+    def decisions(self, batch: str) -> Path:
+        """What people decided about a batch: apart from the tables, which may be deleted and made anew."""
+        return self._of_batch(self.out / "decisions", batch, ".jsonl")
+
+    @property
+    def forgotten(self) -> Path:
+        """Hashes of the documents that must not come back, one JSON line each."""
+        return self.out / "forgotten.jsonl"
+
+    @property
+    def forgetting(self) -> Path:
+        """What is being forgotten, while it is: ids alone, so that a killed command can be finished."""
+        return self.out / "forgetting.json"
+
+    @property
+    def releases(self) -> Path:
+        """The published releases, a folder each, and the pointer to the latest."""
+        return self.out / "releases"
+
+    @property
+    def monitoring(self) -> Path:
+        """Scores of production, a file a day."""
+        return self.out / "monitoring"
+
+    @property
+    def _cache(self) -> Path:
+        return (self.shared or self.out) / "cache"
+
+    @property
+    def replies(self) -> Path:
+        """Store of model replies."""
+        return self._cache / "replies.sqlite"
+
+    @property
+    def findings(self) -> Path:
+        """What the automation concluded about each batch; made anew when it is deleted."""
+        return self.out / "cache" / "findings.json"
+
+    @property
+    def vectors(self) -> Path:
+        """Store of chunk and sentence vectors."""
+        return self._cache / "vectors.sqlite"
+
+    @property
+    def logits(self) -> Path:
+        """Store of what models said that read a passage and a claim together."""
+        return self._cache / "logits.sqlite"

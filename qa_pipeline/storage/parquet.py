@@ -1,0 +1,151 @@
+"""Parquet files that know their own schema version, and files that are written and read by row group."""
+
+import hashlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from qa_pipeline.errors import TableError, TableVersionError
+from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import SCHEMA_VERSION
+
+
+def write_table(path: Path, frame: pl.DataFrame, table: Table) -> None:
+    """Write a conforming frame as Parquet, named and versioned in the file's metadata.
+
+    Raises:
+        TableError: the frame breaks the schema of `table`; nothing is written.
+        StorageError: the file could not be written; the old one is untouched.
+    """
+    write_bytes(path, table_bytes(frame, table))
+
+
+def table_bytes(frame: pl.DataFrame, table: Table) -> bytes:
+    """Return the Parquet file of a conforming frame: equal frames give equal bytes."""
+    metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
+    return _parquet(table.conform(frame), metadata)
+
+
+def read_table(path: Path, table: Table) -> pl.DataFrame:
+    """Read a table back and hold it to its schema.
+
+    Raises:
+        TableError: the file is missing, damaged, of another table or version, or breaks the schema.
+    """
+    try:
+        # One read, so that metadata and rows are of the same file even while a writer replaces it.
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise TableError(f"{path} is not there; run the step that writes table {table.name}") from error
+    except OSError as error:
+        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
+    try:
+        metadata = pl.read_parquet_metadata(io.BytesIO(content))
+        frame = pl.read_parquet(io.BytesIO(content))
+    except pl.exceptions.PolarsError as error:
+        raise TableError(
+            f"{path} is not a readable Parquet file; delete it and run its step again"
+        ) from error
+    _check_origin(path, metadata, table)
+    try:
+        return table.conform(frame)
+    except TableError as error:
+        raise TableError(f"{path}: {error}; delete it and run its step again") from error
+
+
+def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
+    """Read what an earlier run left, None where it left nothing or an earlier release wrote it.
+
+    An earlier table only saves work: what it holds is computed again, or found among the stored replies.
+
+    Raises:
+        TableError: the file is damaged, of another table, or breaks the schema.
+    """
+    try:
+        return read_table(path, table) if path.is_file() else None
+    except TableVersionError:
+        return None
+
+
+def write_frame(path: Path, frame: pl.DataFrame) -> None:
+    """Write a frame that is no table of the pipeline as Parquet; equal frames give equal bytes.
+
+    Raises:
+        StorageError: the file could not be written; the old one is untouched.
+    """
+    write_bytes(path, _parquet(frame, {}))
+
+
+ROW_GROUP = 2000
+"""Rows of a row group but for the last: a reader that filters leaves whole ones out by their statistics."""
+
+
+@contextmanager
+def appended_parquet(
+    path: Path, schema: pl.Schema, group: int = ROW_GROUP
+) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """A new Parquet file that frames are appended to; what is held are the rows of one row group.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import pyarrow.parquet as pq
+
+    arrow = schema.to_frame().to_arrow().schema
+    waiting: list[pl.DataFrame] = []
+
+    def flush() -> None:
+        if waiting:
+            writer.write_table(pl.concat(waiting).to_arrow().cast(arrow))
+            waiting.clear()
+
+    def append(frame: pl.DataFrame) -> None:
+        if frame.height:
+            waiting.append(frame.select(schema.names()).cast(schema))
+        if sum(frame_waiting.height for frame_waiting in waiting) >= group:
+            flush()
+
+    with pq.ParquetWriter(path, arrow, compression="zstd") as writer:
+        yield append
+        flush()
+
+
+def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
+    """The row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as opened:
+        for number in range(opened.num_row_groups):
+            yield pl.DataFrame(pl.from_arrow(opened.read_row_group(number, columns=columns)))
+
+
+def frame_hash(frame: pl.DataFrame) -> str:
+    """Hash column names, types, values and row order: the data version of a table.
+
+    It does not depend on how a frame was put together (chunks, slices, bytes below nulls). Another
+    release of polars may write other bytes; that costs a recomputation and is never wrong.
+    """
+    return hashlib.sha256(_parquet(frame, {})).hexdigest()
+
+
+def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    # Pages follow the frame's memory chunks unless it is made contiguous first.
+    frame.rechunk().write_parquet(buffer, compression="zstd", statistics=True, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
+    """Hold the file's own words about itself against what is wanted."""
+    name, version = metadata.get("table"), metadata.get("schema_version")
+    if name != table.name:
+        raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")
+    if version != str(SCHEMA_VERSION):
+        raise TableVersionError(
+            f"{path} has schema version {version}, this release reads {SCHEMA_VERSION}; "
+            f"run the step that writes table {table.name} again"
+        )

@@ -1,0 +1,639 @@
+"""Every stored table: its grain, key, columns, types and what each column means.
+
+What belongs here: the single source for Parquet files, the Dagster UI and the documentation. What does not:
+holding a frame to it (`table_schema.py`), and computing a column.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.storage.table_schema import Column, Table
+
+STRINGS = pl.List(pl.String())
+SPAN = {"start": pl.Int64(), "end": pl.Int64()}
+SECTION = pl.Struct({"heading_path": STRINGS, "level": pl.Int32(), **SPAN})
+PAGE = pl.Struct({"number": pl.Int32(), **SPAN})
+LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": pl.Int64()})
+MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
+LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
+DECLARED = pl.Struct(
+    {"title": pl.String(), "language": pl.String(), "source_uri": pl.String(), "licence": pl.String()}
+)
+CITATION = pl.Struct(
+    {
+        "raw": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        "quote": pl.String(),
+        "number": pl.Int32(),
+        "resolution": pl.String(),
+    }
+)
+QUOTE = pl.Struct(
+    {
+        "given": pl.String(),
+        "found": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        **SPAN,
+        "kind": pl.String(),
+    }
+)
+FLAGGED = pl.Struct({**SPAN, "score": pl.Float64()})
+UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
+SIMILAR = pl.Struct({"pair_id": pl.String(), "similarity": pl.Float64()})
+MESSAGES = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
+LAYOUTS = ("closed_book", "with_context", "with_distractors")
+MESSAGE_COLUMNS = {
+    "closed_book": "messages",
+    "with_context": "messages_with_context",
+    "with_distractors": "messages_with_distractors",
+}
+"""Column of each layout. Trainers such as TRL read `messages`, so that it must never be null."""
+EVIDENCE = pl.Struct(
+    {
+        "claim": pl.String(),
+        "document_id": pl.String(),
+        "chunk_id": pl.String(),
+        "path": pl.String(),
+        "content_sha256": pl.String(),
+        **SPAN,
+        "page": pl.Int32(),
+        "quote": pl.String(),
+    }
+)
+PROVENANCE = pl.Struct(
+    {
+        "origin": pl.String(),
+        "generator": pl.String(),
+        "prompt_hash": pl.String(),
+        "judge": pl.String(),
+        "thresholds_id": pl.String(),
+        "citation_quality": pl.Float64(),
+        "citation_precision": pl.Float64(),
+        "source_uris": STRINGS,
+        "licences": STRINGS,
+    }
+)
+
+
+def column(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:
+    """A column; `dtype` is a type or an instance of one."""
+    return Column(name, dtype() if isinstance(dtype, type) else dtype, description, nullable)
+
+
+S, I32, I64, F64, B = pl.String(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Boolean()
+BATCH = column("batch", S, "Name of the document batch, also the Dagster partition key.")
+REASON = column("reason", S, "Reason code; null when there is nothing to explain.", nullable=True)
+DETAIL = column("detail", S, "What happened in words, for people.", nullable=True)
+PAIR_ID = column("pair_id", S, "Content hash of question, answer and sources.")
+
+
+def _side(side: str) -> tuple[Column, ...]:
+    """Where one of two sentences is."""
+    return (
+        column(f"{side}_document_id", S, f"Document of the {side} sentence."),
+        column(f"{side}_content_sha256", S, "Hash of that document's bytes."),
+        column(f"{side}_chunk_id", S, "Chunk it is in."),
+        column(f"{side}_start", I64, "Its first character in the document's text."),
+        column(f"{side}_end", I64, "One past its last character."),
+        column(f"{side}_quote", S, "The sentence, verbatim."),
+    )
+
+
+# One column a line reads best.
+# fmt: off
+CLAIMS = Table(
+    "claims",
+    "One row per claim of an answer, with its best evidence and every local score.",
+    ("claim_id",),
+    (
+        column("claim_id", S, "Hash of pair, span, text and self_contained."),
+        PAIR_ID,
+        BATCH,
+        column("position", I32, "Place in the answer, from 0."),
+        column("text", S, "The claim."),
+        column("self_contained", S, "The claim as it is understood alone: what is embedded, compared and shown to models; null where text does.", nullable=True),
+        column("split_by", S, "Who cut the answer into this claim: rules or model.", nullable=True),
+        column("split_reason", S, "Why the rules were used although a model was asked (a failed reply, or what was wrong with it), or too_many_claims; else null.", nullable=True),
+        column("start", I64, "First character in the answer."),
+        column("end", I64, "One past the last character in the answer."),
+        column("citation_status", S, "resolved, quote_repaired, unresolved, quote_not_found, found_by_search (an imported pair that cites nothing: the passages were searched for) or uncited."),
+        column("evidence_document_id", S, "Document of the evidence.", nullable=True),
+        column("evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
+        column("evidence_chunk_id", S, "Chunk of the evidence.", nullable=True),
+        column("evidence_start", I64, "First character of the evidence in the document's text.", nullable=True),
+        column("evidence_end", I64, "One past its last character.", nullable=True),
+        column("evidence_page", I32, "Page it starts on.", nullable=True),
+        column("evidence_quote", S, "The evidence, verbatim.", nullable=True),
+        column("similarity", F64, "Best cosine of the claim to a sentence, window or chunk of its cited passages.", nullable=True),
+        column("chunk_similarity", F64, "Best cosine of the claim to a chunk of the cited documents.", nullable=True),
+        column("token_recall", F64, "Share of the claim's content words found in the evidence and its headings.", nullable=True),
+        column("unproved", STRINGS, "Differences from the evidence, or between question and evidence, that no allowed kind covers; empty: proved word by word.", nullable=True),
+        column("denied", STRINGS, "Reason code and words of each place in which the claim denies its evidence.", nullable=True),
+        column("scope_differs", B, "Whether a number, name, negation, quantifier, modal or condition is among those differences.", nullable=True),
+        column("proved_by_chunk_id", S, "A passage that is not cited and proves the claim, where the cited ones neither prove nor deny it.", nullable=True),
+        column("fragment", B, "Whether it only states something together with its question.", nullable=True),
+        column("citation_reason", S, "Why the citation is unresolved, or section_not_found where the whole document is used instead; else null.", nullable=True),
+        column("quotes", pl.List(QUOTE), "Quotes cited for the claim: as given, as found in the document's text, and how they agree: exact, spelling, ellipsis, edited (repaired), misplaced (in another passage than the one named) or missing.", nullable=True),
+        column("second_evidence_document_id", S, "Document of a piece of another cited passage, where the evidence alone contains too few of the claim's words.", nullable=True),
+        column("second_evidence_content_sha256", S, "Hash of that document's bytes.", nullable=True),
+        column("second_evidence_chunk_id", S, "Chunk of the second evidence.", nullable=True),
+        column("second_evidence_start", I64, "First character of it in the document's text.", nullable=True),
+        column("second_evidence_end", I64, "One past its last character.", nullable=True),
+        column("second_evidence_page", I32, "Page it starts on.", nullable=True),
+        column("second_evidence_quote", S, "The second evidence, verbatim.", nullable=True),
+        column("entailment", F64, "Probability that the cited passages entail the claim, the best of windows and pairs of passages.", nullable=True),
+        column("contradiction", F64, "Probability that a cited passage contradicts it, the largest over windows.", nullable=True),
+        column("entailment_model", S, "Cross-encoder and revision; null without one.", nullable=True),
+        column("entailment_reason", S, "Why entailment is unknown although there is a model: empty_claim, claim_too_long, no_passage or model_nan.", nullable=True),
+        column("candidate_chunk_ids", STRINGS, "Cited chunks that a model would read for the claim: its evidence, then by shared words, or in the order cited where it is proved to the letter.", nullable=True),
+        column("flagged_spans", pl.List(FLAGGED), "Spans of the answer within the claim that a span detector finds unsupported, with their largest probability.", nullable=True),
+        column("span_support", F64, "1 less the largest probability of a word of the claim to be unsupported, by that detector.", nullable=True),
+        column("span_model", S, "Span detector and revision; null without one.", nullable=True),
+        column("span_reason", S, "Why span_support is unknown although there is a detector.", nullable=True),
+    ),
+    preview=("text", "evidence_quote", "similarity"),
+    counted=("citation_status", "entailment_reason", "span_reason"),
+)
+
+CLAIM_VERDICTS = Table(
+    "claim_verdicts",
+    "One row per claim, decided.",
+    ("claim_id",),
+    (
+        column("claim_id", S, "The claim."),
+        PAIR_ID,
+        BATCH,
+        column("verdict", S, "supported, contradicted, unsupported, undecided or failed."),
+        column("decided_by", S, "citation, similarity, alignment, entailment, similarity_only, llm, person, or no_step where none decided."),
+        REASON,
+        DETAIL,
+        column("prompt_hash", S, "Hash of the verify prompt, where a model was asked.", nullable=True),
+        column("model", S, "Model asked, if one was.", nullable=True),
+        column("llm_decision", S, "Its reply: accept, reject, unsure, or the reason code of a reply that failed.", nullable=True),
+        column("llm_quotes", pl.List(S), "What it quotes from the passages.", nullable=True),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+    preview=("verdict", "decided_by", "detail"),
+    counted=("verdict", "decided_by", "reason"),
+)
+
+REFUSALS = Table(
+    "refusals",
+    "One row per pair that refuses to answer, with the evidence for and against the refusal.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("best_chunk_id", S, "The chunk that comes closest to answering the question.", nullable=True),
+        column("similarity", F64, "Best cosine of the question to the batch's chunks.", nullable=True),
+        column("token_recall", F64, "Share of the question's content words, weighted by rarity, in the best chunk.", nullable=True),
+        column("best_sentence", S, "The sentence of a likely chunk that contains most of these words.", nullable=True),
+        column("sentence_recall", F64, "Share of these words in that sentence.", nullable=True),
+        column("sentence_similarity", F64, "Best cosine of the question to a sentence of the likely chunks.", nullable=True),
+        column("question_words", I32, "Content words of the question.", nullable=True),
+        column("chunks_searched", I32, "Chunks of the batch.", nullable=True),
+        column("sentences_looked_at", I32, "Sentences of the likely chunks.", nullable=True),
+        column("outcome", S, "correct_refusal, refused_answerable or unproved_refusal."),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+    preview=("outcome", "best_sentence", "similarity"),
+    counted=("outcome",),
+)
+
+CONTRADICTIONS = Table(
+    "contradictions",
+    "One row per pair of sentences of different documents that contradict each other.",
+    ("contradiction_id",),
+    (
+        column("contradiction_id", S, "Hash of both places and texts."),
+        BATCH,
+        column("kind", S, "What differs: number, date, name, negation or quantifier."),
+        column("detail", S, "The difference in words, for people."),
+        column("similarity", F64, "Cosine of the two sentences."),
+        *(column for side in ("first", "second") for column in _side(side)),
+    ),
+    preview=("kind", "detail", "similarity"),
+    counted=("kind",),
+)
+
+ASSESSMENTS = Table(
+    "assessments",
+    "One row per pair that passed source verification.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("status", S, "judged, not_judged (no judge configured) or failed."),
+        REASON,
+        DETAIL,
+        column("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
+        column("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
+        column("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
+        column("reasoning", S, "The judge's reasons.", nullable=True),
+        column("judge", S, "Model that judged.", nullable=True),
+        column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
+    ),
+    preview=("status", "relevance", "correctness", "completeness", "reasoning"),
+    counted=("status", "reason"),
+)
+
+VERDICTS = Table(
+    "verdicts",
+    "One row per pair ever generated, imported or edited: the ledger.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("verdict", S, "accepted, rejected, needs_review or failed."),
+        column("stage", S, "Stage reached: pairs, source_verification, refusal, quality_assessment, deduplication, person or accepted."),
+        column("decided_by", S, "person where a decision of a person set the verdict, else pipeline."),
+        column("reason", S, "Reason code of the verdict; accepted rows have one too."),
+        DETAIL,
+        column("claims", I32, "Number of claims."),
+        column("supported_claims", I32, "Number of claims supported."),
+        column("grounding", F64, "Share of claims supported; null without claims.", nullable=True),
+        column("grounding_low", F64, "Lower Wilson bound (95 %) of grounding.", nullable=True),
+        column("grounding_high", F64, "Upper Wilson bound (95 %) of grounding.", nullable=True),
+        column("support_level", S, "well_supported, partial or weak; null without claims.", nullable=True),
+        column("unsupported_spans", pl.List(UNSUPPORTED), "Spans of the answer that are not supported, and why."),
+        column("relevance", F64, "From the judge.", nullable=True),
+        column("correctness", F64, "From the judge.", nullable=True),
+        column("completeness", F64, "From the judge.", nullable=True),
+        column("composite", F64, "Weighted score of grounding and the judge's dimensions.", nullable=True),
+        column("citation_existence", F64, "Share of its citations that name something of the batch; null without citations.", nullable=True),
+        column("citation_accuracy", F64, "Share of its citations that support a claim: evidence of a supported claim is in what they name, and so does their quote, where they have one; null without citations or claims.", nullable=True),
+        column("citation_quality", F64, "0.4 citation_existence + 0.3 citation_accuracy + 0.3 grounding in bands (above 0.8: 1, above 0.5: 0.7, else 0).", nullable=True),
+        column("citation_precision", F64, "The same share of the different passages or documents cited, each counted once.", nullable=True),
+        column("citation_completeness", F64, "Share of claims supported by what is cited alone; null without claims.", nullable=True),
+        column("source_coverage", F64, "Multi-source coverage: share of the cited documents that support a claim.", nullable=True),
+        column("cited_documents", I32, "Number of documents cited.", nullable=True),
+        column("duplicate_of", S, "The kept pair this one repeats, or is an alternative to.", nullable=True),
+        column("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+    preview=("verdict", "reason", "detail"),
+    counted=("verdict", "stage", "reason"),
+)
+
+DECISIONS = Table(
+    "decisions",
+    "One row per decision of a person about a pair or one of its claims; rows are only ever added.",
+    ("decision_id",),
+    (
+        column("decision_id", S, "Hash of the decision, what it is about, and who made it why and when."),
+        BATCH,
+        column("sequence", I32, "Place in the order of recording, from 0; the last about a pair or claim counts."),
+        PAIR_ID,
+        column("claim_id", S, "The claim it is about; null where it is about the pair.", nullable=True),
+        column("content_sha256", S, "Hash of the question, answer and evidence it was made about; stale once they differ."),
+        column("decision", S, "accepted, rejected or edited."),
+        column("answer", S, "The new text of an edited answer.", nullable=True),
+        column("who", S, "Who decided."),
+        column("why", S, "Why.", nullable=True),
+        column("decided_at", S, "When, in UTC, where the person says so.", nullable=True),
+    ),
+    preview=("decision", "who", "why", "answer"),
+    counted=("decision",),
+)
+
+TWINS = Table(
+    "twins",
+    "One row per pair that could train: what may say the same, and how near the next question is.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("exact_group", S, "First pair, by id, with its question and answer, case, spacing and punctuation aside."),
+        column("near_group", S, "First pair, by id, whose question has the same terms in any order, and its answer in the same order."),
+        column("similar", pl.List(SIMILAR), "On the first pair of a near group: later ones that ask the same in other words on the same evidence, with the cosine of the questions."),
+        column("nearest_similarity", F64, "Cosine of its question to the nearest other one; null in a batch of a few questions.", nullable=True),
+        column("cluster", I32, "Cluster of its question, numbered in the batch; likewise null.", nullable=True),
+    ),
+    preview=("near_group", "similar", "nearest_similarity"),
+)
+CANARIES = Table(
+    "canaries",
+    "One row per claim that was made from a sentence of the batch and whose correct verdict is known.",
+    ("canary_id",),
+    (
+        column("canary_id", S, "Hash of kind, cited chunk and claim."),
+        BATCH,
+        column("kind", S, "What was done to the sentence, e.g. number, negation, clause_dropped."),
+        column("family", S, "known (of the kinds the rules were made for) or foreign (by operators that know nothing of them)."),
+        column("mechanism", S, "How it was done."),
+        column("expected", S, "supported (the claim is true) or rejected (it is false)."),
+        column("language", S, "ISO 639-1 code of the sentence."),
+        column("chunk_id", S, "The chunk it cites; another than the sentence's for a wrong passage."),
+        column("source", S, "The sentence it was made from, on one line."),
+        column("claim", S, "The claim that was verified."),
+        column("verdict", S, "Worst verdict of its claims: supported, contradicted, unsupported, undecided or failed; no_claims where none was found."),
+        column("decided_by", S, "The step that decided; no_step where none did."),
+        REASON,
+        DETAIL,
+        column("similarity", F64, "Of the claim that decided, as in claims.", nullable=True),
+        column("token_recall", F64, "Likewise.", nullable=True),
+        column("entailment", F64, "Likewise.", nullable=True),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+    preview=("claim", "expected", "verdict", "source"),
+    counted=("verdict", "kind", "family", "decided_by"),
+)
+# fmt: on
+
+
+SCHEMA_VERSION = 8
+
+# One column a line reads best.
+# fmt: off
+DOCUMENTS = Table(
+    "documents",
+    "One row per file found in the batch, parsed or not.",
+    ("document_id",),
+    (
+        column("document_id", S, "Hash of the file's bytes; of bytes and path for a second equal file."),
+        BATCH,
+        column("path", S, "Path inside the batch folder, with forward slashes."),
+        column("source_uri", S, "Where the document came from, if its batch or front matter says.", nullable=True),
+        column("licence", S, "Licence of the document, if its batch or front matter says.", nullable=True),
+        column("content_sha256", S, "SHA-256 of the file's bytes; null if they could not be read.", nullable=True),
+        column("size", I64, "Bytes of the file."),
+        column("format", S, "Format parser used; null when there is none for the file.", nullable=True),
+        column("language", S, "ISO 639-1 code of the main language.", nullable=True),
+        column("title", S, "Title from the document itself, else from its file name.", nullable=True),
+        column("text", S, "Canonical text; every offset in every table points into it.", nullable=True),
+        column("sections", pl.List(SECTION), "Heading path and character span of each section, in order."),
+        column("pages", pl.List(PAGE), "Number and character span of each page; empty without pages."),
+        column("languages", pl.List(LANGUAGE_SHARE), "Languages of the text with their share of it, the main one first."),
+        column("left_out", pl.List(LEFT_OUT), "What the file holds and the text does not, by kind: pieces and non-blank characters."),
+        column("masked", pl.List(MASKED), "Personal data found in the text and in what the document says of itself, by kind and count."),
+        column("declared", DECLARED, "What the document says about itself; null where it says nothing.", nullable=True),
+        column("near_duplicate_of", S, "The document of the batch whose text is nearly the same and that represents both.", nullable=True),
+        column("near_duplicate_similarity", F64, "Share of five-word sequences they have in common.", nullable=True),
+        column("parsed_by", S, "Hash of the code and settings that read the file; a file is read again when it changes.", nullable=True),
+        column("status", S, "parsed, failed, skipped (no parser for the format) or duplicate."),
+        REASON,
+        DETAIL,
+    ),
+    preview=("path", "title", "status", "text"),
+    counted=("status", "reason", "format", "language"),
+)
+
+CHUNKS = Table(
+    "chunks",
+    "One row per chunk of a parsed document.",
+    ("chunk_id",),
+    (
+        column("chunk_id", S, "Hash of section path and text (and a count for repeats): stable when others change."),
+        BATCH,
+        column("document_id", S, "The document it is cut from."),
+        column("position", I32, "Place among the document's chunks, from 0."),
+        column("char_start", I64, "First character in the document's text."),
+        column("char_end", I64, "One past the last character."),
+        column("title", S, "Title of the document."),
+        column("section_path", STRINGS, "Headings above the chunk, outermost first."),
+        column("section_start", I64, "First character of the section it is cut from, its context."),
+        column("section_end", I64, "One past the last character of that section."),
+        column("page_first", I32, "First page it is on.", nullable=True),
+        column("page_last", I32, "Last page it is on.", nullable=True),
+        column("tokens", I32, "Tokens of section path and text in the embedding model's tokenizer."),
+        column("language", S, "ISO 639-1 code of the chunk's own language, the document's where it is too short to tell."),
+        column("repeats", S, "near_duplicate (its document) or repeated_block (text that other documents hold); else null.", nullable=True),
+        column("text", S, "Exactly the document's text from char_start to char_end."),
+    ),
+    preview=("title", "section_path", "text"),
+    counted=("language",),
+)
+
+EMBEDDINGS = Table(
+    "embeddings",
+    "One row per chunk vector.",
+    ("chunk_id",),
+    (
+        column("chunk_id", S, "The chunk embedded."),
+        BATCH,
+        column("text_sha256", S, "Hash of the text given to the model; vectors are cached by it."),
+        column("model", S, "Embedding model."),
+        column("model_revision", S, "Revision or content hash of its weights."),
+        column("precision", S, "float32 or bfloat16, the arithmetic the vector was computed in; else the backend."),
+        column("vector", pl.List(pl.Float32()), "Unit-length vector."),
+    ),
+    preview=("chunk_id", "model", "precision"),
+    counted=("model", "precision"),
+)
+
+QUESTIONS = Table(
+    "questions",
+    "One row per planned question, written or not, and per chunk that was not asked.",
+    ("question_id",),
+    (
+        column("question_id", S, "Hash of target chunk, question, its place in the plan, prompt and model."),
+        BATCH,
+        column("question", S, "The question; null when none was written.", nullable=True),
+        column("question_type", S, "Type it is of, a name of the mix; null without a question.", nullable=True),
+        column("planned_type", S, "Type that was asked for; null when the chunk was not asked.", nullable=True),
+        column("difficulty", S, "How the search finds its chunk: easy first, medium second or third, hard later or not (both chunks of two hops: easy first, medium among the first six); null when not searched.", nullable=True),
+        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
+        column("round", I32, "1 for the first time its chunk was asked, higher where nothing had been accepted; null when not asked.", nullable=True),
+        column("place", I32, "Its place in the request, from 0; null when the chunk was not asked.", nullable=True),
+        column("rewritten_from", S, "The question as first written, where it could not be understood by itself; else null.", nullable=True),
+        column("target_chunk_ids", STRINGS, "Chunks the question was written for."),
+        column("passage_ids", STRINGS, "Chunks retrieved for it, best first."),
+        column("passage_scores", pl.List(F64), "Retrieval score of each of them (reciprocal rank fusion); null for a second hop that the search did not find.", nullable=True),
+        column("source_fields", S, "The further fields of generation.extra_fields, as a JSON object; null without them.", nullable=True),
+        column("language", S, "Language of question and answer."),
+        column("status", S, "kept, dropped or failed."),
+        REASON,
+        DETAIL,
+        column("prompt_hash", S, "Hash of the prompt file."),
+        column("model", S, "Name of the model that wrote it."),
+    ),
+    preview=("question", "question_type", "status"),
+    counted=("status", "reason", "planned_type", "question_type", "difficulty"),
+)
+
+PAIRS = Table(
+    "pairs",
+    "One row per question-answer pair, generated, imported or edited.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("question_id", S, "The generated question; null for imported pairs.", nullable=True),
+        column("question", S, "The question; null when its line could not be read.", nullable=True),
+        column("answer", S, "The answer; null when drafting failed.", nullable=True),
+        column("language", S, "Language of the pair."),
+        column("question_type", S, "Type of the question; imported for imported pairs."),
+        column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
+        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
+        column("answer_style", S, "short, sentence, long_form or steps; null for what others wrote.", nullable=True),
+        column("draft", I32, "Which of the drafts for its question, from 1; null for what others wrote.", nullable=True),
+        column("origin", S, "generated, imported or edited (by a person)."),
+        column("passage_ids", STRINGS, "Chunks the answer was drafted from, best first."),
+        column("used_chunk_ids", STRINGS, "Chunks the answer says it used."),
+        column("citations", pl.List(CITATION), "What the answer cites, and what each citation resolves to."),
+        column("coverage", S, "full, partial or none; null when drafting failed.", nullable=True),
+        column("status", S, "drafted, flawed (its answer is unfit to train on) or failed."),
+        REASON,
+        DETAIL,
+        column("generator", S, "Model that drafted the answer, the file it was imported from, or person: and who edited it."),
+        column("prompt_hash", S, "Hash of the answer prompt; null for imported pairs.", nullable=True),
+        column("expected_verdict", S, "Verdict its author knows to be right, for known-answer pairs.", nullable=True),
+        column("expected_kind", S, "What the known-answer pair probes, e.g. swapped_number.", nullable=True),
+        column("passage_scores", pl.List(F64), "Retrieval score of each passage (reciprocal rank fusion); null for imported pairs.", nullable=True),
+        column("guarded_by", S, "What decided whether an answer was drafted: prompt, embedding, hybrid, llm or validation; null where nothing was to be drafted.", nullable=True),
+        column("guard_similarity", F64, "Mean cosine of the question and its three best passages; null where no cosine decided.", nullable=True),
+        column("guard_passed", B, "Whether an answer was drafted; null where nothing was to be drafted, or the decision could not be had.", nullable=True),
+        column("guard_confidence", F64, "How sure the model of the guard was of its decision, 0 to 1; null where none decided.", nullable=True),
+        column("guard_reasoning", S, "Why the model of the guard decided so, in its words; null where none decided.", nullable=True),
+        column("source_line", I64, "Line, row or entry, from 1, of an imported pair in its file.", nullable=True),
+        column("source_id", S, "The id an imported pair has in its file.", nullable=True),
+        column("source_fields", S, "Further fields, as a JSON object: those of an imported pair, or what the question was given by generation.extra_fields.", nullable=True),
+    ),
+    preview=("question", "answer", "coverage", "quote"),
+    counted=("status", "reason", "origin", "coverage"),
+)
+
+TRAINING_EXAMPLES = Table(
+    "training_examples",
+    "One row per accepted pair, ready to train on.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("question", S, "The question."),
+        column("answer", S, "The answer."),
+        column("language", S, "Language of the pair."),
+        column("question_type", S, "Type of the question."),
+        column("difficulty", S, "How the search finds what the question is about: easy, medium or hard; null for what others wrote.", nullable=True),
+        column("persona", S, "Name of the persona in whose words it is asked; null without one.", nullable=True),
+        column("memorised", B, "Whether a model answers it without documents; null where none was asked, or it is not known.", nullable=True),
+        column("source_fields", S, "Further fields, as a JSON object; null without any.", nullable=True),
+        column("coverage", S, "full, partial or none (a proved refusal)."),
+        column("messages", MESSAGES, "Chat messages, the question alone (closed_book): what trainers such as TRL read."),
+        *(
+            column(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
+            for layout in LAYOUTS[1:]
+        ),
+        column("passages", pl.Struct(dict.fromkeys(LAYOUTS[1:], STRINGS)), "Ids of the chunks that each layout shows, in order; null where it cannot be had."),
+        column("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
+        column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
+        column("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
+    ),
+    preview=("question", "answer", "quote"),
+    counted=("coverage", "question_type", "language"),
+)
+
+ROUND_TRIPS = Table(
+    "round_trips",
+    "One row per generated pair that passed source verification: what an independent model makes of its question.",
+    ("pair_id",),
+    (
+        PAIR_ID,
+        BATCH,
+        column("status", S, "checked, not_asked (there is no model, or it is switched off) or failed."),
+        REASON,
+        DETAIL,
+        column("solved_answer", S, "Answer from the quotes of the proof alone; null where they were not enough.", nullable=True),
+        column("agrees", B, "Whether that answer is the pair's; null where it is not known.", nullable=True),
+        column("recalled_answer", S, "Answer without any document; null where it was not known.", nullable=True),
+        column("memorised", B, "Whether that answer is the pair's too; null where it is not known.", nullable=True),
+        column("one_chunk_answers", B, "Whether one chunk of the proof alone answers a question of two hops; null for others, and where it is not known.", nullable=True),
+        column("target_rank", I32, "Place, from 1, of the first proving chunk among the passages; null where it is none of them.", nullable=True),
+        column("further_chunk_ids", STRINGS, "Other passages that hold every quote of the proof."),
+        column("model", S, "Model that was asked; null without one.", nullable=True),
+    ),
+    preview=("status", "agrees", "memorised", "target_rank", "solved_answer"),
+    counted=("status", "reason"),
+)
+
+COVERAGE = Table(
+    "coverage",
+    "One row per section of a document: what it was asked, and what of it was accepted.",
+    ("document_id", "section_start"),
+    (
+        BATCH,
+        column("document_id", S, "The document."),
+        column("section_start", I64, "First character of the section in the document's text."),
+        column("section_path", STRINGS, "Headings above it and its own, outermost first."),
+        column("chunks", I32, "Chunks cut from it."),
+        column("rounds", I32, "How often it was asked; 0 where it was not."),
+        column("planned", I32, "Questions planned about it."),
+        column("written", I32, "Questions written."),
+        column("kept", I32, "Questions that stand alone and find their chunk."),
+        column("pairs", I32, "Pairs about it, imported ones that cite it included."),
+        column("accepted", I32, "Pairs that were accepted."),
+        column("status", S, "covered (by an accepted pair), repeated (it says what other sections say) or uncovered."),
+        column("reason", S, "Why it is not covered: the most frequent reason of its pairs, else of its questions; null where none is known.", nullable=True),
+    ),
+    preview=("section_path", "status", "reason", "written", "accepted"),
+    counted=("status", "reason"),
+)
+
+LINKS = Table(
+    "links",
+    "One row per edge of the graph of a batch, whose nodes are its chunks: what two of them both speak of.",
+    ("chunk_id", "other_chunk_id"),
+    (
+        BATCH,
+        column("chunk_id", S, "The chunk that comes first."),
+        column("other_chunk_id", S, "The other one."),
+        column("scope", S, "within (one document) or across (two)."),
+        column("kind", S, "What joins them: name, heading (of one of them, or the title of its document) or term (two rare words side by side)."),
+        column("bridge", S, "Its words, as the first chunk has them."),
+        column("weight", F64, "Inverse document frequency of the bridge among the chunks, times the weight of its kind."),
+        column("shared", I32, "How many such things both speak of."),
+    ),
+    preview=("scope", "kind", "bridge", "weight"),
+    counted=("scope", "kind"),
+)
+
+TABLES: dict[str, Table] = {
+    table.name: table
+    for table in (
+        DOCUMENTS, CHUNKS, EMBEDDINGS, QUESTIONS, PAIRS, TWINS, CLAIMS, CLAIM_VERDICTS, REFUSALS, CONTRADICTIONS,
+        ASSESSMENTS, ROUND_TRIPS, VERDICTS, TRAINING_EXAMPLES,
+    )
+}
+"""The road from documents to training examples.
+
+`contradictions` tells of documents and not of pairs, and belongs here all the same: verdicts are read from it.
+"""
+
+LLM_CALLS = Table(
+    "llm_calls",
+    "One row per call of a hosted model that was answered or may have been charged; empty without one.",
+    ("call_id",),
+    (
+        column("call_id", S, "The call."),
+        column("run", S, "The run that made it."),
+        BATCH,
+        column("role", S, "questions, standalone, validate, guard, answer, split, verify, solve, recall, compare or judge."),
+        column("asked_model", S, "Model that was asked: provider, name and, where it is not the provider's own, server."),
+        column("replied_model", S, "Model that says it replied.", nullable=True),
+        column("request_key", S, "Hash of the request; a request asked once more has a row for each call."),
+        column("started_at", pl.Datetime("us", "UTC"), "When it was first sent."),
+        column("seconds", F64, "From then to the last byte, waits included."),
+        column("tries", I32, "How often it was sent."),
+        column("outcome", S, "replied, or the reason code of what went wrong."),
+        column("repair", S, "How the reply became readable: none, stripped, repaired, reasked or recovered."),
+        column("input_tokens", I64, "Tokens of the prompt, cached ones included; null where the provider does not tell.", nullable=True),
+        column("output_tokens", I64, "Tokens of the reply, thoughts included.", nullable=True),
+        column("cached_tokens", I64, "Tokens of the prompt that the provider read from its cache.", nullable=True),
+        column("thought_tokens", I64, "Tokens of thoughts.", nullable=True),
+        column("cost", F64, "In the currency; null where price or tokens are not known.", nullable=True),
+        column("currency", S, "Of the price; null without one.", nullable=True),
+        column("prompt", S, "What was asked; null unless llm.store.keep_prompts.", nullable=True),
+    ),
+    preview=("role", "outcome", "replied_model", "seconds", "cost"),
+    counted=("role", "outcome", "repair", "replied_model"),
+)
+
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE, LINKS)}
+"""Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
+
+STORED: dict[str, Table] = TABLES | KEPT_APART
+"""Every stored table."""
+# fmt: on

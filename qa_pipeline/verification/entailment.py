@@ -1,0 +1,303 @@
+"""How far its passages entail and contradict a claim, and which of its words they do not support.
+
+Which texts a claim of a batch is read with, what of the models' scores becomes the claim's, and its columns
+of the claims table. A claim is read whatever its citations are worth: local steps always all run.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice, zip_longest
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.models.entailment.files import Scores
+from qa_pipeline.models.entailment.models import CrossEncoder
+from qa_pipeline.models.entailment.spans import Answer, SpanDetector, Words
+from qa_pipeline.models.entailment.tokens import LEAST_ROOM, PairReader
+from qa_pipeline.records import ProgressCallback, index_text, no_progress
+from qa_pipeline.settings.verification import EntailmentSettings
+from qa_pipeline.storage.tables import CLAIMS
+
+Row = dict[str, Any]
+
+PAIR_BELOW = 0.8
+"""Pairs of passages are read where the best single passage entails less."""
+MOST_PASSAGES = 8
+"""Cited passages read for a claim: its evidence, then by shared words."""
+FLAG_FROM = 0.5
+"""Probability from which a word is flagged: more likely unsupported than not."""
+_GROUP = 256
+_MOST_PAIRS = 3
+"""Pairs of passages read for a claim, the best ones: further ones hardly ever entail more."""
+_BETWEEN = "\n"
+_BORDERS = 4
+"""Tokens kept free where two passages are joined: words at a border may be cut otherwise there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A claim and the texts that should prove it."""
+
+    claim: str
+    passages: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Scores of a claim; None is unknown, and `reason` then names why.
+
+    `passages` has the places of the passage or pair that entails it most.
+    """
+
+    entailment: float | None = None
+    contradiction: float | None = None
+    passages: tuple[int, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A text read for a claim, and the places of the passages it is of."""
+
+    text: str
+    passages: tuple[int, ...]
+
+
+Scored = list[tuple[_Piece, Scores]]
+
+
+def search(
+    requests: Sequence[Asked],
+    model: CrossEncoder,
+    settings: EntailmentSettings,
+    notify: ProgressCallback = no_progress,
+    *,
+    pair_below: float = PAIR_BELOW,
+) -> list[Found]:
+    """Score claims against windows of their passages, then against pairs of passages where none suffices.
+
+    A claim has the largest entailment and the largest contradiction over its windows. It is unknown with the
+    reason `empty_claim`, `claim_too_long`, `no_passage` or `model_nan` (one number that is none leaves the
+    largest of all numbers unknown).
+
+    Pairs of passages are read for a claim whose best single passage entails less than `pair_below`.
+    """
+    results: list[Found] = []
+    for start in range(0, len(requests), _GROUP):
+        results += _search_group(requests[start : start + _GROUP], model, settings.window_tokens, pair_below)
+        model.reader.clear()
+        notify(len(results), len(requests))
+    return results
+
+
+def _search_group(
+    requests: Sequence[Asked], model: CrossEncoder, window_tokens: int, pair_below: float
+) -> list[Found]:
+    reader = model.reader
+    reader.learn(text for request in requests for text in (request.claim, *request.passages))
+    rooms = [reader.room_beside(request.claim) if request.claim.strip() else 0 for request in requests]
+    windows = [
+        [
+            _Piece(passage[start:end], (place,))
+            for place, passage in enumerate(request.passages)
+            for start, end in (reader.windows(passage, min(room, window_tokens)) if room else ())
+        ]
+        for request, room in zip(requests, rooms, strict=True)
+    ]
+    singles = _scored(windows, requests, model)
+    best_singles = [_best(room, of_claim) for room, of_claim in zip(rooms, singles, strict=True)]
+    pairs = [
+        list(_pairs(of_claim, request.claim, room, reader))
+        if room and best.entailment is not None and best.entailment < pair_below
+        else []
+        for request, room, best, of_claim in zip(requests, rooms, best_singles, singles, strict=True)
+    ]
+    for row, of_claim in enumerate(_scored(pairs, requests, model)):
+        for piece, score in of_claim:
+            best_singles[row] = _better(best_singles[row], piece, score)
+    return best_singles
+
+
+def _scored(
+    pieces: Sequence[Sequence[_Piece]], requests: Sequence[Asked], model: CrossEncoder
+) -> list[Scored]:
+    """The pieces of each claim with their scores, all read in one call."""
+    texts = [
+        (piece.text, request.claim)
+        for request, pieces_of_request in zip(requests, pieces, strict=True)
+        for piece in pieces_of_request
+    ]
+    scores = iter(model.probabilities(texts))
+    return [[(piece, next(scores)) for piece in pieces_of_request] for pieces_of_request in pieces]
+
+
+def _best(room: int | None, pieces: Scored) -> Found:
+    if not room:
+        return Found(reason="claim_too_long" if room is None else "empty_claim")
+    if not pieces:
+        return Found(reason="no_passage")
+    table = np.stack([score for _, score in pieces])
+    if np.isnan(table[:, 0]).any():
+        return Found(reason="model_nan")
+    place = int(table[:, 0].argmax())
+    contradiction = float(table[:, 2].max())
+    return Found(
+        entailment=float(table[place, 0]),
+        contradiction=None if np.isnan(contradiction) else contradiction,
+        passages=pieces[place][0].passages,
+    )
+
+
+def _better(result: Found, piece: _Piece, score: Scores) -> Found:
+    if result.entailment is None:
+        return result
+    if np.isnan(score[0]):
+        return Found(reason="model_nan")
+    if score[0] <= result.entailment:
+        return result
+    return replace(result, entailment=float(score[0]), passages=piece.passages)
+
+
+def _pairs(singles: Scored, claim: str, room: int, reader: PairReader) -> Iterator[_Piece]:
+    """Pairs of the best windows of different passages, best first, each in the order of its passages."""
+    best: dict[tuple[int, ...], _Piece] = {}
+    for piece, _ in sorted(singles, key=lambda item: -item[1][0]):
+        best.setdefault(piece.passages, piece)
+    ranked = sorted(
+        combinations(enumerate(best.values()), 2), key=lambda two: (two[0][0] + two[1][0], two[0][0])
+    )
+    for (_, first_piece), (_, second_piece) in islice(ranked, _MOST_PAIRS):
+        first, second = sorted((first_piece, second_piece), key=lambda piece: piece.passages)
+        texts = _fitted(first.text, second.text, claim, room - _BORDERS, reader)
+        if texts is not None:
+            yield _Piece(_BETWEEN.join(texts), first.passages + second.passages)
+
+
+def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) -> tuple[str, str] | None:
+    """Both texts, or as much of each as fits: the parts that share most tokens with the claim."""
+    sizes = reader.count(first), reader.count(second)
+    if sum(sizes) <= room:
+        return first, second
+    most_first = max(room // 2, room - sizes[1])
+    most_second = room - min(sizes[0], most_first)
+    if min(most_first, most_second) < LEAST_ROOM:
+        return None
+    return _nearest(first, claim, most_first, reader), _nearest(second, claim, most_second, reader)
+
+
+def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
+    """The window of a text that shares most tokens with the claim; the first of equals."""
+    claim_ids = set(reader.ids(claim))
+    slices = [text[start:end] for start, end in reader.windows(text, most, most // 2)]
+    return max(slices, key=lambda part: len(claim_ids & set(reader.ids(part))))
+
+
+def fill_entailment(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: CrossEncoder | None,
+    settings: EntailmentSettings,
+    notify: ProgressCallback = no_progress,
+) -> pl.DataFrame:
+    """Score every claim against the chunks it cites.
+
+    Returns:
+        CLAIMS frame, in the order given.
+    """
+    if model is None or not claims.height:
+        return claims
+    rows = claims_with_chunks(claims, pairs).to_dicts()
+    texts = _chunk_texts(chunks)
+    requests = [Asked(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
+    results = search(requests, model, settings, notify)
+    return _with_columns(
+        claims,
+        {
+            "entailment": [result.entailment for result in results],
+            "contradiction": [result.contradiction for result in results],
+            "entailment_model": [model.network.name] * len(results),
+            "entailment_reason": [result.reason for result in results],
+        },
+    )
+
+
+def _with_columns(claims: pl.DataFrame, columns: Mapping[str, list[Any]]) -> pl.DataFrame:
+    series = [pl.Series(name, values, dtype=CLAIMS.schema[name]) for name, values in columns.items()]
+    return CLAIMS.conform(claims.with_columns(series))
+
+
+def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MOST_PASSAGES) -> pl.DataFrame:
+    """Text, fragment, question and chunk_ids of each claim in order; its evidence's chunk is the first."""
+    ids = pl.concat_list(
+        pl.concat_list("evidence_chunk_id").list.drop_nulls(), pl.col("candidate_chunk_ids").fill_null([])
+    )
+    chunk_ids = ids.list.unique(maintain_order=True).list.head(most)
+    return claims.select("pair_id", "text", "start", "end", "fragment", chunk_ids=chunk_ids).join(
+        pairs.select("pair_id", "question", "answer"), on="pair_id", how="left", maintain_order="left"
+    )
+
+
+def _chunk_texts(chunks: pl.DataFrame) -> dict[str, str]:
+    """What is read of each chunk: its headings name what its text is about."""
+    columns = chunks.select("chunk_id", "section_path", "text").iter_rows()
+    return {chunk_id: index_text(path, text) for chunk_id, path, text in columns}
+
+
+def _stated(row: Row) -> str:
+    """The claim; a fragment together with the question it answers, without which it states nothing."""
+    question = row["question"] or ""
+    return f"{question} {row['text']}".strip() if row["fragment"] else str(row["text"])
+
+
+def fill_spans(
+    claims: pl.DataFrame,
+    pairs: pl.DataFrame,
+    chunks: pl.DataFrame,
+    detector: SpanDetector | None,
+    notify: ProgressCallback = no_progress,
+) -> pl.DataFrame:
+    """Have the detector read every answer, and give each claim its part.
+
+    Returns:
+        CLAIMS frame, in the order given.
+    """
+    if detector is None or not claims.height:
+        return claims
+    rows = claims_with_chunks(claims, pairs).to_dicts()
+    texts = _chunk_texts(chunks)
+    by_pair: dict[str, list[Row]] = {}
+    for row in rows:
+        by_pair.setdefault(row["pair_id"], []).append(row)
+    answers = {
+        pair_id: Answer(
+            claims_of_pair[0]["question"] or "",
+            tuple(texts[i] for i in _chunks(claims_of_pair)),
+            claims_of_pair[0]["answer"],
+        )
+        for pair_id, claims_of_pair in by_pair.items()
+    }
+    words = dict(zip(answers, detector.read(list(answers.values()), notify), strict=True))
+    parts = [_part(row, words[row["pair_id"]], detector.network.name) for row in rows]
+    names = ("flagged_spans", "span_support", "span_reason", "span_model")
+    return _with_columns(claims, {name: [part.get(name) for part in parts] for name in names})
+
+
+def _chunks(rows: list[Row]) -> list[str]:
+    """The first chunk of each claim, then the second of each, as many as are read."""
+    ranked = zip_longest(*(row["chunk_ids"] for row in rows))
+    return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:MOST_PASSAGES]
+
+
+def _part(row: Row, words: Words, model: str) -> Row:
+    if words.reason is not None:
+        return {"span_reason": words.reason, "span_model": model}
+    share = words.support(row["start"], row["end"])
+    return {
+        "flagged_spans": words.flagged(row["start"], row["end"], FLAG_FROM),
+        "span_support": share,
+        "span_reason": "empty_claim" if share is None else None,
+        "span_model": model,
+    }

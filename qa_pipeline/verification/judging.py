@@ -1,0 +1,141 @@
+"""Quality assessment: a language model scores the pairs that passed source verification.
+
+Scores are only ever a judge's own: no judge, or a reply that cannot be read, leaves them null.
+"""
+
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.errors import ModelError
+from qa_pipeline.llm.base import LanguageModel, Reply, Request, maker
+from qa_pipeline.llm.concurrency import complete_all
+from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
+from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
+from qa_pipeline.settings.verification import JudgingSettings
+from qa_pipeline.storage.tables import ASSESSMENTS
+from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
+from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs
+
+Row = dict[str, Any]
+
+
+def assess_pairs(
+    *,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+    chunks: pl.DataFrame,
+    model: LanguageModel | None,
+    settings: JudgingSettings,
+    accept_grounding: float,
+    workers: int,
+    seed: int | None = None,
+    notify: ProgressCallback = no_progress,
+) -> pl.DataFrame:
+    """Have every pair that passed source verification judged, one call each, in the order of `pairs`.
+
+    The judge reads the chunks the proof rests on, not the passages of the draft: it scores the answer
+    against what was proved. Where those chunks, the question or the answer hold an injection, the row says so
+    (`injection_in_source`): its scores are stored, and accept nothing by themselves.
+
+    Without a model every row is not_judged.
+
+    Raises:
+        PermanentModelError: the judge can answer no further request.
+    """
+    passed = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
+    if model is None or not settings.enabled:
+        return ASSESSMENTS.frame([not_judged(pair) for pair in passed.iter_rows(named=True)])
+    rows = _with_evidence(passed, claims, claim_verdicts)
+    passages = passages_by_id(chunks)
+    requests = [
+        judge_request(row, passages, settings, seed)
+        if row["evidence_chunk_ids"] and all(i in passages for i in row["evidence_chunk_ids"])
+        else None
+        for row in rows
+    ]
+    sent = [request for request in requests if request is not None]
+    replies = iter(complete_all(model, sent, workers=workers, notify=notify))
+    return ASSESSMENTS.frame(
+        [
+            _unaskable(row, passages)
+            if request is None
+            else _assessment(row, request, next(replies), model.name, passages)
+            for row, request in zip(rows, requests, strict=True)
+        ]
+    )
+
+
+def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> list[Row]:
+    """Rows of `pairs` with the chunks their supported claims rest on, each once, in claim order."""
+    evidence = (
+        decided_claims(claims, claim_verdicts)
+        .filter(pl.col("verdict") == "supported")
+        .join(evidence_pieces(claims, claim_verdicts), on="claim_id", maintain_order="left_right")
+        .group_by("pair_id", maintain_order=True)
+        .agg(pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True).alias("evidence_chunk_ids"))
+    )
+    joined = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])).to_dicts()
+
+
+def judge_request(
+    row: Row, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
+) -> Request[JudgeReply]:
+    """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
+    prompt = load_prompt(row["language"], "judge")
+    evidence = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
+    return Request(
+        role="judge",
+        system=prompt.system,
+        prompt=prompt.fill(
+            passages=render_passages(evidence),
+            question=delimit(row["question"], "question"),
+            answer=delimit(row["answer"], "answer"),
+        ),
+        reply_model=JudgeReply,
+        temperature=settings.temperature,
+        seed=seed,
+        language=row["language"],
+        passages=evidence,
+        question=row["question"],
+        answer=row["answer"],
+        batch=row["batch"],
+        prompt_hash=prompt.hash,
+    )
+
+
+def _base(pair: Row) -> Row:
+    return {"pair_id": pair["pair_id"], "batch": pair["batch"]}
+
+
+def not_judged(pair: Row) -> Row:
+    """The assessment of a pair that no judge is there for."""
+    return {**_base(pair), "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
+
+
+def _unaskable(pair: Row, passages: dict[str, Passage]) -> Row:
+    """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+    missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
+    if missing:
+        detail = f"chunks of the evidence do not exist: {', '.join(missing)}"
+        return {**_base(pair), "status": "failed", "reason": "missing_chunk", "detail": detail}
+    detail = "no supported claim names a chunk as evidence"
+    return {**_base(pair), "status": "failed", "reason": "no_evidence", "detail": detail}
+
+
+def _assessment(
+    pair: Row,
+    request: Request[JudgeReply],
+    reply: Reply[JudgeReply] | ModelError,
+    judge: str,
+    passages: dict[str, Passage],
+) -> Row:
+    answered = {**_base(pair), "judge": maker(judge, reply), "prompt_hash": request.prompt_hash}
+    if isinstance(reply, ModelError):
+        return {**answered, "status": "failed", "reason": reply.reason, "detail": str(reply)}
+    evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
+    injected = hold_injections(evidence) or is_injection(pair["question"]) or is_injection(pair["answer"])
+    reason = {"reason": INJECTION_IN_SOURCE} if injected else {}
+    return {**answered, "status": "judged", **reason, **reply.value.model_dump()}

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+
+from qa_pipeline.calibration.calibrating import fit_artefact
+from qa_pipeline.calibration.fitting import fit_bands, rows_of_side
+from qa_pipeline.calibration.rows import LabelledRows
+from qa_pipeline.errors import InputError
+from qa_pipeline.settings.thresholds import Fit, Thresholds, content_id
+from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline_tests.calibration.synthetic import BLANK, labelled, noisy
+
+SETTINGS = VerificationSettings()
+
+
+def fitted(rows: LabelledRows) -> tuple[Thresholds, dict[tuple[str, str], Fit]]:
+    thresholds, fits = fit_bands(rows, SETTINGS, BLANK)
+    return thresholds, {(fit.step, fit.side): fit for fit in fits}
+
+
+def test_both_bands_of_a_good_score_are_found_and_lie_apart() -> None:
+    thresholds, fits = fitted(noisy(1500, 1))
+    band = thresholds.bands.entailment
+    assert band.accept is not None
+    assert band.reject is not None
+    assert 0.55 <= band.accept <= 0.65
+    assert band.reject == 0.5
+    assert fits["entailment", "accept"].precision_low >= 0.95  # type: ignore[operator]
+    assert set(fits) == {("entailment", side) for side in ("contradict", "accept", "reject")}
+
+
+def test_a_score_that_says_nothing_accepts_nothing_and_tells_the_best_precision() -> None:
+    generator = np.random.default_rng(0)
+    rows = labelled(
+        [[{"entailment": float(one)}] for one in generator.random(600)],
+        (generator.random(600) < 0.7).tolist(),
+    )
+    thresholds, fits = fitted(rows)
+    assert thresholds.bands.entailment.accept is None
+    why = fits["entailment", "accept"].why or ""
+    assert "no threshold meets the target: the best" in why
+    assert "groups would do" not in why
+    assert fits["entailment", "accept"].precision == pytest.approx(0.7, abs=0.1)
+
+
+def test_too_little_data_is_refused_and_says_how_many_more_would_do() -> None:
+    with pytest.raises(InputError, match=r"takes 59 groups accepted without an error, and no") as told:
+        fitted(noisy(60, 1))
+    assert "more would do" in str(told.value)
+
+
+def test_many_rows_of_few_sources_are_little_data() -> None:
+    rows = noisy(2000, 1)
+    few = LabelledRows(rows.rows.with_columns(group=rows.rows["group"] % 40), rows.claims)
+    with pytest.raises(InputError, match="no threshold has more than 40: 19 more would do"):
+        fitted(few)
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_rows_of_one_label_are_refused(label: bool) -> None:
+    rows = labelled([[{"entailment": 0.9}]] * 300, [label] * 300)
+    with pytest.raises(InputError, match=f"all 300 rows have the label {int(label)}"):
+        fitted(rows)
+
+
+@pytest.mark.parametrize("score", [None, float("nan")])
+def test_rows_without_a_score_are_refused(score: float | None) -> None:
+    rows = labelled([[{"entailment": score}]] * 300, [True, False] * 150)
+    with pytest.raises(InputError, match="no claim has a score"):
+        fitted(rows)
+
+
+def test_a_score_that_is_no_number_is_never_accepted() -> None:
+    rows = labelled([[{"entailment": 0.9}], [{"entailment": float("nan")}]], [True, False])
+    scored = rows_of_side(rows, SETTINGS, BLANK, "accept")
+    assert np.isnan(scored.score).tolist() == [False, True]
+
+
+def test_an_answer_is_as_good_as_its_lowest_claim_and_settled_claims_do_not_count() -> None:
+    proved: dict[str, list[str]] = {"unproved": []}
+    rows = labelled(
+        [
+            [{"entailment": 0.9}, {"entailment": 0.4}],
+            [{"entailment": 0.1, **proved}, {"entailment": 0.8}],
+            [{"entailment": 0.9}, {"entailment": 0.9, "citation_status": "uncited"}],
+            [{"entailment": 0.9}, {"entailment": 0.9, "scope_differs": True}],
+            [{"entailment": 0.1, **proved}],
+        ],
+        [True] * 5,
+    )
+    accept = rows_of_side(rows, SETTINGS, BLANK, "accept")
+    assert accept.group.tolist() == [0, 1, 3]
+    assert np.nan_to_num(accept.score, nan=-1).tolist() == [0.4, 0.8, -1]
+    assert rows_of_side(rows, SETTINGS, BLANK, "reject").score.tolist() == [0.4, 0.8, 0.9]
+
+
+def test_the_artefact_says_what_its_bands_do() -> None:
+    artefact = fit_artefact(noisy(1500, 1), load_settings(), BLANK)
+    overall = artefact.measured.overall
+    assert overall is not None
+    assert artefact.id == content_id(artefact)
+    assert overall.precision.value == pytest.approx(0.98, abs=0.02)
+    assert overall.recall.value == pytest.approx(0.97, abs=0.05)
+    assert artefact.measured.accepted_by["entailment"].n == overall.precision.n
+    assert overall.coverage.n == 1500
+    passed_on = overall.passed_on.value or 0
+    assert artefact.measured.claims_passed_on == round(passed_on * 1500)
+
+
+def test_the_same_rows_give_the_same_artefact() -> None:
+    rows = noisy(500, 2)
+    assert fit_artefact(rows, load_settings(), BLANK) == fit_artefact(rows, load_settings(), BLANK)
+
+
+def test_thresholds_by_hand_move_no_fit() -> None:
+    rows = noisy(1500, 1)
+    own = VerificationSettings(entailment_accept=0.99, entailment_reject=0.01, policy="similarity_only")
+    assert fit_bands(rows, own, BLANK) == fit_bands(rows, SETTINGS, BLANK)

@@ -1,0 +1,102 @@
+"""The gates over canaries stop a broken verifier, forgive chance, and say when there was nothing to see."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.curation.gates.canaries import (
+    canary_accepts_gate,
+    canary_alarms_gate,
+    canary_drift_gate,
+    canary_recall_gate,
+    swap_counts,
+)
+from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.curation.gates.gates import batch_gates
+from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.storage.tables import CANARIES
+from qa_pipeline_tests.verification.canaries.rows import canaries
+
+SETTINGS = QualitySettings()
+
+
+def canary_gates(canaries: pl.DataFrame) -> list[Gate]:
+    """The gates at the canaries but that of their schema."""
+    return batch_gates({"canaries": canaries}, SETTINGS)[1:]
+
+
+GOOD = ["contradicted"] * 20
+BLIND = ["undecided"] * 20
+FOOLED = ["supported"] * 20
+
+
+def test_without_canaries_every_gate_passes_and_says_why() -> None:
+    gates = canary_gates(CANARIES.empty())
+    assert [gate.passed for gate in gates] == [True] * 4
+    assert all("too little text" in gate.detail for gate in gates)
+
+
+def test_a_verifier_that_rejects_no_swaps_is_stopped() -> None:
+    gate = canary_recall_gate(canaries=canaries(number=BLIND, name=GOOD, date=BLIND), settings=SETTINGS)
+    assert (gate.passed, gate.blocking) == (False, True)
+    assert "number 0 of 20" in gate.detail
+
+
+def test_a_verifier_that_accepts_what_is_false_is_stopped() -> None:
+    gate = canary_accepts_gate(canaries=canaries(phrase_deleted=FOOLED), settings=SETTINGS)
+    assert (gate.passed, gate.blocking) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "total", "passed"),
+    [(0, 240, True), (8, 240, True), (10, 240, False), (2, 100, True), (5, 100, False), (2, 5, False)],
+)
+def test_falsehoods_accepted_block_where_the_lower_bound_of_their_share_is_over_the_limit(
+    accepted: int, total: int, passed: bool
+) -> None:
+    frame = canaries(item_added=["supported"] * accepted + ["undecided"] * (total - accepted), number=FOOLED)
+    gate = canary_accepts_gate(canaries=frame, settings=SETTINGS)
+    assert (gate.passed, gate.n, gate.threshold) == (passed, total, 0.02)
+
+
+@given(st.integers(1, 300))
+def test_one_falsehood_accepted_never_blocks_a_batch_by_itself(total: int) -> None:
+    frame = canaries(item_added=["supported"] + ["undecided"] * (total - 1))
+    assert canary_accepts_gate(canaries=frame, settings=SETTINGS).passed
+
+
+def test_true_claims_rejected_are_a_warning() -> None:
+    gate = canary_alarms_gate(canaries=canaries(sentences_merged=GOOD), settings=SETTINGS)
+    assert (gate.passed, gate.blocking) == (False, False)
+
+
+@given(st.integers(1, 3))
+def test_a_few_bad_ones_are_no_proof_of_a_broken_verifier(count: int) -> None:
+    frame = canaries(number=["supported"] * count + GOOD, date=["undecided"] * count)
+    assert all(gate.passed for gate in canary_gates(frame))
+
+
+def test_kinds_that_local_steps_cannot_see_do_not_count_for_recall() -> None:
+    frame = canaries(words_exchanged=BLIND, wrong_passage=BLIND, number=GOOD)
+    gate = canary_recall_gate(canaries=frame, settings=SETTINGS)
+    assert (gate.passed, gate.value, gate.n) == (True, 1.0, 20)
+
+
+def test_the_policy_that_sees_no_swaps_is_warned_and_not_stopped() -> None:
+    gates = canary_gates(canaries("similarity_only", number=FOOLED, item_added=FOOLED))
+    assert [gate.passed for gate in gates[:2]] == [False, False]
+    assert not any(gate.blocking for gate in gates[:2])
+
+
+@pytest.mark.parametrize(("earlier", "passed"), [([(20, 20)], False), ([(2, 20), (4, 20)], True), ([], True)])
+def test_a_fall_against_earlier_batches_warns(earlier: list[tuple[int, int]], passed: bool) -> None:
+    frame = canaries(number=GOOD[:10] + BLIND[:10])
+    gate = canary_drift_gate(canaries=frame, earlier=earlier, settings=SETTINGS)
+    assert (gate.passed, gate.blocking) == (passed, False)
+
+
+def test_earlier_batches_without_canaries_are_nothing_to_compare_with() -> None:
+    gate = canary_drift_gate(canaries=canaries(number=GOOD), earlier=[(0, 0)], settings=SETTINGS)
+    assert (gate.passed, gate.threshold) == (True, None)
+    assert swap_counts(CANARIES.empty()) == (0, 0)

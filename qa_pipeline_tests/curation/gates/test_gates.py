@@ -1,0 +1,515 @@
+"""Gates pass what is whole, catch every single breach, and say what they counted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.curation.gates.gates import (
+    GATES,
+    accuracy_gate,
+    batch_gates,
+    batch_yield,
+    citations_gate,
+    conservation_gate,
+    documents_gate,
+    failed_gate,
+    generation_gate,
+    needs_review_gate,
+    pass_rate_gate,
+    proof_gate,
+    questions_gate,
+    schema_gate,
+    training_gate,
+    unique_ids_gate,
+    yield_gate,
+)
+from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.storage.tables import PAIRS, STORED, VERDICTS
+from qa_pipeline_tests.curation.rows import (
+    TEXT,
+    Row,
+    chunk,
+    chunks,
+    claim,
+    claim_verdict,
+    claim_verdicts,
+    claims,
+    document,
+    documents,
+    example,
+    examples,
+    pair,
+    pairs,
+    question,
+    questions,
+    sha,
+    verdict,
+    verdicts,
+)
+
+WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
+LEDGERS = st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=12)
+SETTINGS = QualitySettings()
+
+
+def ledger(rows: list[tuple[str, str | None]]) -> pl.DataFrame:
+    return verdicts(*(verdict(f"p{n}", word, expected_verdict=known) for n, (word, known) in enumerate(rows)))
+
+
+def of_words(**counts: int) -> pl.DataFrame:
+    return ledger([(word, None) for word, count in counts.items() for _ in range(count)])
+
+
+def asked(count: int) -> pl.DataFrame:
+    return pairs(*(pair(f"p{n}") for n in range(count)))
+
+
+def whole() -> dict[str, pl.DataFrame]:
+    """One accepted pair with its proof, in every table."""
+    frames = {name: table.empty() for name, table in STORED.items()}
+    frames["documents"] = documents(document("d"))
+    frames["chunks"] = chunks(chunk("c"))
+    frames["pairs"] = pairs(pair("p"))
+    frames["claims"] = claims(claim("p"))
+    frames["claim_verdicts"] = claim_verdicts(claim_verdict("p", "supported"))
+    frames["verdicts"] = verdicts(verdict("p"))
+    frames["training_examples"] = examples(proved_example("p"))
+    return frames
+
+
+def proved_example(pair_id: str, **evidence: Any) -> Row:
+    place = {"start": 0, "end": len(TEXT), "quote": TEXT, "content_sha256": sha("d"), "document_id": "d"}
+    return example(pair_id, evidence=[{**place, **evidence}])
+
+
+def proof(**replaced: pl.DataFrame) -> Gate:
+    frames = {**whole(), **replaced}
+    names = ("pairs", "verdicts", "claims", "claim_verdicts", "documents")
+    return proof_gate(**{name: frames[name] for name in names})
+
+
+def training(**replaced: pl.DataFrame) -> Gate:
+    frames = {**whole(), **replaced}
+    names = ("training_examples", "pairs", "verdicts", "documents")
+    return training_gate(**{name: frames[name] for name in names})
+
+
+@settings(deadline=None)
+@given(rows=LEDGERS)
+def test_a_ledger_of_every_pair_conserves_and_its_counts_add_up(rows: list[tuple[str, str | None]]) -> None:
+    gate = conservation_gate(pairs=asked(len(rows)), verdicts=ledger(rows))
+    assert gate.passed
+    assert gate.blocking
+    words = ("accepted", "rejected", "needs_review", "failed")
+    assert sum(gate.counts[word] for word in words) == gate.n == len(rows)
+
+
+@settings(deadline=None)
+@given(rows=LEDGERS.filter(bool), place=st.integers(0, 99))
+def test_one_row_lost_doubled_or_misnamed_breaks_conservation(
+    rows: list[tuple[str, str | None]], place: int
+) -> None:
+    complete, at = ledger(rows), place % len(rows)
+    without = pl.concat([complete[:at], complete[at + 1 :]])
+    breaches = {
+        "missing": without,
+        "repeated": pl.concat([complete, complete[at : at + 1]]),
+        "unknown_verdicts": pl.concat([without, complete[at : at + 1].with_columns(verdict=pl.lit("maybe"))]),
+        "unknown_pairs": pl.concat(
+            [complete, complete[at : at + 1].with_columns(pair_id=pl.lit("stranger"))]
+        ),
+    }
+    for name, broken in breaches.items():
+        gate = conservation_gate(pairs=asked(len(rows)), verdicts=broken)
+        assert not gate.passed
+        assert gate.counts[name] == 1
+        assert f"1 {name}" in gate.detail
+
+
+@settings(deadline=None)
+@given(text=st.text(min_size=1, max_size=30), data=st.data())
+def test_a_quote_cut_from_the_text_is_a_proof_and_a_moved_one_is_not(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    moved = data.draw(st.tuples(st.integers(-5, 40), st.integers(-5, 40)))
+
+    def held(at: int, to: int) -> Gate:
+        row = claim("p", evidence_start=at, evidence_end=to, evidence_quote=text[start:end])
+        return proof(claims=claims(row), documents=documents(document("d", text)))
+
+    assert held(start, end).passed
+    at, to = moved
+    right = 0 <= at < to <= len(text) and text[at:to] == text[start:end]
+    assert held(at, to).passed == right
+
+
+@pytest.mark.parametrize(
+    ("values", "breach"),
+    [
+        ({"evidence_quote": TEXT.replace("nine", "ten")}, "misplaced_quote"),
+        ({"evidence_start": 1}, "misplaced_quote"),
+        ({"evidence_start": None}, "misplaced_quote"),
+        ({"evidence_start": -len(TEXT)}, "misplaced_quote"),
+        ({"evidence_start": -1, "evidence_end": len(TEXT) - 1}, "misplaced_quote"),
+        ({"evidence_start": 5, "evidence_end": 2, "evidence_quote": ""}, "misplaced_quote"),
+        ({"evidence_quote": None}, "misplaced_quote"),
+        ({"evidence_content_sha256": sha("another")}, "changed_document"),
+        ({"evidence_content_sha256": None}, "changed_document"),
+        ({"evidence_document_id": "gone"}, "unknown_document"),
+        ({"evidence_document_id": None}, "unknown_document"),
+    ],
+)
+def test_evidence_that_cannot_be_found_again_is_no_proof(values: Row, breach: str) -> None:
+    gate = proof(claims=claims(claim("p", **values)))
+    assert not gate.passed
+    assert gate.counts[breach] == 1
+
+
+def test_characters_count_not_bytes() -> None:
+    row = claim("p", evidence_start=3, evidence_end=9, evidence_quote="öppnar")
+    assert proof(claims=claims(row), documents=documents(document("d", "År öppnar 🕘"))).passed
+
+
+def test_evidence_of_rejected_pairs_is_held_to_the_law_too() -> None:
+    gate = proof(
+        claims=claims(claim("p", evidence_quote="other")), verdicts=verdicts(verdict("p", "rejected"))
+    )
+    assert gate.counts["misplaced_quote"] == 1
+
+
+NO_EVIDENCE: Row = {
+    f"evidence_{name}": None
+    for name in ("document_id", "content_sha256", "chunk_id", "start", "end", "quote")
+}
+
+
+def test_a_supported_claim_of_an_accepted_pair_needs_evidence() -> None:
+    bare = claims(claim("p", **NO_EVIDENCE))
+    assert proof(claims=bare).counts["supported_without_evidence"] == 1
+    assert proof(claims=bare, verdicts=verdicts(verdict("p", "rejected"))).passed
+
+
+def test_an_accepted_answer_needs_a_supported_claim_and_a_refusal_does_not() -> None:
+    assert proof(claims=claims()).counts["accepted_without_proof"] == 1
+    assert proof(claims=claims(), pairs=pairs(pair("p", coverage="none"))).passed
+
+
+@pytest.mark.parametrize("word", ["accepted", "rejected"])
+def test_fabricated_citations_count_among_accepted_pairs(word: str) -> None:
+    broken = {"raw": "x.md", "resolution": "unknown_document"}
+    gate = citations_gate(
+        pairs=pairs(pair("p", citations=[broken])), verdicts=verdicts(verdict("p", word)), claims=claims()
+    )
+    assert gate.passed == (word == "rejected")
+    assert gate.counts == {"fabricated": 1 if word == "accepted" else 0}
+    (spec,) = (one for one in GATES if one.name == "fabricated_citations")
+    assert (gate.blocking, spec.blocking, spec.function) == (True, True, citations_gate)
+
+
+def test_a_quote_that_is_nowhere_is_a_fabricated_citation() -> None:
+    gate = citations_gate(
+        pairs=pairs(pair("p")),
+        verdicts=verdicts(verdict("p")),
+        claims=claims(claim("p", citation_status="quote_not_found")),
+    )
+    assert not gate.passed
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "passed"), [((1.0, 0.9), True), ((1.0, 0.8), False), ((None, None), True)]
+)
+def test_citation_accuracy_is_the_mean_over_accepted_pairs_and_warns(
+    accuracy: tuple[float | None, float | None], passed: bool
+) -> None:
+    ledger = verdicts(
+        *(verdict(f"p{n}", citation_accuracy=one) for n, one in enumerate(accuracy)),
+        verdict("bad", "rejected", citation_accuracy=0.0),
+        verdict("known", expected_verdict="accepted", citation_accuracy=0.0),
+    )
+    gate = accuracy_gate(verdicts=ledger, settings=SETTINGS)
+    assert (gate.passed, gate.blocking) == (passed, False)
+
+
+def test_only_accepted_pairs_with_standing_quotes_train() -> None:
+    assert training().passed
+    assert training(verdicts=verdicts(verdict("p", "needs_review"))).counts["not_accepted"] == 1
+    assert training(pairs=pairs(pair("p", expected_verdict="accepted"))).counts["known_answers"] == 1
+    assert training(training_examples=examples(proved_example("p", start=2))).counts["misplaced_quote"] == 1
+    assert training(documents=documents()).counts["unknown_document"] == 1
+
+
+def test_a_frame_of_another_shape_or_with_repeated_keys_is_named() -> None:
+    assert schema_gate(PAIRS, pairs=asked(2)).passed
+    gate = schema_gate(PAIRS, pairs=asked(2).drop("answer"))
+    assert (gate.passed, gate.detail) == (False, "1 problems; column answer is missing")
+
+
+def test_repeated_ids_are_counted_by_table() -> None:
+    twice = pl.concat([asked(3), asked(2)])
+    gate = unique_ids_gate(**{**whole(), "pairs": twice})
+    assert not gate.passed
+    assert gate.counts["pairs"] == 2
+    assert unique_ids_gate(**whole()).passed
+
+
+@pytest.mark.parametrize(
+    ("accepted", "rejected", "undecided", "outcome"),
+    [
+        (1, 0, 0, "warned"),
+        (2, 0, 0, "warned"),
+        (3, 0, 0, "warned"),
+        (4, 0, 0, "passed"),
+        (0, 1, 0, "blocked"),
+        (0, 0, 3, "blocked"),
+        (1, 1, 0, "warned"),
+        (1, 7, 0, "blocked"),
+        (9, 0, 40, "warned"),
+        (39, 61, 0, "blocked"),
+        (45, 55, 0, "warned"),
+        (5100, 4900, 0, "passed"),
+        (4900, 5100, 0, "blocked"),
+        (4900, 0, 5100, "warned"),
+    ],
+)
+def test_the_pass_rate_blocks_what_is_too_low_and_warns_where_it_cannot_be_decided(
+    accepted: int, rejected: int, undecided: int, outcome: str
+) -> None:
+    assert pass_rate(accepted, rejected, undecided)[1] == outcome
+
+
+@pytest.mark.parametrize(
+    ("counts", "earlier", "outcome"),
+    [
+        ((3, 0, 0), [(20, 30), (20, 20)], "passed"),
+        ((3, 0, 0), [(0, 0)], "warned"),
+        ((3, 0, 0), [(1, 50)], "warned"),
+        ((4, 0, 0), [(1, 50)], "passed"),
+        ((1, 2, 0), [(90, 90)], "warned"),
+        ((9, 0, 40), [(900, 900)], "warned"),
+        ((0, 4, 0), [(90, 90)], "blocked"),
+        ((0, 0, 2), [(90, 90)], "blocked"),
+    ],
+)
+def test_a_small_batch_is_taken_together_with_earlier_ones_and_never_blocked_by_them(
+    counts: tuple[int, int, int], earlier: list[tuple[int, int]], outcome: str
+) -> None:
+    assert pass_rate(*counts, earlier=earlier)[1] == outcome
+
+
+def test_proved_drafts_beside_a_better_one_do_not_lower_the_pass_rate() -> None:
+    accepted = [verdict(f"a{n}") for n in range(30)]
+    alternatives = [verdict(f"b{n}", "rejected", reason="alternative") for n in range(60)]
+    gate = pass_rate_gate(verdicts=verdicts(*accepted, *alternatives), settings=QualitySettings())
+    assert (gate.passed, gate.counts["rejected"]) == (True, 0)
+
+
+def test_a_pass_rate_that_cannot_be_decided_says_what_is_known() -> None:
+    gate, _ = pass_rate(9, 0, 40)
+    assert gate.detail == (
+        "9 of 49 accepted (0 rejected, 40 undecided); with 95 % confidence the pass rate is at least 0.100 "
+        "and at most 1.000, which does not tell whether it reaches 0.5"
+    )
+    pooled, _ = pass_rate(3, 0, 0, earlier=[(40, 50)])
+    assert pooled.detail == (
+        "3 of 3 accepted, with earlier batches 43 of 53; with 95 % confidence the pass rate is at least 0.686"
+    )
+
+
+@settings(deadline=None)
+@given(accepted=st.integers(0, 60), rejected=st.integers(0, 60), undecided=st.integers(0, 9))
+def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_all_pairs(
+    accepted: int, rejected: int, undecided: int
+) -> None:
+    gate, _ = pass_rate(accepted, rejected, undecided)
+    assert gate.n == accepted + rejected + undecided
+    if accepted + rejected:
+        low = binomtest(accepted, gate.n).proportion_ci(method="wilson").low
+        assert gate.value == pytest.approx(low, abs=1e-12)
+        assert gate.passed == (low >= 0.5)
+    else:
+        assert (gate.value, gate.passed) == (None, gate.n == 0)
+
+
+BETTER = ("blocked", "warned", "passed")
+
+
+@settings(deadline=None)
+@given(
+    counts=st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 9)),
+    earlier=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda two: (two[0], sum(two)))),
+    limit=st.sampled_from([0.1, 0.5, 0.9, 1.0]),
+)
+def test_more_accepted_pairs_never_worsen_the_gate_and_rejected_or_undecided_ones_never_improve_it(
+    counts: tuple[int, int, int], earlier: list[tuple[int, int]], limit: float
+) -> None:
+    def place(accepted: int, rejected: int, undecided: int) -> int:
+        return BETTER.index(pass_rate(accepted, rejected, undecided, earlier=earlier, limit=limit)[1])
+
+    accepted, rejected, undecided = counts
+    assume(sum(counts) > 0)
+    here = place(*counts)
+    assert place(accepted + 1, rejected, undecided) >= here
+    assert place(accepted, rejected + 1, undecided) <= here
+    assert place(accepted, rejected, undecided + 1) <= here
+
+
+def pass_rate(
+    accepted: int,
+    rejected: int,
+    undecided: int,
+    *,
+    earlier: Sequence[tuple[int, int]] = (),
+    limit: float = 0.5,
+) -> tuple[Gate, str]:
+    """The gate over that many pairs, and what it does with the batch."""
+    counts = {"accepted": accepted, "rejected": rejected, "needs_review": undecided}
+    words = [word for word, count in counts.items() for _ in range(count)]
+    frame = VERDICTS.empty().clear(len(words)).with_columns(verdict=pl.Series(words, dtype=pl.String()))
+    gate = pass_rate_gate(verdicts=frame, settings=QualitySettings(min_pass_rate=limit), earlier=earlier)
+    return gate, "passed" if gate.passed else "blocked" if gate.blocking else "warned"
+
+
+@settings(deadline=None)
+@given(rows=LEDGERS)
+def test_known_answer_pairs_move_no_rate(rows: list[tuple[str, str | None]]) -> None:
+    everything = ledger(rows)
+    alone = everything.filter(pl.col("expected_verdict").is_null())
+    for gate in (pass_rate_gate, needs_review_gate, failed_gate):
+        assert gate(verdicts=everything, settings=SETTINGS) == gate(verdicts=alone, settings=SETTINGS)
+    assert batch_yield(everything, chunks(chunk("c"))) == batch_yield(alone, chunks(chunk("c")))
+
+
+def test_an_empty_batch_passes_and_says_so_and_an_undecided_one_does_not() -> None:
+    empty = pass_rate_gate(verdicts=verdicts(), settings=SETTINGS)
+    assert (empty.passed, empty.n, empty.detail) == (True, 0, "the batch has no pairs")
+    undecided = pass_rate_gate(verdicts=of_words(needs_review=2, failed=1), settings=SETTINGS)
+    assert (undecided.passed, undecided.detail) == (
+        False,
+        "none of 3 pairs was accepted or rejected: 3 low_composite",
+    )
+
+
+def test_shares_warn_and_do_not_block() -> None:
+    frame = of_words(accepted=8, needs_review=11, failed=1)
+    review = needs_review_gate(verdicts=frame, settings=SETTINGS)
+    failed = failed_gate(verdicts=frame, settings=SETTINGS)
+    assert (review.name, review.passed, review.blocking, review.value) == (
+        "needs_review_share",
+        False,
+        False,
+        0.55,
+    )
+    assert (failed.name, failed.passed, failed.blocking, failed.value) == ("failed_share", True, False, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "passed", "limit"), [((), True, None), ((2.0, 2.0), True, 1.0), ((4.0, 1.0), False, 1.25)]
+)
+def test_the_yield_is_compared_with_the_mean_of_earlier_batches(
+    earlier: tuple[float, ...], passed: bool, limit: float | None
+) -> None:
+    gate = yield_gate(
+        verdicts=of_words(accepted=2, rejected=5),
+        chunks=chunks(chunk("c"), chunk("c2")),
+        earlier=earlier,
+        settings=SETTINGS,
+    )
+    assert (gate.value, gate.passed, gate.threshold, gate.blocking) == (1.0, passed, limit, False)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "generated", "enough"),
+    [
+        ((), True, True),
+        (("kept", "dropped"), True, True),
+        (("kept", *["failed"]), True, False),
+        (("failed", "failed"), False, False),
+    ],
+)
+def test_a_batch_whose_model_gave_nothing_is_not_done(
+    statuses: tuple[str, ...], generated: bool, enough: bool
+) -> None:
+    asked = questions(*(question(f"q{n}", status) for n, status in enumerate(statuses)))
+    asked = asked.with_columns(target_chunk_ids=pl.concat_list("question_id"))  # a chunk for each
+    blocking, warning = generation_gate(questions=asked), questions_gate(questions=asked, settings=SETTINGS)
+    assert (blocking.passed, blocking.blocking) == (generated, True)
+    assert (warning.passed, warning.blocking) == (enough, False)
+    assert generated or "2 model_unavailable: run again" in blocking.detail
+
+
+def test_pairs_that_only_lack_a_judge_are_told_how_to_get_on() -> None:
+    waiting = verdicts(verdict("p", "needs_review", reason="not_judged"))
+    gate = pass_rate_gate(verdicts=waiting, settings=SETTINGS)
+    assert not gate.passed
+    assert "1 wait for a judge" in gate.detail
+    assert "qa-pipeline decide" in gate.detail
+    assert "--accept-unjudged" in gate.detail
+
+
+@pytest.mark.parametrize(
+    ("waiting", "accepted", "rejected", "blocks"),
+    [(9, 0, 0, False), (9, 0, 3, False), (1, 0, 40, True), (0, 0, 3, True), (0, 9, 0, False)],
+)
+def test_a_batch_whose_pairs_wait_for_a_judge_fails_only_if_accepting_them_all_would_not_help(
+    waiting: int, accepted: int, rejected: int, blocks: bool
+) -> None:
+    rows = [verdict(f"w{n}", "needs_review", reason="not_judged") for n in range(waiting)]
+    rows += [verdict(f"a{n}") for n in range(accepted)]
+    rows += [verdict(f"r{n}", "rejected", reason="uncited") for n in range(rejected)]
+    gate = pass_rate_gate(verdicts=verdicts(*rows), settings=SETTINGS)
+    assert (gate.blocking and not gate.passed) == blocks
+
+
+def test_a_batch_without_chunks_has_no_yield() -> None:
+    gate = yield_gate(verdicts=verdicts(), chunks=chunks(), earlier=(1.0,), settings=SETTINGS)
+    assert (gate.value, gate.passed, gate.detail) == (None, True, "the batch has no chunks")
+
+
+def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
+    gates = batch_gates(whole(), QualitySettings(min_pass_rate=0.2))
+    assert [gate.name for gate in gates if not gate.passed] == []
+    names = [gate.name for gate in gates]
+    assert len(names) == len(set(names))
+    assert names[-16:] == [
+        "generation",
+        "failed_questions_share",
+        "unique_ids",
+        "conservation",
+        "proof",
+        "fabricated_citations",
+        "pass_rate",
+        "citation_accuracy",
+        "needs_review_share",
+        "failed_share",
+        "yield",
+        "canary_recall",
+        "canary_accepts",
+        "canary_alarms",
+        "canary_drift",
+        "training_rows",
+    ]
+
+
+def test_all_gates_hold_over_tables_without_rows_but_that_something_was_read() -> None:
+    empty = {name: table.empty() for name, table in STORED.items()}
+    assert [gate.name for gate in batch_gates(empty, SETTINGS) if not gate.passed] == ["documents_read"]
+
+
+def test_a_batch_of_which_no_file_was_read_fails_with_the_reasons() -> None:
+    pictures = [document(f"p{n}", None, status="skipped", reason="unsupported_format") for n in range(2)]
+    locked = document("l", None, status="failed", reason="encrypted")
+    nothing = documents_gate(documents=documents(*pictures, locked))
+    assert (nothing.passed, nothing.blocking) == (False, True)
+    assert nothing.detail == "nothing was read of 3 files: 2 unsupported_format, 1 encrypted"
+    hollow = documents_gate(documents=documents())
+    assert (hollow.passed, hollow.detail) == (
+        False,
+        "the batch holds no files; put documents into its folder",
+    )
+    assert documents_gate(documents=documents(document("d"), locked)).passed

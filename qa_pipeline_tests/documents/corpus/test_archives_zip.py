@@ -1,0 +1,189 @@
+import gc
+import io
+import struct
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.corpus.corpora import open_corpus
+from qa_pipeline.documents.corpus.files import Stream, read_bytes
+from qa_pipeline.documents.corpus.places import BatchFiles, archive_batch
+from qa_pipeline.documents.reading import read_documents
+from qa_pipeline.errors import CorpusError
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline_tests.documents.builders import SETTINGS, refusal, write_files
+from qa_pipeline_tests.documents.corpus.archives import flagged, linked_zip, renamed, zip_bytes
+
+
+def batch(content: bytes, settings: DocumentSettings = SETTINGS) -> BatchFiles:
+    @contextmanager
+    def opened() -> Iterator[Stream]:
+        with io.BytesIO(content) as file:
+            yield file
+
+    return archive_batch("b.zip", opened, settings)
+
+
+def contents(content: bytes) -> dict[str, bytes | str | None]:
+    """What each member holds, or why it cannot be had."""
+    return {
+        file.path: refusal(partial(read_bytes, file, 10_000)) or read_bytes(file, 10_000)
+        for file in batch(content).list()
+    }
+
+
+@given(st.dictionaries(st.text("abcåß", min_size=1, max_size=6), st.binary(max_size=50), max_size=4))
+def test_members_are_files_with_their_names_and_contents(files: dict[str, bytes]) -> None:
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        assert contents(zip_bytes(files, method)) == files
+
+
+@given(st.binary(max_size=300), st.integers(0, 400))
+def test_any_bytes_are_an_archive_or_refused(junk: bytes, place: int) -> None:
+    good = zip_bytes({"a.md": b"text", "b/c.md": b"more"})
+    for content in (junk, good[:place], good[:place] + junk + good[place:], junk + b"PK\x05\x06" + junk):
+        try:
+            files = batch(content).list()
+        except CorpusError:
+            continue
+        for file in files:
+            refusal(partial(read_bytes, file, 1000))
+
+
+def test_names_lead_nowhere_and_hidden_members_are_left_out() -> None:
+    names = [
+        "../../up.md",
+        "/abs.md",
+        "C:\\win.md",
+        "a/../b.md",
+        "ok\\deep.md",
+        "./dot.md",
+        ".git/x",
+        "a/.h",
+        "d/",
+    ]
+    found = contents(zip_bytes(dict.fromkeys([*names, "__MACOSX/._a.md", "good.md"], b"x")))
+    assert found == {
+        "../../up.md": "outside_corpus",
+        "/abs.md": "outside_corpus",
+        "C:\\win.md": "outside_corpus",
+        "a/../b.md": "outside_corpus",
+        "dot.md": b"x",
+        "good.md": b"x",
+        "ok/deep.md": b"x",
+    }
+
+
+def test_links_encrypted_and_oddly_packed_members_are_failures() -> None:
+    assert contents(linked_zip("link.md", "/etc/hosts", {"a.md": b"x"})) == {
+        "a.md": b"x",
+        "link.md": "not_a_file",
+    }
+    assert contents(flagged(zip_bytes({"a.md": b"x"}), 0x1)) == {"a.md": "encrypted"}
+    assert contents(zip_bytes({"a.md": b"x" * 99}, zipfile.ZIP_BZIP2)) == {"a.md": "unsupported_format"}
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_of_members_of_one_name_the_last_is_read_and_the_others_are_reported() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for text in ("first", "second"):
+            archive.writestr("a.md", text)
+    first, second = sorted(batch(content.getvalue()).list(), key=lambda file: file.failure is None)
+    assert first.failure is not None
+    assert (first.path, first.failure.reason) == ("a.md", "duplicate_name")
+    assert read_bytes(second, 99) == b"second"
+    assert first.raw != second.raw
+
+
+@pytest.mark.parametrize(
+    ("stored", "path"),
+    [
+        ("å.md".encode(), "å.md"),
+        (b"\x86.md_", "å.md_"),
+        (b"\xe9.md_", "Θ.md_"),
+    ],
+)
+def test_names_without_a_mark_are_utf8_or_of_the_old_code_page(stored: bytes, path: str) -> None:
+    content = renamed(zip_bytes({"12.md": b"x"}), stored)
+    assert list(contents(content)) == [path]
+
+
+def test_a_member_that_looks_like_the_end_of_an_archive_is_a_member() -> None:
+    files = {"a.bin": b"PK\x05\x06" + b"\xff" * 40, "b.zip": zip_bytes({"c.md": b"x"}, zipfile.ZIP_STORED)}
+    assert contents(zip_bytes(files, zipfile.ZIP_STORED)) == files
+
+
+def test_an_archive_with_a_comment_is_read() -> None:
+    content = io.BytesIO(zip_bytes({"a.md": b"x"}))
+    with zipfile.ZipFile(content, "a") as archive:
+        archive.comment = b"0123456789abcdef" * 4000
+    assert contents(content.getvalue()) == {"a.md": b"x"}
+
+
+def test_bombs_are_refused_before_anything_is_unpacked() -> None:
+    bomb = zip_bytes({f"{n}.md": b"x" * 6_000_000 for n in range(10)})
+    with pytest.raises(CorpusError, match=r"b\.zip cannot be read: archive_bomb.*max_compression_ratio"):
+        batch(bomb, DocumentSettings(max_compression_ratio=100)).list()
+    lying = bytearray(zip_bytes({"a.md": b"x" * 1000}))
+    struct.pack_into("<L", lying, lying.index(b"PK\x05\x06") + 12, 0xFFFFFF00)
+    with pytest.raises(CorpusError, match="archive_bomb: its list of members"):
+        batch(bytes(lying)).list()
+
+
+def test_a_member_that_holds_more_than_it_says_gives_no_more_than_that() -> None:
+    lying = bytearray(zip_bytes({"a.md": b"x" * 5000}))
+    for mark, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        struct.pack_into("<L", lying, lying.index(mark) + offset, 10)
+    (file,) = batch(bytes(lying)).list()
+    assert refusal(lambda: read_bytes(file, 10_000)) == "damaged"
+
+
+def test_a_member_larger_than_a_file_may_be_is_refused() -> None:
+    (file,) = batch(zip_bytes({"a.md": b"x" * 5000})).list()
+    assert refusal(lambda: read_bytes(file, 4999)) == "too_large"
+
+
+def test_what_is_no_archive_or_cut_off_fails_the_batch_by_name() -> None:
+    for content in (b"", b"no archive", zip_bytes({"a.md": b"x" * 500})[:-30]):
+        with pytest.raises(CorpusError, match=r"b\.zip cannot be read: damaged"):
+            batch(content).list()
+
+
+def test_the_archive_stays_open_for_its_files_and_is_closed_with_them(tmp_path: Path) -> None:
+    write_files(tmp_path, {"b.zip": zip_bytes({"a.md": b"text"})})
+    (file,) = open_corpus(tmp_path).batch("b").list()
+    gc.collect()
+    assert read_bytes(file, 99) == b"text"
+    del file
+    gc.collect()  # a file left open is a warning, and warnings are errors
+
+
+def test_an_archive_beside_folders_is_read_like_one(tmp_path: Path) -> None:
+    files = {
+        "batch.yaml": b"licence: CC0-1.0\n",
+        "in/guide.md": b"# Guide\n\nIt starts.",
+        "x.zip": zip_bytes({}),
+    }
+    write_files(tmp_path, {"packed.ZIP": zip_bytes(files), "plain/a.md": "x"})
+    place = open_corpus(tmp_path)
+    assert place.find_batches().names == ("packed", "plain")
+    frame = read_documents("packed", place.batch("packed"), SETTINGS)
+    assert frame.select("path", "status", "licence", "title").rows() == [
+        ("in/guide.md", "parsed", "CC0-1.0", "Guide"),
+        ("x.zip", "skipped", "CC0-1.0", None),
+    ]
+
+
+def test_the_fingerprint_is_that_of_the_archive(tmp_path: Path) -> None:
+    prints = set()
+    for text in (b"x", b"y", b"x"):
+        write_files(tmp_path, {"b.zip": zip_bytes({"a.md": text})})
+        prints.add(open_corpus(tmp_path).batch("b").fingerprint())
+    assert len(prints) == 2

@@ -1,0 +1,63 @@
+from pathlib import Path
+
+import pytest
+
+from qa_pipeline.documents.corpus.corpora import open_corpus, split_batch
+from qa_pipeline.documents.corpus.folders import open_folder
+from qa_pipeline.errors import CorpusError
+from qa_pipeline_tests.documents.builders import write_files
+from qa_pipeline_tests.documents.corpus.archives import zip_bytes
+
+
+def test_batches_are_listed_from_a_path_or_its_text(tmp_path: Path) -> None:
+    write_files(tmp_path, {"b/x.md": "", "a/x.md": "", ".git/x": "", "loose.md": ""})
+    for location in (tmp_path, str(tmp_path), f"file://{tmp_path}"):
+        assert open_corpus(location).find_batches().names == ("a", "b")
+
+
+def test_a_name_that_cannot_be_used_is_refused_and_leaves_the_others(tmp_path: Path) -> None:
+    write_files(tmp_path, {"good/x.md": "", "a, b/x.md": ""})
+    found = open_corpus(tmp_path).find_batches()
+    assert found.names == ("good",)
+    assert "rename the folder" in found.refused["a, b"]
+
+
+@pytest.mark.parametrize("location", ["nowhere://x", "s3://key:planted@bucket/x", "https://planted@host/x"])
+def test_a_location_that_cannot_be_used_is_an_error_without_its_secrets(location: str) -> None:
+    with pytest.raises(CorpusError) as shown:
+        open_corpus(location)
+    assert "planted" not in str(shown.value)
+
+
+def test_the_fingerprint_changes_with_names_contents_and_pairs_and_with_nothing_else(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {"a.md": "x", "sub/b.md": "y"}
+
+    def printed(name: str, files: dict[str, str | bytes]) -> str:
+        return open_folder(write_files(tmp_path / name, files)).fingerprint()
+
+    base = printed("1", files)
+    assert printed("2", dict(reversed(files.items()))) == base
+    assert printed("3", files | {".hidden": "z"}) == base
+    changed: list[dict[str, str | bytes]] = [
+        files | {"a.md": "X"},
+        {"c.md": "x", "sub/b.md": "y"},
+        files | {"pairs.jsonl": ""},
+        {"a.md": "x"},
+    ]
+    assert len({base, *(printed(f"c{number}", variant) for number, variant in enumerate(changed))}) == 5
+
+
+def test_a_missing_batch_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="does not exist"):
+        open_folder(tmp_path / "gone").fingerprint()
+
+
+def test_the_location_of_a_batch_is_split_into_its_corpus_and_its_name(tmp_path: Path) -> None:
+    write_files(tmp_path, {"b/x.md": "", "c.zip": zip_bytes({}), "d.zip/x.md": ""})
+    assert split_batch(str(tmp_path / "b")) == (str(tmp_path), "b")
+    assert split_batch(str(tmp_path / "c.zip")) == (str(tmp_path), "c")
+    assert split_batch(str(tmp_path / "d.zip")) == (str(tmp_path), "d.zip")
+    assert split_batch("memory://corpus/b/") == ("memory://corpus", "b")
+    assert split_batch("memory://corpus/deep/c.zip") == ("memory://corpus/deep", "c")
+    with pytest.raises(CorpusError, match="name one below it"):
+        split_batch("memory://corpus")

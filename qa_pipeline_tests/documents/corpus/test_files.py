@@ -1,0 +1,101 @@
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.corpus.files import (
+    DocumentFailure,
+    FoundFile,
+    Opener,
+    Stream,
+    documents_among,
+    hash_files,
+    in_order,
+    read_bytes,
+    stored_path,
+)
+
+
+class Drops:
+    """A stream that gives less than it is asked for."""
+
+    def __init__(self, content: bytes) -> None:
+        self.rest = io.BytesIO(content)
+
+    def read(self, size: int, /) -> bytes:
+        return self.rest.read(min(size, 3))
+
+
+def opener(content: bytes) -> Opener:
+    @contextmanager
+    def opened() -> Iterator[Stream]:
+        yield Drops(content)
+
+    return opened
+
+
+@contextmanager
+def never() -> Iterator[Stream]:
+    raise DocumentFailure("unreadable", "it is gone")
+    yield Drops(b"")
+
+
+def found(path: str, content: bytes) -> FoundFile:
+    return FoundFile(path, path.encode(), len(content), opener(content))
+
+
+@given(st.binary(max_size=40), st.integers(0, 40))
+def test_a_file_is_read_whole_or_refused_as_too_large(content: bytes, limit: int) -> None:
+    for size in (0, len(content)):  # what the listing said may no longer be so
+        file = FoundFile("a", b"a", size, opener(content))
+        if len(content) <= limit:
+            assert read_bytes(file, limit) == content
+        else:
+            with pytest.raises(DocumentFailure, match=r"too_large.*some\.limit"):
+                read_bytes(file, limit, "some.limit")
+
+
+def test_a_file_that_cannot_be_read_at_all_is_not_opened() -> None:
+    with pytest.raises(DocumentFailure, match="not_a_file"):
+        read_bytes(FoundFile("a", b"a", 0, never, DocumentFailure("not_a_file", "a pipe")), 9)
+
+
+def test_the_hash_covers_names_contents_and_why_a_file_cannot_be_read() -> None:
+    variants = [
+        [found("a", b"x"), found("b", b"y")],
+        [found("a", b"x"), found("c", b"y")],
+        [found("a", b"xb"), found("", b"y")],
+        [found("a", b"x"), FoundFile("b", b"b", 1, never)],
+        [found("a", b"x"), FoundFile("b", b"b", 1, never, DocumentFailure("not_a_file", ""))],
+        [found("a", b"x")],
+        [],
+    ]
+    assert len({hash_files(files) for files in variants}) == len(variants)
+    assert hash_files(variants[0]) == hash_files([found("a", b"x"), found("b", b"y")])
+
+
+def test_a_content_its_place_vouches_for_is_not_read_for_the_hash() -> None:
+    def vouched(stamp: str, size: int = 1) -> str:
+        return hash_files([FoundFile("a", b"a", size, never, None, stamp)])
+
+    assert vouched("etag:1") == vouched("etag:1")
+    assert len({vouched("etag:1"), vouched("etag:2"), vouched("etag:1", 2)}) == 3
+
+
+def test_the_hash_of_one_plain_file_is_that_of_its_name_and_content() -> None:
+    expected = sha256((1).to_bytes(8, "big") + b"a" + sha256(b"xyz" * 9).digest()).hexdigest()
+    assert hash_files([found("a", b"xyz" * 9)]) == expected
+
+
+def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> None:
+    names = ["a.md", "pairs.jsonl", "pairs.parquet", "batch.yaml", "in/pairs.jsonl"]
+    kept = documents_among(found(name, b"x") for name in names)
+    assert [file.path for file in in_order(kept)] == ["a.md", "in/pairs.jsonl"]
+
+
+def test_stored_paths_never_hold_what_a_terminal_obeys() -> None:
+    assert stored_path(b"a\x1b[31m\x07.md") == "a\\u001b[31m\\u0007.md"

@@ -1,0 +1,44 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.documents.corpus.files import stored_path
+from qa_pipeline.documents.corpus.places import Entry, is_archive, sort_out
+
+NAMES = st.binary(min_size=1, max_size=12) | st.sampled_from([b"a", b"a.zip", b"b.ZIP", b".zip", b"c.md"])
+ENTRIES = st.lists(
+    st.builds(Entry, NAMES, st.booleans(), st.none() | st.just("is a link")),
+    max_size=8,
+    unique_by=lambda entry: entry.raw,
+)
+
+
+@given(ENTRIES)
+def test_every_entry_is_a_batch_refused_or_loose_and_batches_differ_by_name(entries: list[Entry]) -> None:
+    found = sort_out(entries)
+    assert len(set(found.names)) == len(found.names)
+    if len({stored_path(entry.raw) for entry in entries}) == len(entries):
+        assert len(found.names) + len(found.refused) + len(found.loose) == len(entries)
+
+
+def test_an_archive_is_a_batch_named_like_its_stem() -> None:
+    found = sort_out(
+        [Entry(b"b.zip", False), Entry(b"a", True), Entry(b"c.md", False), Entry(b".zip", False)]
+    )
+    assert (found.names, found.loose) == (("a", "b"), (".zip", "c.md"))
+
+
+def test_a_folder_keeps_its_name_when_an_archive_wants_it_too() -> None:
+    found = sort_out(
+        [Entry(b"a.zip", False), Entry(b"a", True), Entry(b"b.ZIP", False), Entry(b"b.zip", False)]
+    )
+    assert found.names == ("a", "b")
+    assert list(found.refused) == ["a.zip", "b.zip"]
+    assert all("rename one of them" in told for told in found.refused.values())
+
+
+def test_a_folder_may_be_called_like_an_archive() -> None:
+    assert sort_out([Entry(b"a.zip", True)]).names == ("a.zip",)
+
+
+def test_a_name_of_a_suffix_alone_is_no_archive() -> None:
+    assert not is_archive(".zip")

@@ -1,0 +1,330 @@
+"""Responses and errors in the wire form of generateContent, Google's errors, and batch jobs."""
+
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from qa_pipeline.llm.base import FAKE
+from qa_pipeline.records import ReplyModel
+from qa_pipeline_tests.fake_server.chat import ChatAbilities
+from qa_pipeline_tests.fake_server.plan import BatchEnd
+from qa_pipeline_tests.fake_server.replies import gemini_complaint
+from qa_pipeline_tests.fake_server.responses import (
+    THOUGHT_TOKENS,
+    Asked,
+    ServerResponse,
+    count_tokens,
+    event_stream,
+    json_response,
+    out_of_range,
+    wait_text,
+)
+
+USAGE = {"promptTokenCount": 11, "candidatesTokenCount": 7, "thoughtsTokenCount": 2}
+"""The usage that a scripted reply reports."""
+
+_TYPE = "type.googleapis.com/google.rpc."
+_NAMES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+def says(
+    reply: ReplyModel | str,
+    *,
+    finish: str = "STOP",
+    model: str = "gemini-loopback",
+    usage: Mapping[str, int] = USAGE,
+) -> ServerResponse:
+    """Reply with a model's value, or with any text."""
+    text = reply if isinstance(reply, str) else reply.model_dump_json()
+    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": finish, "index": 0}
+    return json_response({"candidates": [candidate], "usageMetadata": usage, "modelVersion": model})
+
+
+def reply(asked: Asked, text: str, *, complete: bool = True) -> ServerResponse:
+    """Reply to a request with a text, which the cap on tokens may have cut."""
+    prompt, written = asked.tokens, count_tokens(text)
+    thoughts = THOUGHT_TOKENS if "thinkingConfig" in asked.config else 0
+    usage = {
+        "promptTokenCount": prompt,
+        "candidatesTokenCount": written,
+        "thoughtsTokenCount": thoughts,
+        "totalTokenCount": prompt + written + thoughts,
+    }
+    return says(text, finish="STOP" if complete else "MAX_TOKENS", model=FAKE + asked.model, usage=usage)
+
+
+def streamed(asked: Asked, response: ServerResponse) -> ServerResponse:
+    """Send a reply in two events, the reason of its end and the usage in the last."""
+    body = json.loads(response.body or b"{}")
+    (candidate,) = body["candidates"]
+    text = candidate["content"]["parts"][0]["text"]
+    half = len(text) // 2
+    first = {"content": {"role": "model", "parts": [{"text": text[:half]}]}, "index": 0}
+    candidate["content"]["parts"] = [{"text": text[half:]}]
+    return event_stream([{"candidates": [first], "modelVersion": body["modelVersion"]}, body])
+
+
+def models(names: Sequence[str], name: str | None) -> ServerResponse:
+    """List the models, or tell of one."""
+    if name is None:
+        return json_response({"models": [_model(one) for one in names]})
+    return json_response(_model(name)) if name in names else lacks_model(name)
+
+
+def _model(name: str) -> dict[str, Any]:
+    able = ["generateContent", "countTokens", "batchGenerateContent"]
+    return {"name": f"models/{name}", "displayName": f"Fake {name}", "supportedGenerationMethods": able}
+
+
+def fails(
+    status: int,
+    message: str = "scripted fault",
+    *,
+    name: str | None = None,
+    details: Sequence[Mapping[str, Any]] = (),
+    headers: tuple[tuple[str, str], ...] = (),
+) -> ServerResponse:
+    """Reply with an error status."""
+    named = name or _NAMES.get(status, "UNAVAILABLE")
+    error = {"code": status, "message": message, "status": named, "details": list(details)}
+    return json_response({"error": error}, status, headers)
+
+
+def rejects_key() -> ServerResponse:
+    """Reply as to a wrong key: a 400 whose details tell it apart."""
+    info = {"@type": f"{_TYPE}ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}
+    return fails(400, "API key not valid. Please pass a valid API key.", details=[info])
+
+
+def rejects_token() -> ServerResponse:
+    """Reply as Vertex AI does to a missing or wrong access token."""
+    return fails(401, "Request had invalid authentication credentials. Expected OAuth 2 access token.")
+
+
+def lacks_model(model: str) -> ServerResponse:
+    """Reply as to an unknown model."""
+    return fails(404, f"models/{model} is not found for API version v1, or is not supported.")
+
+
+def is_too_long(tokens: int, limit: int) -> ServerResponse:
+    """Reply as to a prompt that is longer than the model reads."""
+    message = f"The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit})."
+    return fails(400, message)
+
+
+def limits_rate(seconds: float, *, as_header: bool = False) -> ServerResponse:
+    """Ask to wait, in the error's details or in a Retry-After header."""
+    if as_header:
+        return fails(429, "Quota exceeded.", headers=(("Retry-After", wait_text(seconds)),))
+    info = {"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{wait_text(seconds)}s"}
+    return fails(429, "Quota exceeded.", details=[info])
+
+
+_TOP_NAMES = (
+    "contents systemInstruction generationConfig safetySettings tools toolConfig cachedContent model "
+    "serviceTier store labels"
+)
+_CONFIG_NAMES = (
+    "stopSequences responseMimeType responseSchema responseJsonSchema responseModalities candidateCount "
+    "maxOutputTokens temperature topP topK seed presencePenalty frequencyPenalty responseLogprobs logprobs "
+    "enableEnhancedCivicAnswers speechConfig imageConfig mediaResolution thinkingConfig"
+)
+_ROLES = frozenset({"user", "model", "function"})
+_RANGES: dict[str, tuple[float, float]] = {
+    "temperature": (0, 2),
+    "topP": (0, 1),
+    "topK": (1, 2**31),
+    "candidateCount": (1, 1),  # Google gives up to 8; this server gives one
+    "maxOutputTokens": (1, 2**31),
+}
+_TOP, _CONFIG = frozenset(_TOP_NAMES.split()), frozenset(_CONFIG_NAMES.split())
+
+
+def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
+    """The error for a request that Google does not accept; None if it accepts it."""
+    unknown = [*(asked.body.keys() - _TOP), *(asked.config.keys() - _CONFIG)]
+    schema = asked.schema
+    found = schema and gemini_complaint(schema, is_own="responseSchema" in asked.config)
+    if unknown:
+        return fails(400, f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.')
+    if not asked.body["contents"]:
+        return fails(400, "* GenerateContentRequest.contents: contents is not specified\n")
+    if not all(turn.get("role", "user") in _ROLES for turn in asked.body["contents"]):
+        return fails(400, "Please use a valid role: user, model.")
+    if not any(turn["parts"] for turn in asked.body["contents"]):
+        return fails(400, "* GenerateContentRequest.contents[0].parts: contents.parts must not be empty.\n")
+    wrong = out_of_range(asked.config, _RANGES)
+    if wrong is not None:
+        least, most = _RANGES[wrong]
+        message = (
+            f"* GenerateContentRequest.generation_config: {wrong} must be in the range [{least}, {most}]."
+        )
+        return fails(400, message)
+    if schema and asked.config.get("responseMimeType") != "application/json":
+        return fails(400, "A response schema needs response_mime_type application/json.")
+    return (
+        fails(400, f"Invalid value at 'generation_config.response_json_schema': {found}") if found else None
+    )
+
+
+def camel_cased(body: dict[str, Any]) -> dict[str, Any]:
+    """A body with its own names, and those of its generationConfig, in camel case.
+
+    Google reads both spellings of a field, and google-genai sends both.
+    """
+    spelled = {_camel_case(name): value for name, value in body.items()}
+    config = spelled.get("generationConfig")
+    if isinstance(config, dict):
+        spelled["generationConfig"] = config = {_camel_case(name): value for name, value in config.items()}
+        if "responseSchema" in config:
+            config["responseSchema"] = _camel_cased_schema(config["responseSchema"])
+    return spelled
+
+
+def _camel_cased_schema(node: Any) -> Any:
+    """A schema with its keywords in camel case; names of properties stay."""
+    if isinstance(node, list):
+        return [_camel_cased_schema(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    spelled = {_camel_case(name): _camel_cased_schema(value) for name, value in node.items()}
+    if isinstance(properties := node.get("properties"), dict):
+        spelled["properties"] = {name: _camel_cased_schema(value) for name, value in properties.items()}
+    return spelled
+
+
+@cache
+def _camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+Answer = Callable[[str, Any], ServerResponse]
+"""(model, body of generateContent) -> the reply it would get on its own."""
+
+_ENDED = ("SUCCEEDED", "FAILED", "CANCELLED", "EXPIRED")
+_BATCHES_TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
+_CODES = {400: 3, 404: 5, 429: 8, 500: 13, 503: 14}
+"""google.rpc.Code of an HTTP status; 2 (UNKNOWN) for any other."""
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat().replace("+00:00", "Z")
+
+
+@dataclass
+class Job:
+    """One batch job; `state` is without the prefix BATCH_STATE_."""
+
+    name: str
+    model: str
+    display_name: str
+    requests: list[dict[str, Any]]
+    state: str = "PENDING"
+    polls: int = 0
+    created: str = field(default_factory=_now)
+    updated: str = field(default_factory=_now)
+    responses: list[dict[str, Any]] | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing changes any more."""
+        return self.state in _ENDED
+
+    def moves(self, state: str) -> None:
+        """Enter a state."""
+        self.state, self.updated = state, _now()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The job as an operation of Google's."""
+        metadata: dict[str, Any] = {
+            "@type": _BATCHES_TYPE,
+            "name": self.name,
+            "model": f"models/{self.model}",
+            "displayName": self.display_name,
+            "createTime": self.created,
+            "updateTime": self.updated,
+            "state": f"BATCH_STATE_{self.state}",
+        }
+        whole: dict[str, Any] = {"name": self.name, "metadata": metadata, "done": self.ended}
+        if self.ended:
+            metadata["endTime"] = self.updated
+        if self.responses is not None:
+            metadata["output"] = {"inlinedResponses": {"inlinedResponses": self.responses}}
+            whole["response"] = metadata["output"]
+        if self.state == "FAILED":
+            whole["error"] = {"code": 13, "message": "The batch failed."}
+        return whole
+
+
+class BatchJobs:
+    """All jobs of a server.
+
+    Args:
+        answer: replies to one request of a job.
+        polls: how often a job is found unfinished.
+        ends: how jobs end.
+    """
+
+    def __init__(self, answer: Answer, polls: int, ends: BatchEnd) -> None:
+        self._answer = answer
+        self._polls = polls
+        self._ends = ends
+        self._jobs: dict[str, Job] = {}
+        self._numbers = itertools.count(1)
+
+    def create(self, model: str, body: dict[str, Any]) -> ServerResponse:
+        """Submit a job."""
+        batch = body["batch"]
+        requests = batch["inputConfig"]["requests"]["requests"]
+        name = f"batches/{next(self._numbers):012d}"
+        self._jobs[name] = job = Job(name, model, batch.get("displayName", ""), requests)
+        return json_response(job.as_dict())
+
+    def act(self, name: str, action: str | None) -> ServerResponse:
+        """Get or cancel a job, or list all, newest first, for an empty name."""
+        if not name:
+            return json_response({"operations": [job.as_dict() for job in reversed(self._jobs.values())]})
+        job = self._jobs.get(name)
+        if job is None:
+            return fails(404, "Requested entity was not found.")
+        if action == "cancel":
+            if job.ended:
+                return fails(400, "The batch has ended.", name="FAILED_PRECONDITION")
+            job.moves("CANCELLED")
+            return json_response({})
+        self._look(job)
+        return json_response(job.as_dict())
+
+    def _look(self, job: Job) -> None:
+        if job.ended:
+            return
+        job.polls += 1
+        if job.polls <= self._polls:
+            job.moves("RUNNING")
+            return
+        if self._ends == "succeeded":
+            job.responses = [self._response(job.model, item) for item in job.requests]
+        job.moves(self._ends.upper())
+
+    def _response(self, model: str, item: dict[str, Any]) -> dict[str, Any]:
+        kept = {"metadata": item["metadata"]} if "metadata" in item else {}
+        response = self._answer(model, item["request"])
+        body = json.loads(response.body or b"{}")
+        if response.status == 200:
+            return {**kept, "response": body}
+        error = {"code": _CODES.get(response.status, 2), "message": body["error"]["message"]}
+        return {**kept, "error": error}

@@ -1,0 +1,260 @@
+"""Replies that make sense, made from nothing but the request, and what each service refuses of a schema.
+
+The same prompt always gets the same reply. A schema of no known role gets the smallest value that fits.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from qa_pipeline_tests.fake_server.responses import Asked
+
+_PASSAGE = re.compile(r"<passage-(\d+)-(\w+)>\n(.*?)\n</passage-\1-\2>", re.DOTALL)
+_DELIMITED = re.compile(r"<(text|question|answer|task|first|second)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_LABELLED = re.compile(r"<(reference|answer-\d+)-(\w+)>\n(.*?)\n</\1-\2>", re.DOTALL)
+_CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
+_NUMBERED = re.compile(r"<sentence-(\d+)-(\w+)>\n(.*?)\n</sentence-\1-\2>", re.DOTALL)
+_SENTENCE = re.compile(r"[^\s][^\n]*?(?:[.!?](?=\s|$)|$)", re.MULTILINE)
+_QUOTED = re.compile(r"[^“]*“(.+)”", re.DOTALL)
+_HOPS = re.compile(r"multi_hop|cross_document")
+_BOTH = "” + “"
+"""Between what is quoted of two passages in a question that needs both."""
+_REFUSAL = re.compile(r'"none"[^\n"]*: (.+)$', re.MULTILINE)
+"""What the prompt of an answer wants said where there is none."""
+_NUMBER = re.compile(r"\d+")
+_ACCEPTED_SHARE = 0.6
+
+
+def sensible_text(asked: Asked) -> str:
+    """The text of a reply that fits the request's schema and prompt."""
+    schema = asked.schema
+    named = schema.get("properties", {}) if schema else _quoted_names(asked)
+    role = next((role for name, role in _ROLES.items() if name in named), None)
+    value = role(asked.prompt) if role else smallest(schema or {"type": "string"})
+    return json.dumps(value, ensure_ascii=False)
+
+
+def smallest(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> Any:
+    """The smallest value that fits a schema; the first of what may be chosen from."""
+    known = definitions if definitions is not None else schema.get("$defs", {})
+    if "$ref" in schema:
+        return smallest(known[schema["$ref"].rpartition("/")[2]], known)
+    if "enum" in schema:
+        return schema["enum"][0]
+    if "anyOf" in schema:
+        return smallest(schema["anyOf"][0], known)
+    kind = schema.get("type", "object").lower()  # Google's own schemas write OBJECT
+    if kind == "object":
+        wanted = schema.get("properties", {})
+        return {name: smallest(wanted[name], known) for name in schema.get("required", wanted)}
+    if kind == "array":
+        return [smallest(schema["items"], known) for _ in range(int(schema.get("minItems", 0)))]
+    simple = {"string": "text", "boolean": False, "null": None}
+    return simple[kind] if kind in simple else schema.get("minimum", 0)
+
+
+def _quoted_names(asked: Asked) -> set[str]:
+    """Names in straight quotes in the instruction, which tells what JSON is wanted where no schema does."""
+    return set(re.findall(r'"(\w+)"', asked.system))
+
+
+_ASKED = {"Skriv": "Vad sägs där det står", "Schreib": "Was wird gesagt, wo es heißt"}
+"""How a question begins, by a word of the prompt in its language."""
+
+
+def _questions(prompt: str) -> dict[str, Any]:
+    passages, order = _passages(prompt), _PASSAGE.sub("", prompt)
+    asked_for = _NUMBER.findall(order)
+    asked = next((words for word, words in _ASKED.items() if word in order), "What is said where it reads")
+    sentences = [sentence for _, text in passages for sentence in _sentences(text)]
+    questions = [f"{asked} “{sentence}”?" for sentence in dict.fromkeys(sentences)]
+    limit, kind = int(asked_for[0]) if asked_for else 1, "fact_single"
+    if hops := _HOPS.search(order):
+        firsts = [found[0] for _, text in passages[:2] if (found := _sentences(text))]
+        questions, kind = [f"{asked} “{_BOTH.join(firsts)}”?"], hops[0]
+    return {"questions": [{"question": question, "question_type": kind} for question in questions[:limit]]}
+
+
+def _answer(prompt: str) -> dict[str, Any]:
+    question = _delimited(prompt)[-1]
+    quoted = _QUOTED.match(question)
+    wanted = (quoted[1] if quoted else question).split(_BOTH)
+    least = _ACCEPTED_SHARE if len(wanted) > 1 else 0.0
+    sentences = [(number, sentence) for number, text in _passages(prompt) for sentence in _sentences(text)]
+    best = [max(sentences, key=lambda pair: _shared(one, pair[1]), default=(0, "")) for one in wanted]
+    if any(_shared(one, sentence) <= least for one, (_, sentence) in zip(wanted, best, strict=True)):
+        refusal = _REFUSAL.findall(prompt)[-1:] or ["No."]
+        return {"coverage": "none", "answer": refusal[0], "used_chunks": [], "citations": []}
+    citations = [{"passage": number, "quote": sentence} for number, sentence in best]
+    answer = " ".join(sentence for _, sentence in best)
+    used = sorted({number for number, _ in best})
+    return {"coverage": "full", "answer": answer, "used_chunks": used, "citations": citations}
+
+
+def _split(prompt: str) -> dict[str, Any]:
+    """Each sentence in the parts between its semicolons, each of which makes a statement of its own."""
+    statements = [
+        {"sentence": int(number), "quote": part.strip(), "claim": " ".join(part.split())}
+        for number, _, text in _NUMBERED.findall(prompt)
+        for part in text.split(";")
+        if part.strip()
+    ]
+    return {"claims": statements}
+
+
+def _verify(prompt: str) -> dict[str, Any]:
+    return {"verdicts": [_decide(prompt, claim, int(number)) for number, _, claim in _CLAIMS.findall(prompt)]}
+
+
+def _decide(prompt: str, claim: str, number: int) -> dict[str, Any]:
+    """Accept a claim most of whose words are in one passage, and quote the sentence with most of them."""
+    sentences = [sentence for _, text in _passages(prompt) for sentence in _sentences(text)]
+    quote = max(sentences, key=lambda one: _shared(claim, one), default="")
+    share = max((_shared(claim, text) for _, text in _passages(prompt)), default=0.0)
+    accepts = share >= _ACCEPTED_SHARE
+    return {
+        "claim": number,
+        "reasoning": f"{share:.0%} of the claim's words are in one passage.",
+        "quotes": [quote] if accepts else [],
+        "decision": "accept" if accepts else "reject",
+    }
+
+
+def _judge(prompt: str) -> dict[str, Any]:
+    delimited = _delimited(prompt)[-2:]
+    question, answer = delimited[0], delimited[-1]
+    correct = _shared(answer, "\n".join(text for _, text in _passages(prompt)))
+    return {
+        "reasoning": f"{correct:.0%} of the answer's words are in the passages.",
+        "relevance": 1.0 if _shared(answer, question) else 0.7,
+        "correctness": round(correct, 2),
+        "completeness": 1.0,
+    }
+
+
+def _compare(prompt: str) -> dict[str, Any]:
+    reference = next(text for label, text in _labelled(prompt) if label == "reference")
+    answers = [text for label, text in _labelled(prompt) if label.startswith("answer-")]
+    found = [
+        {
+            "answer": number,
+            "reasoning": "",
+            "agreement": "same" if _shared(reference, text) >= _ACCEPTED_SHARE else "different",
+        }
+        for number, text in enumerate(answers, start=1)
+    ]
+    return {"comparisons": found}
+
+
+def _labelled(prompt: str) -> list[tuple[str, str]]:
+    return [(match[1], match[3]) for match in _LABELLED.finditer(prompt)]
+
+
+def _back_questions(prompt: str) -> dict[str, Any]:
+    (answer, *_) = _delimited(prompt)
+    return {"noncommittal": False, "questions": [f"What is said where it reads “{answer}”?"] * 3}
+
+
+def _relevant(prompt: str) -> dict[str, Any]:
+    """The sentences that share a word with the question or the right answer."""
+    wanted = " ".join(_delimited(prompt)[:2])
+    found = [int(number) for number, _, text in _NUMBERED.findall(prompt) if _shared(text, wanted)]
+    return {"reasoning": "", "relevant": found}
+
+
+_ROLES: dict[str, Callable[[str], dict[str, Any]]] = {
+    "noncommittal": _back_questions,
+    "contradicts": lambda prompt: {"reasoning": "", "contradicts": "no"},
+    "relevant": _relevant,
+    "questions": _questions,
+    "question": lambda prompt: {"question": None},
+    "coverage": _answer,
+    "can_answer": lambda prompt: {"reasoning": "", "can_answer": True, "confidence": 1.0},
+    "answer": lambda prompt: {"answer": None},
+    "comparisons": _compare,
+    "claims": _split,
+    "verdicts": _verify,
+    "rationale": lambda prompt: {"rationale": "", "decision": "accept"},
+    "decision": lambda prompt: {"reasoning": "", "decision": _decide(prompt, prompt, 1)["decision"]},
+    "relevance": _judge,
+}
+
+
+def _passages(prompt: str) -> list[tuple[int, str]]:
+    """Number and text of each passage; its title and section stand before the first blank line."""
+    return [(int(number), body.partition("\n\n")[2]) for number, _, body in _PASSAGE.findall(prompt)]
+
+
+def _delimited(prompt: str) -> list[str]:
+    return [text for _, _, text in _DELIMITED.findall(_PASSAGE.sub("", prompt))] or [prompt]
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text without its headings, unless it has nothing else."""
+    found = _SENTENCE.findall(text)
+    return [one for one in found if one.endswith((".", "!", "?"))] or found
+
+
+def _shared(text: str, other: str) -> float:
+    """Share of the words of a text that the other has too."""
+    words = set(re.findall(r"\w+", text.lower()))
+    return len(words & set(re.findall(r"\w+", other.lower()))) / len(words) if words else 0.0
+
+
+# https://ai.google.dev/gemini-api/docs/structured-output
+_GEMINI_KEYWORDS = (
+    "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum "
+    "maximum anyOf oneOf properties additionalProperties required propertyOrdering"
+)
+# https://platform.openai.com/docs/guides/structured-outputs
+_STRICT_KEYWORDS = (
+    "$defs $ref type title description enum const items minItems maxItems minimum maximum exclusiveMinimum "
+    "exclusiveMaximum multipleOf pattern format anyOf properties additionalProperties required"
+)
+_GEMINI = frozenset(_GEMINI_KEYWORDS.split())
+# https://ai.google.dev/api/caching#Schema
+_GEMINI_OWN = _GEMINI | frozenset(
+    ["nullable", "default", "example", "minLength", "maxLength", "pattern", "minProperties", "maxProperties"]
+)
+_STRICT = frozenset(_STRICT_KEYWORDS.split())
+
+
+def gemini_complaint(schema: Any, *, is_own: bool = False) -> str | None:
+    """Return what Gemini would refuse of a JSON schema, or of one of its own; None if it accepts it."""
+    known = _GEMINI_OWN if is_own else _GEMINI
+    unknown = [keyword for node in _nodes(schema) for keyword in node if keyword not in known]
+    return f'schema keyword "{unknown[0]}" is not supported' if unknown else None
+
+
+def strict_complaint(schema: Any) -> str | None:
+    """What OpenAI would refuse of a strict schema; None if it accepts it."""
+    if schema.get("type") != "object":
+        return f'schema must be of type "object", got "{schema.get("type")}"'
+    return next((found for node in _nodes(schema) if (found := _strict_node(node))), None)
+
+
+def _strict_node(node: dict[str, Any]) -> str | None:
+    unknown = [keyword for keyword in node if keyword not in _STRICT]
+    if unknown:
+        return f"'{unknown[0]}' is not permitted."
+    if "$ref" in node and len(node) > 1:
+        return f"$ref cannot have keywords {sorted(set(node) - {'$ref'})}."
+    if node.get("type") != "object":
+        return None
+    if node.get("additionalProperties") is not False:
+        return "'additionalProperties' is required to be supplied and to be false."
+    missing = sorted(set(node.get("properties", {})) - set(node.get("required", [])))
+    return f"'required' must include every key in properties. Missing '{missing[0]}'." if missing else None
+
+
+def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema inside a schema; names of properties are not keywords."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    inner = [*schema.get("properties", {}).values(), *schema.get("$defs", {}).values(), schema.get("items")]
+    for keyword in ("anyOf", "oneOf", "prefixItems"):
+        inner += schema.get(keyword, [])
+    for one in inner:
+        yield from _nodes(one)

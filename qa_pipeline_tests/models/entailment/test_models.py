@@ -1,0 +1,178 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.entailment.models import CrossEncoder, load_cross_encoder
+from qa_pipeline.settings.verification import EntailmentSettings
+from qa_pipeline.verification.entailment import Asked, Found, search
+from qa_pipeline_tests.fakes import memory_cache
+from qa_pipeline_tests.models.entailment.models import WINDOW, write_classifier
+
+PAIRS = [
+    ("The pump runs at 40 bar.", "The pump runs."),
+    ("Short.", "The pump runs."),
+    ("The valve " * 20, "Closed."),
+]
+
+
+def load(folder: Path, **settings: object) -> CrossEncoder:
+    wanted = {"model": str(folder), "precision": "float32", **settings}
+    return load_cross_encoder(EntailmentSettings.model_validate(wanted), memory_cache())
+
+
+def test_probabilities_follow_the_labels_whatever_their_order(tmp_path: Path) -> None:
+    folder = write_classifier(
+        tmp_path / "m", ("CONTRADICTION", "Entailment", "neutral"), bias=(0.0, 2.0, 1.0)
+    )
+    found = load(folder).probabilities(PAIRS)
+    powers = np.exp([2.0, 1.0, 0.0])
+    assert np.allclose(found, np.tile(powers / powers.sum(), (3, 1)), atol=1e-6)
+
+
+def test_scores_are_those_of_transformers_in_any_order_and_company(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    folder = write_classifier(tmp_path / "m")
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    encoder = load(folder)
+    alone = np.concatenate([load(folder).probabilities([pair]) for pair in PAIRS])
+    assert np.array_equal(encoder.probabilities([*PAIRS[::-1], *PAIRS])[3:], alone)
+    for pair, found in zip(PAIRS, alone, strict=True):
+        one = encoder.reader.join(*pair)
+        with torch.inference_mode():
+            logits = model(torch.tensor([one.ids]), token_type_ids=torch.tensor([one.types])).logits
+        assert np.allclose(found, logits.softmax(-1).numpy()[0], atol=1e-5)
+
+
+def test_bfloat16_stays_near_float32(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m")
+    exact, coarse = load(folder), load(folder, precision="bfloat16")
+    assert coarse.network.name.endswith(" bfloat16")
+    assert np.abs(exact.probabilities(PAIRS) - coarse.probabilities(PAIRS)).max() < 0.1
+
+
+ARCHITECTURES: dict[str, dict[str, object]] = {
+    "albert": {"embedding_size": 16},
+    "deberta-v2": {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "type_vocab_size": 0},
+    "distilbert": {"dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 64},
+    "electra": {"embedding_size": 32},
+    "modernbert": {},
+    "mpnet": {},
+    "xlm-roberta": {"type_vocab_size": 1},
+}
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_any_architecture_of_transformers_is_read(tmp_path: Path, architecture: str) -> None:
+    config = ARCHITECTURES[architecture]
+    folder = write_classifier(tmp_path / "m", architecture=architecture, config=config)
+    found = load(folder).probabilities([*PAIRS, PAIRS[0]])
+    assert np.allclose(found.sum(axis=1), 1.0)
+    assert np.array_equal(found[0], found[-1])
+    assert np.unique(found[:3, 0].round(6)).size == 3
+    assert np.abs(load(folder, precision="bfloat16").probabilities(PAIRS) - found[:3]).max() < 0.2
+
+
+def test_a_model_without_a_trained_head_is_refused(tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification
+
+    folder = write_classifier(tmp_path / "m")
+    AutoModelForSequenceClassification.from_pretrained(folder).base_model.save_pretrained(folder)
+    with pytest.raises(SettingsError, match=r"no weights for classifier.*head was trained"):
+        load(folder).probabilities(PAIRS)
+
+
+def test_no_model_says_what_to_set() -> None:
+    with pytest.raises(SettingsError, match=r"verification\.entailment\.model names no model"):
+        load_cross_encoder(EntailmentSettings(), memory_cache())
+
+
+def test_a_hub_model_must_be_pinned() -> None:
+    with pytest.raises(SettingsError, match=r"set verification\.entailment\.revision to the 40 digits"):
+        load_cross_encoder(EntailmentSettings(model="someone/some-nli"), memory_cache())
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"model.safetensors": None}, "it has no safetensors"),
+        ({"model.safetensors": None, "pytorch_model.bin": "x"}, "must become safetensors"),
+        ({"tokenizer.json": None}, "it has no tokenizer.json"),
+        ({"config.json": None}, "it has no config.json"),
+        ({"config.json": "{"}, "config.json is not JSON"),
+        ({"model.safetensors": "not weights"}, "it cannot be loaded"),
+    ],
+)
+def test_what_cannot_be_a_model_is_refused_by_name(
+    tmp_path: Path, files: dict[str, str | None], message: str
+) -> None:
+    folder = write_classifier(tmp_path / "nli")
+    for name, content in files.items():
+        (folder / name).unlink(missing_ok=True)
+        if content is not None:
+            (folder / name).write_text(content)
+    with pytest.raises(SettingsError, match=message) as caught:
+        load(folder).probabilities(PAIRS)
+    assert "nli" in str(caught.value)
+
+
+def test_code_of_the_models_own_is_refused(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m")
+    config = json.loads((folder / "config.json").read_text())
+    del config["model_type"]
+    (folder / "config.json").write_text(json.dumps(config | {"auto_map": {"AutoModel": "code.Model"}}))
+    with pytest.raises(SettingsError, match="code of its own"):
+        load(folder)
+
+
+def test_a_local_model_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m")
+    with pytest.raises(SettingsError, match=r"revision pins sha256:0, but the files of m are sha256:"):
+        load(folder, revision="sha256:0")
+
+
+def test_no_number_from_a_model_is_an_unknown_score(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m", bias=(float("nan"), 0.0, 0.0))
+    found = search([Asked("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
+    assert found == [Found(reason="model_nan")]
+
+
+def test_one_logit_is_read_as_support(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m", ("LABEL_0",), bias=(0.0,))
+    found = search([Asked("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
+    assert found == [Found(0.5, None, (0,))]
+
+
+def test_more_tokens_than_positions_are_refused(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m")
+    assert load(folder).reader.most_tokens == WINDOW
+    assert load(folder, input_tokens=64).reader.most_tokens == 64
+    with pytest.raises(SettingsError, match=f"input_tokens is 256, but m reads {WINDOW} tokens at most"):
+        load(folder, input_tokens=256)
+
+
+def test_a_model_of_relative_positions_reads_more_than_it_declares(tmp_path: Path) -> None:
+    config = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
+    folder = write_classifier(tmp_path / "m", architecture="deberta-v2", config=config)
+    encoder = load(folder, input_tokens=4 * WINDOW)
+    assert np.isfinite(encoder.probabilities([("The pump runs. " * 100, "It runs.")])).all()
+
+
+def test_positions_behind_the_padding_token_are_not_counted(tmp_path: Path) -> None:
+    folder = write_classifier(
+        tmp_path / "m", architecture="roberta", config={"type_vocab_size": 1, "pad_token_id": 1}
+    )
+    encoder = load(folder)
+    assert encoder.reader.most_tokens == WINDOW - 2
+    full = "pump " * (WINDOW - 2 - encoder.reader.overhead - 1)
+    assert np.isfinite(encoder.probabilities([(full, "pump")])).all()
+
+
+def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
+    folder = write_classifier(tmp_path / "m", config={"vocab_size": 1000})
+    with pytest.raises(SettingsError, match="its tokenizer has a token 30521, and the model knows 1000"):
+        load(folder)

@@ -1,0 +1,226 @@
+"""The parts of every stage add up to its total, and known answers are held against what they got."""
+
+import polars as pl
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.pipeline.funnel import known_answers, summarise, yield_funnel
+from qa_pipeline.storage.tables import TABLES
+from qa_pipeline_tests.curation.rows import (
+    chunk,
+    chunks,
+    document,
+    documents,
+    example,
+    examples,
+    pair,
+    pairs,
+    question,
+    questions,
+    verdict,
+    verdicts,
+)
+
+WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
+REASONS = st.sampled_from([None, "one", "other"])
+MESSAGES = [{"role": "user", "content": "Q"}]
+
+
+def batch(ledger: list[tuple[str, str | None]], **replaced: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    frames = {name: table.empty() for name, table in TABLES.items()}
+    ids = [f"p{n}" for n in range(len(ledger))]
+    frames["pairs"] = pairs(*(pair(i, expected_verdict=k) for i, (_, k) in zip(ids, ledger, strict=True)))
+    frames["verdicts"] = verdicts(
+        *(verdict(i, word, expected_verdict=known) for i, (word, known) in zip(ids, ledger, strict=True))
+    )
+    return {**frames, **replaced}
+
+
+def counts(frame: pl.DataFrame, stage: str) -> dict[tuple[str, str | None], int]:
+    rows = frame.filter(pl.col("stage") == stage).select("what", "reason", "count").rows()
+    return {(what, reason): count for what, reason, count in rows}
+
+
+@settings(deadline=None)
+@given(
+    statuses=st.lists(
+        st.tuples(st.sampled_from(["parsed", "failed", "skipped", "duplicate"]), REASONS), max_size=8
+    ),
+    asked=st.lists(st.tuples(st.sampled_from(["kept", "dropped", "failed"]), REASONS), max_size=8),
+    ledger=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8),
+    limit=st.integers(0, 8),
+)
+def test_the_parts_of_a_stage_add_up_to_its_total(
+    statuses: list[tuple[str, str | None]],
+    asked: list[tuple[str, str | None]],
+    ledger: list[tuple[str, str | None]],
+    limit: int,
+) -> None:
+    trained = [f"p{n}" for n, row in enumerate(ledger) if row == ("accepted", None)][:limit]
+    frames = batch(
+        ledger,
+        documents=documents(
+            *(document(f"d{n}", status=status, reason=reason) for n, (status, reason) in enumerate(statuses))
+        ),
+        questions=questions(
+            *(question(f"q{n}", status, reason=reason) for n, (status, reason) in enumerate(asked))
+        ),
+        training_examples=examples(*(example(i, messages=MESSAGES) for i in trained)),
+    )
+    steps = yield_funnel(frames)
+    totals = {
+        "documents": len(statuses),
+        "questions": len(asked),
+        "pairs": len(ledger),
+        "verdicts": len(ledger),
+    }
+    totals["training_examples"] = sum(word == "accepted" for word, _ in ledger)
+    for stage, total in totals.items():
+        first, *parts = steps.filter(pl.col("stage") == stage)["count"].to_list()
+        assert first == total == sum(parts)
+
+
+def test_accepted_pairs_behind_a_failed_gate_are_left_out_for_that_reason() -> None:
+    frames = batch([("accepted", None), ("accepted", "accepted"), ("rejected", None)])
+    del frames["training_examples"]
+    assert counts(yield_funnel(frames), "training_examples") == {
+        ("accepted", None): 2,
+        ("left_out", "known_answer"): 1,
+        ("left_out", "failed_gate"): 1,
+    }
+
+
+def test_every_loss_has_its_reason() -> None:
+    frames = batch(
+        [
+            ("accepted", None),
+            ("accepted", None),
+            ("accepted", "accepted"),
+            ("accepted", None),
+            ("rejected", None),
+        ],
+        chunks=chunks(chunk("c"), chunk("c2")),
+        questions=questions(
+            question("q1"),
+            question("q2", "dropped", reason="round_trip"),
+            question("q3", "dropped", reason="round_trip"),
+        ),
+        training_examples=examples(
+            example("p0", messages=MESSAGES, messages_with_context=MESSAGES),
+            example("p1", messages=MESSAGES),
+        ),
+    )
+    steps = yield_funnel(frames)
+    assert counts(steps, "chunks") == {("cut", None): 2}
+    assert counts(steps, "questions") == {("asked", None): 3, ("dropped", "round_trip"): 2, ("kept", None): 1}
+    assert counts(steps, "verdicts") == {
+        ("decided", None): 5,
+        ("accepted", "passed"): 4,
+        ("rejected", "low_composite"): 1,
+    }
+    assert counts(steps, "training_examples") == {
+        ("accepted", None): 4,
+        ("example", None): 2,
+        ("left_out", "known_answer"): 1,
+        ("left_out", "over_document_cap_or_too_long"): 1,
+    }
+    assert counts(steps, "layouts") == {
+        ("examples", None): 2,
+        ("closed_book", None): 2,
+        ("with_context", None): 1,
+        ("with_distractors", None): 0,
+    }
+
+
+def test_pairs_are_distinguished_by_origin_and_failures_by_reason() -> None:
+    made = [
+        pair("a"),
+        pair("b", origin="imported"),
+        pair("c", origin="imported"),
+        pair("d", status="failed", reason="not_json"),
+    ]
+    steps = counts(yield_funnel(batch([], pairs=pairs(*made))), "pairs")
+    assert steps == {
+        ("made", None): 4,
+        ("imported", None): 2,
+        ("generated", None): 1,
+        ("failed", "not_json"): 1,
+    }
+
+
+def test_stages_come_in_the_order_of_the_pipeline() -> None:
+    stages = yield_funnel(batch([]))["stage"].unique(maintain_order=True).to_list()
+    assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
+
+
+@settings(deadline=None)
+@given(ledger=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=10))
+def test_every_known_answer_is_counted_once(ledger: list[tuple[str, str | None]]) -> None:
+    frames = batch(ledger)
+    table = known_answers(frames["pairs"], frames["verdicts"])
+    parts = ["hits", "sent_to_review", "wrongly_accepted", "wrongly_rejected", "failed"]
+    assert table.select(pl.sum_horizontal(parts) == pl.col("pairs")).to_series().all()
+    assert table["pairs"].sum() == sum(known is not None for _, known in ledger)
+    assert table["hits"].sum() == sum(word == known for word, known in ledger)
+
+
+def test_hits_misses_and_what_a_person_must_decide_stand_apart() -> None:
+    expected = [
+        ("k1", "rejected", "swapped_number", "rejected"),
+        ("k2", "rejected", "swapped_number", "accepted"),
+        ("k3", "rejected", "swapped_number", "needs_review"),
+        ("k4", "accepted", "verbatim", "accepted"),
+        ("k5", "accepted", "verbatim", "rejected"),
+        ("k6", "accepted", "verbatim", None),
+    ]
+    table = known_answers(
+        pairs(*(pair(i, expected_verdict=right, expected_kind=kind) for i, right, kind, _ in expected)),
+        verdicts(*(verdict(i, got) for i, _, _, got in expected if got)),
+    )
+    assert table.rows() == [
+        ("accepted", "verbatim", 3, 1, 0, 0, 1, 1),
+        ("rejected", "swapped_number", 3, 1, 1, 1, 0, 0),
+    ]
+
+
+def test_the_summary_leaves_known_answers_out_and_divides_only_what_exists() -> None:
+    ledger = verdicts(
+        verdict("a", composite=0.9),
+        verdict("b", "rejected", composite=0.5),
+        verdict("c", "needs_review", composite=None),
+        verdict("d", composite=None),
+        verdict("k", expected_verdict="rejected", composite=0.1),
+    )
+    found = summarise(ledger)
+    assert (found.pairs, found.accepted, found.rejected, found.needs_review, found.failed) == (4, 2, 1, 1, 0)
+    assert (found.pass_rate, found.average_score) == (2 / 3, 0.7)
+    empty = summarise(verdicts())
+    assert (empty.pairs, empty.pass_rate, empty.average_score) == (0, None, None)
+
+
+def test_the_summary_also_gives_pass_rate_and_average_as_the_specification_divides_them() -> None:
+    ledger = verdicts(
+        verdict("a", composite=0.9),
+        verdict("b", "rejected", composite=0.5),
+        verdict("c", "needs_review", composite=None),
+        verdict("d", "failed", composite=None),
+        verdict("k", expected_verdict="rejected", composite=0.1),
+    )
+    found = summarise(ledger)
+    assert (found.pass_rate, found.pass_rate_of_all) == (1 / 2, 1 / 4)
+    assert (found.average_score, found.average_score_of_passed) == (0.7, 0.9)
+    unjudged = summarise(verdicts(verdict("a", composite=None)))
+    assert (unjudged.pass_rate_of_all, unjudged.average_score_of_passed) == (1.0, None)
+    empty = summarise(verdicts())
+    assert (empty.pass_rate_of_all, empty.average_score_of_passed) == (None, None)
+
+
+def test_proved_drafts_beside_a_better_one_count_in_the_ledger_and_in_no_rate() -> None:
+    ledger = verdicts(
+        verdict("a", composite=0.9),
+        verdict("b", "rejected", reason="alternative", duplicate_of="a", composite=0.5),
+        verdict("c", "rejected", composite=0.5),
+    )
+    summary = summarise(ledger)
+    assert (summary.pairs, summary.accepted, summary.rejected) == (3, 1, 2)
+    assert (summary.pass_rate, summary.pass_rate_of_all, summary.average_score) == (0.5, 0.5, 0.7)

@@ -1,0 +1,353 @@
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest, parse_in_process
+from qa_pipeline.errors import BudgetExhaustedError, InputError, PermanentModelError
+from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
+from qa_pipeline.llm.cached import CachedModel
+from qa_pipeline.llm.extractive.provider import ExtractiveModel
+from qa_pipeline.llm.store.database import Database
+from qa_pipeline.llm.store.writer import open_replies
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.running import (
+    BatchOutcome,
+    earlier_figures,
+    run_batches,
+    validate_pairs,
+)
+from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.llm import Reviewer
+from qa_pipeline.settings.tree import Settings, load_settings
+from qa_pipeline.settings.verification import CanarySettings
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.tables import STORED
+from qa_pipeline_tests.calls import call, note
+from qa_pipeline_tests.fakes import HashEmbedder
+
+GUIDE = """# Kestrel 4 guide
+
+## Filling
+
+To drain the boiler, open the lower valve and wait 10 minutes.
+
+## Safety
+
+A residual-current device is a switch that cuts the power when current leaks to earth.
+
+## Night
+
+The night setback is switched off by default because a cold night costs power in the morning.
+"""
+
+
+class CountingRules(ExtractiveModel):
+    """The offline rules, remembering what they were asked."""
+
+    def __init__(self, limit: int | None = None) -> None:
+        super().__init__()
+        self.asked: list[Request[Any]] = []
+        self.limit = limit
+
+    async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
+        self.asked.append(request)
+        if self.limit is not None and len(self.asked) > self.limit:
+            raise BudgetExhaustedError(f"{self.limit} calls made")
+        return await super().complete(request)
+
+
+class RememberingParser:
+    """The parsers, remembering which files they were given."""
+
+    def __init__(self) -> None:
+        self.parsed: list[str] = []
+
+    def parse(self, requests: Iterable[ParseRequest], settings: DocumentSettings) -> Iterator[ParseOutcome]:
+        for request in requests:
+            self.parsed.append(request.source.path)
+            yield from parse_in_process([request], settings)
+
+
+class OnlyGenerates(Resources):
+    """Rules that generate, and nobody who verifies or judges."""
+
+    def reviewer(self, role: Reviewer, model: str | None = None) -> None:
+        return None
+
+
+class VerifiesToo(Resources):
+    """One model that generates and verifies."""
+
+    def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
+        return self.generator if role == "verifier" else None
+
+
+def corpus_at(folder: Path, **batches: str) -> Path:
+    for name, text in batches.items():
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "guide.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+def settings_for(tmp_path: Path, **more: Any) -> Settings:
+    defaults: dict[str, Any] = {
+        "corpus": tmp_path / "corpus",
+        "out": tmp_path / "out",
+        "judging": {"accept_unjudged": True},
+        "generation": {"questions_per_chunk": 3},
+        "quality": {"min_pass_rate": 0.0},
+    }
+    return load_settings(**{**defaults, **more})
+
+
+def run(
+    settings: Settings, batches: list[str], model: CountingRules | None = None
+) -> tuple[list[BatchOutcome], CountingRules]:
+    rules = model or CountingRules()
+    stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
+    resources = OnlyGenerates(settings, embedder=HashEmbedder(), model=stored)
+    return run_batches(resources, batches), rules
+
+
+def table(settings: Settings, name: str, batch: str) -> pl.DataFrame:
+    return read_table(settings.out / "tables" / name / f"{batch}.parquet", STORED[name])
+
+
+def contents(settings: Settings) -> dict[str, str]:
+    files = [path for path in settings.out.rglob("*") if path.is_file() and "cache" not in path.parts]
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_a_folder_of_documents_becomes_training_examples_that_quote_it(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path)
+    outcomes, _ = run(settings, ["boilers"])
+    assert outcomes == [BatchOutcome("boilers", "succeeded")]
+    text = table(settings, "documents", "boilers")["text"].item()
+    evidence = table(settings, "training_examples", "boilers")["evidence"].explode().to_list()
+    assert len(evidence) >= 3
+    assert all(text[proof["start"] : proof["end"]] == proof["quote"] for proof in evidence)
+
+
+def test_an_unchanged_batch_asks_nothing_and_changes_no_byte(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    before = contents(settings)
+    _, rules = run(settings, ["boilers"])
+    assert rules.asked == []
+    assert contents(settings) == before
+
+
+def test_an_edited_paragraph_asks_again_only_for_its_own_chunk(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path, retrieval={"top_k": 1})
+    run(settings, ["boilers"])
+    before = table(settings, "pairs", "boilers")
+    corpus_at(tmp_path / "corpus", boilers=GUIDE.replace("10 minutes", "20 minutes"))
+    _, rules = run(settings, ["boilers"])
+    assert all("20 minutes" in request.passages[0].text for request in rules.asked)
+    assert len(rules.asked) > 0
+    after = table(settings, "pairs", "boilers")
+    untouched = before.filter(~pl.col("answer").str.contains("drain"))
+    assert untouched.height > 0
+    assert untouched.join(after, on="pair_id", how="anti").height == 0
+    assert not after["answer"].str.contains("10 minutes").any()
+
+
+def test_a_renamed_file_keeps_its_pairs_and_is_neither_parsed_nor_embedded_nor_asked_again(
+    tmp_path: Path,
+) -> None:
+    corpus = corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    (corpus / "boilers" / "pumps.md").write_text("# Pumps\n\nA pump is a machine that moves water.\n")
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    names = ("chunks", "embeddings", "questions", "pairs", "verdicts", "training_examples")
+    before = {name: table(settings, name, "boilers") for name in names}
+    (corpus / "boilers" / "manuals").mkdir()
+    (corpus / "boilers" / "guide.md").rename(corpus / "boilers" / "manuals" / "kestrel.md")
+    rules, embedder, parser = CountingRules(), HashEmbedder(), RememberingParser()
+    stored = CachedModel(rules, open_replies(settings.out / "cache" / "replies.sqlite"))
+    resources = OnlyGenerates(settings, embedder=embedder, model=stored, parse=parser.parse)
+    assert run_batches(resources, ["boilers"]) == [BatchOutcome("boilers", "succeeded")]
+    assert (parser.parsed, embedder.encoded, rules.asked) == ([], [], [])
+    for name, table_before in before.items():
+        key = list(STORED[name].key)
+        assert (
+            table(settings, name, "boilers").select(key).sort(key).equals(table_before.select(key).sort(key))
+        ), name
+
+
+def test_a_new_batch_changes_nothing_of_the_others(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    before = contents(settings)
+    corpus_at(tmp_path / "corpus", pumps=GUIDE.replace("boiler", "pump"))
+    run(settings, ["boilers", "pumps"])
+    assert before.items() <= contents(settings).items()
+
+
+def test_a_run_that_was_stopped_pays_only_for_what_is_missing_and_ends_the_same(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    whole = settings_for(tmp_path, out=tmp_path / "undisturbed")
+    _, all_calls = run(whole, ["boilers"])
+    settings = settings_for(tmp_path)
+    with pytest.raises(BudgetExhaustedError):
+        run(settings, ["boilers"], CountingRules(limit=len(all_calls.asked) - 1))
+    run(settings, ["boilers"])
+    assert sorted(contents(settings).values()) == sorted(contents(whole).values())
+
+
+def test_a_batch_that_fails_takes_no_other_down(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", bad=GUIDE, good=GUIDE)
+    (tmp_path / "corpus" / "bad" / "batch.yaml").write_text("licence: [unclosed", encoding="utf-8")
+    outcomes, _ = run(settings_for(tmp_path), ["bad", "good"])
+    assert [outcome.outcome for outcome in outcomes] == ["failed", "succeeded"]
+    assert "batch.yaml" in (outcomes[0].error or "")
+
+
+def test_a_batch_behind_a_failed_gate_gets_no_training_examples(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path, quality={"min_pass_rate": 1.0})
+    outcomes, _ = run(settings, ["boilers"])
+    assert outcomes[0].outcome == "failed"
+    assert any(gate.startswith("pass_rate") for gate in outcomes[0].failed_gates)
+    assert table(settings, "verdicts", "boilers").height > 0
+    assert not (settings.out / "tables" / "training_examples" / "boilers.parquet").exists()
+
+
+def test_pairs_without_a_judge_wait_for_review(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    settings = settings_for(tmp_path, judging={"accept_unjudged": False}, quality={"min_pass_rate": 0.0})
+    run(settings, ["boilers"])
+    verdicts = table(settings, "verdicts", "boilers")
+    assert set(verdicts["verdict"]) == {"needs_review"}
+    assert "not_judged" in verdicts["reason"].to_list()
+
+
+def test_the_damaged_table_of_another_batch_takes_this_one_not_down(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    assert len(earlier_figures(Layout(settings.out), "pumps").yields) == 1
+    (settings.out / "tables" / "verdicts" / "boilers.parquet").write_bytes(b"damaged")
+    (settings.out / "tables" / "verdicts" / "no, batch.parquet").write_bytes(b"foreign")
+    outcomes, _ = run(settings, ["pumps"])
+    assert outcomes[0].outcome == "succeeded"
+
+
+def test_existing_pairs_are_verified_without_generating(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    pairs = tmp_path / "mine.jsonl"
+    pairs.write_text(
+        '{"question": "How do you drain the boiler?", '
+        '"answer": "To drain the boiler, open the lower valve and wait 10 minutes.", '
+        '"citations": ["[source:guide.md]"]}\n'
+        '{"question": "How do you drain the boiler?", '
+        '"answer": "To drain the boiler, open the lower valve and wait 50 minutes.", '
+        '"citations": ["[source:guide.md]"]}\n',
+        encoding="utf-8",
+    )
+    settings = settings_for(tmp_path)
+    rules = CountingRules()
+    validate_pairs(OnlyGenerates(settings, embedder=HashEmbedder(), model=rules), "boilers", pairs)
+    assert rules.asked == []
+    assert table(settings, "verdicts", "boilers")["verdict"].to_list() == ["accepted", "rejected"]
+
+
+def test_a_pairs_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    pairs = tmp_path / "mine.parquet"
+    pairs.write_bytes(b"not parquet")
+    resources = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
+    with pytest.raises(InputError, match=r"mine\.parquet"):
+        validate_pairs(resources, "boilers", pairs)
+
+
+def test_what_calls_took_is_kept_apart_and_unchanged_until_there_are_more(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
+    run(settings, ["boilers"])
+    assert table(settings, "llm_calls", "boilers").height == 0
+    note(
+        Database(settings.out / "cache" / "replies.sqlite"), call(1, batch="boilers"), call(2, batch="other")
+    )
+    run(settings, ["boilers"])
+    before = contents(settings)
+    assert table(settings, "llm_calls", "boilers").height == 1
+    run(settings, ["boilers"])
+    assert contents(settings) == before
+
+
+def test_a_run_that_is_stopped_tells_what_it_has_spent(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
+    with pytest.raises(BudgetExhaustedError):
+        run(settings, ["boilers"], CountingRules(limit=1))
+    note(Database(settings.out / "cache" / "replies.sqlite"), call(1, batch="boilers"))
+    with pytest.raises(BudgetExhaustedError):
+        run(settings, ["boilers"], CountingRules(limit=1))
+    assert table(settings, "llm_calls", "boilers").height == 1
+
+
+def test_canaries_are_kept_apart_from_pairs(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, corpus=corpus_at(tmp_path / "corpus", boilers=GUIDE))
+    run(settings, ["boilers"])
+    canaries = table(settings, "canaries", "boilers")
+    assert canaries.height > 0
+    for name in ("pairs", "claims", "claim_verdicts", "verdicts", "training_examples"):
+        frame = table(settings, name, "boilers")
+        assert frame.height > 0
+        assert frame.join(canaries, left_on="pair_id", right_on="canary_id", how="semi").height == 0, name
+
+
+def test_canaries_change_nothing_else_and_can_be_left_out(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    seeded, bare = (
+        settings_for(tmp_path),
+        settings_for(tmp_path, out=tmp_path / "bare", canaries={"enabled": False}),
+    )
+    run(seeded, ["boilers"])
+    run(bare, ["boilers"])
+    assert table(bare, "canaries", "boilers").height == 0
+    for name in ("pairs", "claims", "claim_verdicts", "verdicts", "training_examples"):
+        assert table(seeded, name, "boilers").equals(table(bare, name, "boilers")), name
+
+
+def test_no_model_is_asked_about_canaries_unless_told_to(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE)
+    rules = CountingRules()
+    settings = settings_for(tmp_path, verification={"split_claims": "rules"})
+    run_batches(VerifiesToo(settings, embedder=HashEmbedder(), model=rules), ["boilers"])
+    assert {request.role for request in rules.asked} == {"questions", "answer"}
+    asking = settings.model_copy(update={"canaries": CanarySettings(ask_model=True)})
+    with pytest.raises(PermanentModelError, match="verify"):  # the offline rules cannot verify
+        run_batches(VerifiesToo(asking, embedder=HashEmbedder(), model=rules), ["boilers"])
+
+
+def test_a_batch_is_held_against_the_canaries_of_those_before_it(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE, valves=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers", "pumps"])
+    (settings.out / "tables" / "canaries" / "boilers.parquet").write_bytes(b"damaged")
+    assert len(earlier_figures(Layout(settings.out), "valves").canaries) == 1
+    assert earlier_figures(Layout(settings.out), "boilers").canaries == ()
+
+
+def test_a_batch_too_small_to_show_its_pass_rate_passes_together_with_those_before_it(tmp_path: Path) -> None:
+    corpus_at(tmp_path / "corpus", boilers=GUIDE, pumps=GUIDE)
+    settings = settings_for(tmp_path)
+    run(settings, ["boilers"])
+    ((accepted, held),) = earlier_figures(Layout(settings.out), "pumps").pairs
+    assert accepted == held > 0
+    # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
+    limit = 1.5 * held / (1.5 * held + 3.84)
+    strict = settings_for(tmp_path, quality={"min_pass_rate": limit})
+    outcomes, _ = run(strict, ["boilers", "pumps"])
+    assert [outcome.outcome for outcome in outcomes] == ["succeeded", "succeeded"]
+    warned = [any("pass_rate" in gate for gate in outcome.failed_gates) for outcome in outcomes]
+    assert warned == [True, False]

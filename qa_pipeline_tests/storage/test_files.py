@@ -1,0 +1,292 @@
+"""Files appear whole or not at all; equal frames give equal bytes; a foreign file is named as such."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import StorageError, TableError
+from qa_pipeline.storage import files as storage
+from qa_pipeline.storage import parquet
+from qa_pipeline.storage.files import prepare_folder, write_bytes
+from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, table_bytes, write_table
+from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.tables import ASSESSMENTS, CHUNKS, SCHEMA_VERSION, STORED
+
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
+CHUNK_ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "batch": TEXT,
+            "document_id": TEXT,
+            "position": st.integers(0, 2**31 - 1),
+            "char_start": st.integers(0, 2**40),
+            "char_end": st.integers(0, 2**40),
+            "title": TEXT,
+            "section_path": st.lists(TEXT, max_size=3),
+            "section_start": st.integers(0, 999),
+            "section_end": st.integers(0, 999),
+            "page_first": st.none() | st.integers(1, 99),
+            "page_last": st.none() | st.integers(1, 99),
+            "tokens": st.integers(0, 999),
+            "language": st.sampled_from(["en", "sv", "de"]),
+            "text": TEXT,
+        }
+    ),
+    max_size=12,
+)
+
+
+def chunk_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return CHUNKS.frame([{"chunk_id": f"c{place}", **row} for place, row in enumerate(rows)])
+
+
+def sample(tokens: int = 7) -> pl.DataFrame:
+    row = {
+        "chunk_id": "c",
+        "batch": "b",
+        "document_id": "d",
+        "position": 0,
+        "char_start": 0,
+        "char_end": 4,
+        "title": "T",
+        "section_path": ["A", "B"],
+        "section_start": 0,
+        "section_end": 9,
+        "tokens": tokens,
+        "language": "en",
+        "text": "Text",
+    }
+    return CHUNKS.frame([row])
+
+
+@settings(deadline=None)
+@given(rows=CHUNK_ROWS, cut=st.integers(0, 12))
+def test_bytes_and_hash_depend_on_content_and_not_on_how_the_frame_was_built(
+    rows: list[dict[str, Any]], cut: int
+) -> None:
+    whole = chunk_frame(rows)
+    pieces = pl.concat([whole[:cut], whole[cut:]], rechunk=False)
+    window = pl.concat([whole.reverse(), whole])[whole.height :]
+    assert table_bytes(whole, CHUNKS) == table_bytes(pieces, CHUNKS) == table_bytes(window, CHUNKS)
+    assert frame_hash(whole) == frame_hash(pieces) == frame_hash(window)
+
+
+@settings(deadline=None)
+@given(rows=CHUNK_ROWS)
+def test_a_table_reads_back_as_it_was_written(
+    rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("tables") / "chunks.parquet"
+    write_table(path, chunk_frame(rows), CHUNKS)
+    assert read_table(path, CHUNKS).equals(chunk_frame(rows))
+
+
+@pytest.mark.parametrize("table", STORED.values(), ids=STORED.keys())
+def test_every_table_survives_without_rows(table: Table, tmp_path: Path) -> None:
+    write_table(tmp_path / "t.parquet", table.empty(), table)
+    assert read_table(tmp_path / "t.parquet", table).schema == table.schema
+
+
+def test_many_memory_chunks_give_the_bytes_of_one() -> None:
+    rows = 20_000
+    whole = pl.concat([sample()] * rows).with_columns(chunk_id=pl.int_range(rows).cast(pl.String))
+    pieces = pl.concat([whole[:700], whole[700:]], rechunk=False)
+    assert pieces.n_chunks() > 1
+    assert table_bytes(whole.rechunk(), CHUNKS) == table_bytes(pieces, CHUNKS)
+
+
+def test_bytes_hidden_below_a_null_do_not_count() -> None:
+    plain = pl.DataFrame({"a": [1, None, 3], "b": [["x"], None, ["z"]]})
+    kept = pl.col("n") != 2
+    masked = pl.DataFrame({"n": [1, 2, 3], "a": [1, 2, 3], "b": [["x"], ["y"], ["z"]]}).select(
+        pl.when(kept).then("a").alias("a"), pl.when(kept).then("b").alias("b")
+    )
+    assert frame_hash(plain) == frame_hash(masked)
+
+
+def test_the_hash_sees_values_names_types_and_order() -> None:
+    frame = pl.DataFrame({"a": [1, 2]})
+    others = [
+        pl.DataFrame({"a": [1, 3]}),
+        pl.DataFrame({"b": [1, 2]}),
+        pl.DataFrame({"a": [2, 1]}),
+        frame.cast(pl.Int32),
+        frame[:0],
+    ]
+    assert len({frame_hash(one) for one in [frame, *others]}) == 6
+
+
+def test_the_file_names_its_table_and_schema_version() -> None:
+    metadata = pl.read_parquet_metadata(io.BytesIO(table_bytes(sample(), CHUNKS)))
+    assert (metadata["table"], metadata["schema_version"]) == ("chunks", str(SCHEMA_VERSION))
+
+
+def test_a_frame_that_breaks_its_schema_is_never_written(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="chunk_id"):
+        write_table(tmp_path / "t.parquet", sample().drop("chunk_id"), CHUNKS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_another_table_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "chunks.parquet"
+    write_table(path, ASSESSMENTS.empty(), ASSESSMENTS)
+    with pytest.raises(TableError, match=r"chunks\.parquet holds table assessments, expected chunks"):
+        read_table(path, CHUNKS)
+
+
+def test_a_file_of_another_schema_version_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chunks.parquet"
+    monkeypatch.setattr(parquet, "SCHEMA_VERSION", 0)
+    write_table(path, sample(), CHUNKS)
+    monkeypatch.undo()
+    with pytest.raises(TableError, match=rf"version 0, this release reads {SCHEMA_VERSION}; run the step"):
+        read_table(path, CHUNKS)
+
+
+def test_a_plain_parquet_file_is_not_taken_for_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "chunks.parquet"
+    sample().write_parquet(path)
+    with pytest.raises(TableError, match="of no name"):
+        read_table(path, CHUNKS)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"not parquet at all", b"PAR1" + b"\0" * 64 + b"PAR1"])
+def test_a_damaged_file_is_named(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "chunks.parquet"
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=r"chunks\.parquet is not a readable Parquet file; delete it"):
+        read_table(path, CHUNKS)
+
+
+def test_a_truncated_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "chunks.parquet"
+    path.write_bytes(table_bytes(sample(), CHUNKS)[:-20])
+    with pytest.raises(TableError, match="not a readable Parquet file"):
+        read_table(path, CHUNKS)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"chunks\.parquet is not there"):
+        read_table(tmp_path / "chunks.parquet", CHUNKS)
+
+
+@pytest.mark.parametrize("folder", ["batch [1]", "year=2024", "a*b", "åäö ☃"])
+def test_folder_names_are_plain_text(folder: str, tmp_path: Path) -> None:
+    path = tmp_path / folder / "chunks.parquet"
+    write_table(path, sample(), CHUNKS)
+    assert read_table(path, CHUNKS).equals(sample())
+
+
+def test_folders_are_made_and_no_temporary_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / ("n" * 251 + ".bin")
+    write_bytes(path, b"old")
+    write_bytes(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_file_keeps_the_permissions_the_user_gives_new_files(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(b"")
+    write_bytes(tmp_path / "ours", b"")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_failed_sync_leaves_the_old_file_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, os.strerror(28))
+
+    path = tmp_path / "file"
+    write_bytes(path, b"old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match=r"cannot write .*file: No space left on device; free some space"):
+        write_bytes(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_bytes(tmp_path / "file", b"new")
+    assert list(tmp_path.iterdir()) == []
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from qa_pipeline.errors import StorageError
+from qa_pipeline.storage.files import write_bytes
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+try:
+    write_bytes(Path(sys.argv[1]), b"x" * 1_000_000)
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_file_the_disk_cannot_hold_leaves_the_old_one_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_bytes(path, b"old")
+    ran = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(storage.__file__).parents[2],
+    )
+    assert f"cannot write {path}" in ran.stdout
+    assert "free some space" in ran.stdout
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_name_taken_by_a_folder_is_a_named_error(tmp_path: Path) -> None:
+    (tmp_path / "taken" / "inside").mkdir(parents=True)
+    with pytest.raises(StorageError, match="taken"):
+        write_bytes(tmp_path / "taken", b"x")
+    assert [one.name for one in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_folder_is_made_ready_and_left_as_it_was(tmp_path: Path) -> None:
+    prepare_folder(tmp_path / "a" / "b")
+    assert list((tmp_path / "a" / "b").iterdir()) == []
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_folder_that_cannot_be_is_refused_before_any_work(inside: str, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_bytes(b"")
+    with pytest.raises(StorageError, match="a file is where a folder must be"):
+        prepare_folder(tmp_path / "taken" / inside)
+
+
+def test_a_parent_that_is_a_file_is_a_named_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(StorageError, match="file"):
+        write_bytes(tmp_path / "file" / "below", b"x")
+
+
+def test_a_table_of_an_earlier_release_counts_as_no_earlier_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "chunks.parquet"
+    assert read_earlier(path, CHUNKS) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(parquet, "SCHEMA_VERSION", 0)
+        write_table(path, CHUNKS.empty(), CHUNKS)
+    assert read_earlier(path, CHUNKS) is None
+    path.write_bytes(b"damaged")
+    with pytest.raises(TableError, match="not a readable Parquet file"):
+        read_earlier(path, CHUNKS)

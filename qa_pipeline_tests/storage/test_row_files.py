@@ -1,0 +1,352 @@
+import csv
+import io
+import json
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.storage.row_files import (
+    MOST_COLUMNS,
+    MOST_LEVELS,
+    Fault,
+    FileRow,
+    Limits,
+    json_lines,
+    open_rows,
+    unit_of,
+)
+
+Rows = list[dict[str, Any]]
+SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet", ".arrow")
+GOOD = {"question": "Är den hög?", "answer": 'Ja,\n"mycket"; det är den.', "note": "a.md"}
+
+
+def as_jsonl(rows: Rows) -> bytes:
+    return "\n".join(json.dumps(row) for row in rows).encode()
+
+
+def as_utf16_jsonl(rows: Rows) -> bytes:
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode("utf-16")
+
+
+def as_json(rows: Rows) -> bytes:
+    return json.dumps(rows, indent=1).encode()
+
+
+def as_data(rows: Rows) -> bytes:
+    return json.dumps({"version": "1", "data": rows, "info": {"data": [7]}}).encode()
+
+
+def as_parquet(rows: Rows) -> bytes:
+    pl.DataFrame(rows).write_parquet(buffer := io.BytesIO())
+    return buffer.getvalue()
+
+
+def as_arrow(rows: Rows) -> bytes:
+    table = pa.Table.from_pylist(rows)
+    with pa.ipc.new_stream(buffer := io.BytesIO(), table.schema) as stream:
+        stream.write_table(table)
+    return buffer.getvalue()
+
+
+def as_csv(
+    delimiter: str, end: str = "\r\n", encoding: str = "utf-8-sig", head: str = ""
+) -> Callable[[Rows], bytes]:
+    def write(rows: Rows) -> bytes:
+        text = io.StringIO(newline="")
+        text.write(head)
+        writer = csv.DictWriter(text, [*rows[0]], delimiter=delimiter, lineterminator=end)
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue().encode(encoding)
+
+    return write
+
+
+FORMATS: dict[str, tuple[str, Callable[[Rows], bytes]]] = {
+    "JSONL": ("rows.jsonl", as_jsonl),
+    "JSONL in UTF-16": ("rows.ndjson", as_utf16_jsonl),
+    "JSON": ("rows.json", as_json),
+    "JSON with data": ("rows.JSON", as_data),
+    "JSONL under another name": ("rows.json", as_jsonl),
+    "Parquet": ("rows.parquet", as_parquet),
+    "Arrow": ("rows.arrow", as_arrow),
+    "commas": ("rows.csv", as_csv(",", "\n", "utf-8")),
+    "semicolons": ("rows.csv", as_csv(";")),
+    "semicolons of Excel": ("rows.csv", as_csv(";", head="sep=;\r\n")),
+    "tabs": ("rows.csv", as_csv("\t")),
+    "tabs by name": ("rows.tsv", as_csv("\t", "\r")),
+    "Unicode text of Excel": ("rows.txt", as_csv("\t", encoding="utf-16")),
+}
+TABLES = ("Parquet", "Arrow")
+
+
+def read(content: bytes | str, name: str, limits: Limits | None = None, **options: Any) -> list[FileRow]:
+    content = content if isinstance(content, bytes) else content.encode()
+    file = open_rows(Path(name), limits or Limits(), SUFFIXES, content=content, **options)
+    return list(file.rows())
+
+
+def values(rows: list[FileRow]) -> list[Any]:
+    return [row.value.reason if isinstance(row.value, Fault) else row.value for row in rows]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_gives_the_same_rows_from_a_path_and_from_bytes(kind: str, tmp_path: Path) -> None:
+    name, write = FORMATS[kind]
+    rows = [GOOD, GOOD | {"question": "Och?", "answer": "Nej" * 50_000}]
+    content = write(rows)
+    (tmp_path / name).write_bytes(content)
+    opened = open_rows(tmp_path / name, Limits(), SUFFIXES)
+    assert list(opened.columns) == [*GOOD]
+    found = list(opened.rows())
+    assert values(found) == rows
+    assert found == read(content, name)
+    first = 2 if unit_of(name) == "row" and kind not in TABLES else 1
+    assert [row.place for row in found] == [first, first + 1]
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_too_many_rows_and_too_many_bytes_are_refused_with_the_setting_to_raise(kind: str) -> None:
+    name, write = FORMATS[kind]
+    content = write([GOOD] * 3)
+    with pytest.raises(InputError, match=r"^rows\.\w+ holds more than 2 rows; split it$"):
+        read(content, name, Limits(max_rows=2))
+    limits = Limits(max_bytes=len(content) - 1, are_settings=True)
+    with pytest.raises(
+        InputError, match=r"^rows\.\w+ is larger than .*split it, or raise pairs_file.max_bytes"
+    ):
+        read(content, name, limits)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind not in TABLES])
+def test_a_row_longer_than_allowed_is_a_fault_and_the_others_go_on(kind: str) -> None:
+    name, write = FORMATS[kind]
+    found = read(write([GOOD, GOOD | {"answer": "x" * 900}, GOOD]), name, Limits(max_line_bytes=500))
+    assert values(found) == [GOOD, "line_too_long", GOOD]
+
+
+def test_what_comes_behind_the_longest_line_is_never_dropped_unseen() -> None:
+    content = '{"a": 1}' + " " * 500 + '{"b": 2}\n{"a": 3}\n'
+    assert values(read(content, "rows.jsonl", Limits(max_line_bytes=100))) == ["line_too_long", {"a": 3}]
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv"])
+def test_a_line_of_many_megabytes_is_never_in_memory(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    with file.open("wb") as out:
+        out.write(b"a,b\n")
+        out.writelines([b"x" * 1_000_000] * 40)
+        out.write(b"\nc,d\n")
+    opened = open_rows(file, Limits(max_line_bytes=1000), SUFFIXES)
+    tracemalloc.start()
+    places = [row.place for row in opened.rows() if row.value != Fault("broken_line", "")]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert places[-1] == 3
+    assert peak < 4_000_000
+
+
+def test_a_table_that_says_less_of_itself_than_it_unpacks_to_is_refused() -> None:
+    rows = pl.DataFrame({"text": ["x" * 10_000] * 1000})
+    rows.write_parquet(buffer := io.BytesIO())
+    content = buffer.getvalue()
+    assert len(content) < 50_000
+    with pytest.raises(InputError, match="unpacks to more than 200000 bytes"):
+        read(content, "rows.parquet", Limits(max_bytes=50_000))
+    packed = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(arrow := io.BytesIO(), rows.to_arrow().schema, options=packed) as stream:
+        stream.write_table(rows.to_arrow())
+    with pytest.raises(InputError, match="unpacks to more than 200000 bytes"):
+        read(arrow.getvalue(), "rows.arrow", Limits(max_bytes=50_000))
+
+
+def test_what_a_value_unfolds_to_is_bounded() -> None:
+    content = json.dumps({"text": "x" * 500})
+    assert len(read(content, "rows.jsonl", unfold=lambda value: [value] * 3)) == 3
+    with pytest.raises(InputError, match="holds more than 2 rows"):
+        read(content, "rows.jsonl", Limits(max_rows=2), unfold=lambda value: [value] * 3)
+    with pytest.raises(InputError, match="unpacks to more"):
+        read(content, "rows.jsonl", Limits(max_bytes=600), unfold=lambda value: [value] * 6)
+    twice = read(content, "rows.jsonl", Limits(max_line_bytes=600), unfold=lambda value: [[value, value]])
+    assert values(twice) == ["line_too_long"]
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.json", "rows.csv", "rows.tsv"])
+def test_a_file_without_a_row_gives_none(name: str) -> None:
+    assert read(b"", name) == read(b"\xef\xbb\xbf \n\n", name) == []
+
+
+def test_places_are_lines_of_json_and_rows_as_spreadsheets_count_them() -> None:
+    lines = b'\xef\xbb\xbf{"a": 1}\r\n\r\n  \n[2]\n{"a": "\xe2\x80\xa8"}'
+    assert [row.place for row in read(lines, "rows.jsonl")] == [1, 4, 5]
+    assert [row.place for row in read('sep=;\na;b\n"two\nlines";1\n\n;\nx;2', "rows.csv")] == [2, 5]
+    assert [row.place for row in read('[{"a": 1},\n\n7]', "rows.json")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("line", "detail"),
+    [
+        ("{not json", "not JSON: Expecting property name enclosed in double quotes in column 2"),
+        ("[" * 100_000, "not JSON: maximum recursion depth"),
+        ("[" * (MOST_LEVELS + 2) + "]" * (MOST_LEVELS + 2), f"more than {MOST_LEVELS} levels"),
+        ("9" * 5000, "not JSON: Exceeds the limit"),
+        ('{"a": 1} {"a": 2}', "not JSON: something follows the value in column 9"),
+        ('{"a": "\0"}', "not JSON: Invalid control character"),
+    ],
+)
+def test_a_broken_line_is_a_fault_and_its_neighbours_go_on(line: str, detail: str) -> None:
+    before, broken, after = read(f'{{"a": 1}}\n{line}\n{{"a": 2}}', "rows.jsonl")
+    assert (before.value, after.value) == ({"a": 1}, {"a": 2})
+    assert (broken.place, broken.value.reason) == (2, "broken_line")
+    assert detail in broken.value.detail
+
+
+def test_json_lines_are_counted_or_refused_line_by_line(tmp_path: Path) -> None:
+    file = tmp_path / "log.txt"
+    file.write_bytes(b'{"a": 1}\n\xff\n{\n')
+    found = list(json_lines(file, Limits(), tolerant=True))
+    assert values(found) == [{"a": 1}, "broken_line", "broken_line"]
+    with pytest.raises(InputError, match=r"log\.txt is not UTF-8 \(line 2\); save it as UTF-8"):
+        list(json_lines(file, Limits()))
+    file.write_bytes(b'{"a": 1}\n\n{\n')
+    with pytest.raises(InputError, match=r"log\.txt, line 3: not JSON: .*; write one JSON object a line"):
+        list(json_lines(file, Limits()))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[", "line 1 column 2"),
+        ('[{"a": 1},\n{"a"', "line 2 column 5"),
+        ("no", "line 1 column 1"),
+        ("9" * 5000, "Exceeds the limit"),
+    ],
+)
+def test_a_json_file_that_breaks_off_is_refused_with_the_place(text: str, place: str) -> None:
+    with pytest.raises(InputError, match=rf"^rows\.json is not JSON \(.*{place}.*; write it again"):
+        read(text, "rows.json")
+
+
+@pytest.mark.parametrize("depth", [MOST_LEVELS + 3, 99_999])
+def test_a_json_file_nested_without_end_is_refused(depth: int) -> None:
+    with pytest.raises(InputError, match=r"^rows\.json is nested more than 200 levels deep; write it again"):
+        read("[" * depth + "]" * depth, "rows.json")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "said"),
+    [
+        (b"PK\x03\x04...", "rows.csv", "is a spreadsheet or another ZIP file; save it as UTF-8 text"),
+        (b"PAR1...", "rows.jsonl", "is a Parquet file; .* name it after what it is"),
+        (b"\x1f\x8b\x08", "rows.jsonl", "is a compressed file"),
+        ("a,b\nGebühr,c".encode("cp1252"), "rows.csv", r"is not UTF-8 \(row 2\); save it as UTF-8"),
+        ("a,Gebühr\nb,c".encode("cp1252"), "rows.csv", r"is not UTF-8 \(row 1\); save it as UTF-8"),
+        ('{"a": 1}\n{"a": "ü"}'.encode("cp1252"), "rows.jsonl", r"is not UTF-8 \(line 2\)"),
+        ('[\n"ü"]'.encode("cp1252"), "rows.json", r"is not UTF-8 \(line 2\)"),
+        ("a,b\nc,d".encode("utf-16-le"), "rows.csv", r"is not UTF-8 \(row 1\); .* in Excel as 'CSV UTF-8'"),
+        ("a,b".encode("utf-16")[:-1], "rows.csv", "is damaged UTF-16; save it as UTF-8"),
+        (b"a,b,a\n1,2,3", "rows.csv", "row 1: column 'a' stands twice; rename one"),
+        (b'"open,b\n1,2', "rows.csv", "row 1: found no header that can be read"),
+        (b",".join(b"c%d" % n for n in range(MOST_COLUMNS + 1)), "rows.csv", "columns; leave at most"),
+        (b"PAR1 and no more", "rows.parquet", "is not a Parquet file that can be read; write it again"),
+        (as_parquet([GOOD])[:-9], "rows.parquet", "is not a Parquet file that can be read"),
+        (as_arrow([GOOD] * 99)[:900], "rows.arrow", "is not an Arrow stream that can be read"),
+        (b"", "rows.xlsx", r"unknown format; rows come as \.jsonl, "),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_what_it_is_where_and_what_to_do(
+    content: bytes, name: str, said: str
+) -> None:
+    with pytest.raises(InputError, match=said) as refused:
+        read(content, name)
+    assert str(refused.value).startswith(name)
+
+
+def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name, said in {"pipe.jsonl": "it is no file", "gone.jsonl": "No such file.*check path"}.items():
+        with pytest.raises(InputError, match=rf"{name} cannot be read: {said}"):
+            open_rows(tmp_path / name, Limits(), SUFFIXES)
+
+
+def test_a_broken_csv_row_costs_that_row_only() -> None:
+    broken = ["short,a", "", "nul\0,a,,2", '"quote"d,a,,4', '"open,a,,5']
+    lines = ["Q,A,,n", '"two\nlines",a,,1', *broken, "l,42,,6,"]
+    found = read("\n".join(lines), "rows.csv", known={"q"})
+    assert [(row.place, value) for row, value in zip(found, values(found), strict=True)] == [
+        (2, {"q": "two\nlines", "A": "a", "column 3": None, "n": "1"}),
+        (3, "broken_line"),
+        (5, "broken_line"),
+        (6, "broken_line"),
+        (7, "broken_line"),
+        (8, {"q": "l", "A": "42", "column 3": None, "n": "6"}),
+    ]
+    assert found[1].value.detail.startswith("2 cells under a header of 4; quote cells")
+
+
+def test_rows_may_lack_their_last_cells_where_the_caller_says_so() -> None:
+    found = read("a,b,c\n1\n1,2,3,4", "rows.csv", short_rows=True)
+    assert values(found) == [{"a": "1"}, "broken_line"]
+
+
+def test_the_delimiter_is_the_one_that_parts_known_names() -> None:
+    content = "question;answer, if any, and why, and who\na;b"
+    assert values(read(content, "rows.csv", known={"question"})) == [
+        {"question": "a", "answer, if any, and why, and who": "b"}
+    ]
+
+
+def test_columns_of_json_are_the_fields_of_the_first_object_and_parquet_reads_some_alone() -> None:
+    lines = open_rows(Path("rows.jsonl"), Limits(), SUFFIXES, content=b'{\n7\n{"a": 1}\n{"b": 2}')
+    assert lines.columns == ("a",)
+    assert values(list(lines.rows())) == ["broken_line", 7, {"a": 1}, {"b": 2}]
+    table = open_rows(Path("rows.parquet"), Limits(), SUFFIXES, content=as_parquet([GOOD]))
+    assert (dict(table.types), values(list(table.rows(["note"])))) == (
+        dict.fromkeys(GOOD, pl.String()),
+        [{"note": "a.md"}],
+    )
+
+
+@given(st.binary(max_size=40))
+def test_no_line_of_bytes_breaks_the_reader_of_logs(
+    tmp_path_factory: pytest.TempPathFactory, line: bytes
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "log.jsonl"
+    file.write_bytes(b"\n" + line.replace(b"\n", b" "))
+    assert len(list(json_lines(file, Limits(), tolerant=True))) == bool(line.strip())
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.binary(max_size=60), st.sampled_from(SUFFIXES))
+def test_any_file_is_rows_or_an_error_that_names_it(content: bytes, suffix: str) -> None:
+    refusal, places = f"rows{suffix}", list[int]()
+    try:
+        places = [row.place for row in read(content, f"rows{suffix}")]
+    except InputError as error:
+        refusal = str(error)
+    assert refusal.startswith(f"rows{suffix}")
+    assert places == sorted(set(places))
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=6),
+    st.sampled_from(",;\t"),
+)
+def test_every_csv_row_comes_back_as_it_was_written(cells: list[tuple[str, str]], delimiter: str) -> None:
+    rows = [{"question": f"q{a}", "answer": f"a{b}"} for a, b in cells if "\0" not in a + b]
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, ["question", "answer"], delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writeheader()
+    writer.writerows(rows)
+    assert values(read(text.getvalue(), "rows.csv")) == rows
