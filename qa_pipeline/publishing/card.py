@@ -110,7 +110,7 @@ def _differences(what: str, stated: Mapping[str, Any], counted: Mapping[str, Any
 
 def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
     """Return the card as Markdown, the same for the same facts and manifest without its own entry."""
-    rows, canaries = facts["rows"], [_spelt(canary) for canary in facts["canaries"]]
+    rows = facts["rows"]
     sections = _totals((section["status"], section["count"]) for section in facts["sections"])
     ids, fitted = rows["thresholds_id"], facts["thresholds"]
     certificate = manifest.certificate
@@ -125,7 +125,7 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         files=_files(manifest),
         values=_values(rows),
         columns=_COLUMNS,
-        lengths=[[title, *(rows["lengths"][title][name] for name in _LENGTHS)] for title in LENGTHS],
+        lengths=[{"": title, **rows["lengths"][title]} for title in LENGTHS],
         yield_picture=YIELD,
         steps=_steps(facts, manifest),
         sections=[(*item, share(item[1], sum(sections.values()))) for item in sections.items()],
@@ -137,10 +137,7 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         scores=list(_scores(facts)),
         claim_scores=CLAIM_SCORES,
         claims=_claims(facts["claims"]),
-        canaries=[[canary[name] for name in _CANARY] for canary in canaries if canary["kind"] is None],
-        canaries_by_kind=[
-            [canary[name] for name in ("kind", *_CANARY)] for canary in canaries if canary["kind"] is not None
-        ],
+        canaries=[_spelt(canary) for canary in facts["canaries"]],
         are_fitted=any(count and name.startswith(f"{fitted['id']}-") for name, count in ids.items()),
         fits=[fit for fit in fitted["fits"] if fit["threshold"] is not None],
         interval=_interval,
@@ -209,10 +206,6 @@ _VALUES = {
     "decided_by": "who decided of the claims",
 }
 _ANSWERED = {"none": "none (a proved refusal)"}
-
-
-_LENGTHS = ("rows", "least", "median", "95 %", "most")
-_CANARY = ("expected", "canaries", "rejected", "rejected_share", "accepted", "accepted_share")
 
 
 def _values(rows: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
