@@ -256,7 +256,7 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
         "evaluation/report.md.j2",
         document=document,
         notes=what_to_know(document),
-        known={key: one for key, one in metrics.items() if one["known"]},
+        measured={key: metric for key, metric in metrics.items() if metric["known"]},
         unknown=reasons(metrics),
         parts=[] if name is None else list(_by_part(document, name)),
         name=name,

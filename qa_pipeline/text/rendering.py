@@ -42,8 +42,8 @@ def render_page(template: str, styles: Sequence[str] = (), script: str | None = 
         f"default-src 'none'; style-src {_hash_source(style)}; script-src {_hash_source(code)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    own = {"policy": policy, "style": Markup(style), "script": Markup(code)}  # noqa: S704
-    return HTML.get_template(template).render(values, **own)
+    head = {"policy": policy, "style": Markup(style), "script": Markup(code)}  # noqa: S704
+    return HTML.get_template(template).render(values, **head)
 
 
 def _read(name: str) -> str:

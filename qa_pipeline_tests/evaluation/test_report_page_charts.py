@@ -13,7 +13,7 @@ CHARTS: Any = HTML.get_template("evaluation/charts.html.j2").module
 @given(st.lists(st.integers(0, 1000), min_size=10, max_size=10))
 def test_a_histogram_has_a_bar_for_each_bin_as_tall_as_its_count(counts: list[int]) -> None:
     picture = ElementTree.fromstring(
-        CHARTS.histogram({"edges": [place / 10 for place in range(11)], "counts": counts})
+        CHARTS.bars({"edges": [place / 10 for place in range(11)], "counts": counts})
     )
     heights = [float(bar.attrib["height"]) for bar in picture.iter("rect")]
     most = max(1, *counts)

@@ -32,10 +32,10 @@ def filled(environment: Environment, source: str, **values: object) -> str:
 @given(HOSTILE)
 @example(TEMPLATE)
 def test_what_a_markdown_template_shows_is_one_line_without_markup(text: str) -> None:
-    shown = filled(MARKDOWN, "{{ text }}", text=text)
-    assert not re.search(r"(?<!\\)(\\\\)*[`|*_\[\]<>#~@]", shown)
-    assert shown.isprintable()
-    assert shown == escape_markdown(text)
+    output = filled(MARKDOWN, "{{ text }}", text=text)
+    assert not re.search(r"(?<!\\)(\\\\)*[`|*_\[\]<>#~@]", output)
+    assert output.isprintable()
+    assert output == escape_markdown(text)
 
 
 @given(HOSTILE)
@@ -51,10 +51,10 @@ def test_no_text_ends_its_code_span_or_cell(text: str) -> None:
 
 @pytest.mark.parametrize("environment", [HTML, MARKDOWN])
 def test_a_text_that_looks_like_a_template_is_not_read_as_one(environment: Environment) -> None:
-    shown = filled(environment, "{{ text }} {{ text | shorten }}", text=TEMPLATE)
-    assert shown.count("{{ 7 ") == shown.count("{% raw %}") == 2
-    assert "49" not in shown
-    assert "<script" not in shown.replace("\\<", "")
+    output = filled(environment, "{{ text }} {{ text | shorten }}", text=TEMPLATE)
+    assert output.count("{{ 7 ") == output.count("{% raw %}") == 2
+    assert "49" not in output
+    assert "<script" not in output.replace("\\<", "")
 
 
 @pytest.mark.parametrize("environment", [HTML, MARKDOWN])
@@ -90,8 +90,8 @@ def test_every_file_of_the_package_that_is_no_module_is_in_the_wheel() -> None:
 
 
 def test_numbers_have_thousands_and_unknown_ones_are_dashes() -> None:
-    shown = filled(MARKDOWN, "{{ count }} {{ share }} {{ missing }}", count=1200, share=0.25, missing=None)
-    assert shown == "1,200 0.2500 –"
+    output = filled(MARKDOWN, "{{ count }} {{ share }} {{ missing }}", count=1200, share=0.25, missing=None)
+    assert output == "1,200 0.2500 –"
 
 
 def test_columns_of_numbers_stand_on_the_right_and_rows_may_go_by_name() -> None:
