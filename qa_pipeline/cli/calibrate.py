@@ -192,12 +192,12 @@ def what_if(
         changes = read_changes(change or [])
         if thresholds is not None:
             changes.setdefault("verification", {})["thresholds"] = thresholds
-        found = decide_anew(Layout(out), batch, changes)
+        changed = decide_anew(Layout(out), batch, changes)
         if as_json:
-            known_answers = {row.pop("what"): row for row in found["known_answers"].to_dicts()}
-            print_document({"set": _changed(changes), **found, "known_answers": known_answers})
+            known_answers = {row.pop("what"): row for row in changed["known_answers"].to_dicts()}
+            print_document({"set": _changed(changes), **changed, "known_answers": known_answers})
         else:
-            _show_what_if(found)
+            _show_what_if(changed)
 
 
 def _changed(changes: dict[str, dict[str, Any]]) -> dict[str, str | None]:

@@ -298,8 +298,8 @@ def _print_block(text: str, style: str = "") -> None:
     """Print a text of anybody's on lines of the terminal's width, indented; a very long one is cut."""
     words = " ".join(_harmless(text).split())
     rest = len(words) - LONGEST_TEXT
-    shown = f"{words[:LONGEST_TEXT]} … ({rest} characters more)" if rest > 0 else words
-    Console(highlight=False).print(Padding(Text(shown, style=style), (0, 0, 0, 2), expand=False))
+    cut = f"{words[:LONGEST_TEXT]} … ({rest} characters more)" if rest > 0 else words
+    Console(highlight=False).print(Padding(Text(cut, style=style), (0, 0, 0, 2), expand=False))
 
 
 def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
@@ -516,13 +516,13 @@ def _counted(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _with_total(known: pl.DataFrame) -> pl.DataFrame:
+def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
     """Expected verdicts and kinds in order, and a line that adds them up."""
-    if not known.height:
-        return known
-    counts = known.select(pl.exclude("expected_verdict", "expected_kind").sum())
+    if not answers.height:
+        return answers
+    counts = answers.select(pl.exclude("expected_verdict", "expected_kind").sum())
     total = counts.with_columns(expected_verdict=pl.lit("all"), expected_kind=pl.lit(""))
-    return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
+    return pl.concat([answers.sort("expected_verdict", "expected_kind"), total.select(answers.columns)])
 
 
 def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:

@@ -145,7 +145,7 @@ def read_blocks(
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
     nested = unfolded if path.suffix.lower() == ".json" else None
-    file = open_rows(path, limits.limits, SUFFIXES, known=COLUMNS, unfold=nested)
+    file = open_rows(path, limits.limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:

@@ -253,8 +253,8 @@ class RagRow(LabelledRow):
             return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
         if ranks:
             contexts.sort(key=lambda context: context["rank"])
-        for place, one in enumerate(contexts, start=1):
-            one["rank"] = place
+        for place, passage in enumerate(contexts, start=1):
+            passage["rank"] = place
         row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]

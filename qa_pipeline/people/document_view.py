@@ -45,16 +45,16 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
     Raises:
         InputError: no document is called so, or several are.
     """
-    matching, known = [], [DOCUMENTS.empty().select("batch", "path")]
+    matching, known_paths = [], [DOCUMENTS.empty().select("batch", "path")]
     for batch in batches:
         documents = read_table(layout.table("documents", batch), DOCUMENTS)
         matching += documents.filter(_called(name)).to_dicts()
-        known.append(documents.select("batch", "path"))
+        known_paths.append(documents.select("batch", "path"))
     exact = [
         row for row in matching if name in (row["document_id"], f"{row['batch']}/{row['path']}")
     ] or matching
     if not exact:
-        raise unknown_document(pl.concat(known), name)
+        raise unknown_document(pl.concat(known_paths), name)
     if len(exact) > 1:
         places = ", ".join(f"{row['batch']}/{row['path']}" for row in exact[:_MOST_CHUNKS])
         raise InputError(

@@ -452,7 +452,7 @@ def _policy(facts: Mapping[str, Any]) -> tuple[str, ...]:
         f"No judge looked at {_n(unjudged)} of {_n(rows)} rows: they are proved, but may miss the question."
     )
     return (
-        *([_FAKE] if any(is_fake(one["model"]) for one in facts["made_by"]) else []),
+        *([_FAKE] if any(is_fake(maker["model"]) for maker in facts["made_by"]) else []),
         *([nobody] if unjudged else []),
         *([SIMILARITY_ONLY] if "similarity_only" in steps else []),
         *([f"A language model alone decided {_n(by_model)} of {_n(every)} claims."] if by_model else []),

@@ -231,9 +231,9 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
     names = []
     for name in _BORDER.split(path):
         stem, suffixes = _parted(name)
-        masked, found = mask(clean(stem))
-        counts.update(found)
-        names.append(masked + suffixes if found else name)
+        masked, stem_counts = mask(clean(stem))
+        counts.update(stem_counts)
+        names.append(masked + suffixes if stem_counts else name)
     return "".join(names), counts
 
 

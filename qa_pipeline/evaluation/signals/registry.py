@@ -83,7 +83,11 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
     """
     needed = _with_needs(names)
     lacking = [name for name in SIGNALS if name in needed and name not in rows.columns]
-    together = {name: one for name in lacking if isinstance(one := SIGNALS[name], StatementSignal)}
+    together = {
+        name: statement_signal
+        for name in lacking
+        if isinstance(statement_signal := SIGNALS[name], StatementSignal)
+    }
     for name in lacking:
         signal = SIGNALS[name]
         if isinstance(signal, Signal):

@@ -137,7 +137,7 @@ def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
     """Whether each true claim, or else each statement of the reference, is held; None without texts."""
     held_by_row: list[list[Row] | None] = []
     for claims, of_row in zip(rows["true_claims"].to_list(), verified, strict=True):
-        if of_row and all(one is None for one in of_row):
+        if of_row and all(statement_rows is None for statement_rows in of_row):
             held_by_row.append(None)
         elif claims is None:
             held_by_row.append([_as_one([statement]) for statement in of_row[0] or ()])

@@ -170,7 +170,9 @@ class JobBook:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             sent = _portions([item.sent_key for item in items])
             items_by_key = {
-                one.sent_key: one for some in sent for one in _items(connection, _is(asked_model, some))
+                sent_item.sent_key: sent_item
+                for some in sent
+                for sent_item in _items(connection, _is(asked_model, some))
             }
             of_model = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
             stored = {

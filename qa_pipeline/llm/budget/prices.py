@@ -93,10 +93,10 @@ class PriceTable:
 
     def price(self, provider: str, model: str, host: str | None = None) -> Price | None:
         """The price of a model; None where nobody knows it, as that of a server of the user's own."""
-        found = self.named.get(provider, {}).get(model)
-        if found is None and self.listed and _is_own(provider, host):
+        listed_price = self.named.get(provider, {}).get(model)
+        if listed_price is None and self.listed and _is_own(provider, host):
             return _listed(_PROVIDERS[provider], model)
-        return found
+        return listed_price
 
     def of_name(self, name: str) -> Price | None:
         """The price of a model by its full name, `provider/model` or `provider/model@host`."""
