@@ -50,7 +50,7 @@ class LabelledRow(BaseModel):
     """Whether `given` finds fields under other names too, so that columns are checked row by row alone."""
 
     @classmethod
-    def given(cls, values: Row) -> Row:
+    def from_values(cls, values: Row) -> Row:
         """The fields of a row as it is written; those that are null are absent."""
         return {name: values[name] for name in cls.model_fields if values.get(name) is not None}
 
@@ -318,7 +318,7 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        fields = shape.given(values)
+        fields = shape.from_values(values)
     except ValueError as error:
         return Fault("wrong_type", str(error))
     try:

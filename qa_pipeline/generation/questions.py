@@ -263,7 +263,7 @@ def question_request(
         language=language,
         passages=tuple(passages),
         types=tuple(types),
-        asked=tuple(earlier_questions),
+        earlier_questions=tuple(earlier_questions),
         limit=len(types),
         batch=batch,
         prompt_hash=_prompt_hash(language, settings, guidance),

@@ -183,7 +183,7 @@ class _Reading:
                 values[name] = next(
                     (values[other] for other in others if values.get(other) is not None), None
                 )
-        row_values = RagRow.given(values)
+        row_values = RagRow.from_values(values)
         row_id = row_values.get("id")
         row: Row = {
             "id": (_plain(row_id) if isinstance(row_id, (str, int)) else "") or own_id,

@@ -92,12 +92,12 @@ class RatedItem(LabelledRow):
         return pl.Schema({**texts, "ratings": rating_lists})
 
     @classmethod
-    def given(cls, values: Row) -> Row:
+    def from_values(cls, values: Row) -> Row:
         """A row of one rating as an item with one."""
         who, rating = values.get("annotator"), values.get("rating")
         if isinstance(who, str) and rating is not None:
             values = {**values, "ratings": {who: rating}}
-        return super().given(values)
+        return super().from_values(values)
 
     def row(self) -> Row | Fault:
         """The item with its ratings; null is none."""

@@ -223,7 +223,7 @@ class Taken:
     """What became of a file: decisions recorded by batch, those recorded before, and the lines refused."""
 
     recorded: Counter[str]
-    known: int
+    already_recorded: int
     problems: list[Problem]
 
 

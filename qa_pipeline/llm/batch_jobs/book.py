@@ -125,7 +125,7 @@ class ProviderJob:
     created_at: float = 0.0
     ended_at: float | None = None
     detail: str | None = None
-    held: DayReservation | None = None
+    reservation: DayReservation | None = None
 
     @property
     def ended(self) -> bool:
@@ -191,7 +191,7 @@ class JobBook:
             key = f"qa-pipeline-{first.role}-{uuid.uuid4().hex}"
             placed_items = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
-            job = replace(job, created_at=now, held=reservation)
+            job = replace(job, created_at=now, reservation=reservation)
             _insert_items(connection, asked_model, placed_items)
             row = _columns(job)
             del row["held"]
@@ -362,7 +362,7 @@ def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
     reservation = columns.pop("reserved")
     return ProviderJob(
-        held=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
+        reservation=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
     )
 
 
