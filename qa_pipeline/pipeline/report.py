@@ -45,8 +45,8 @@ KNOWN_KEY = ["expected_verdict", "expected_kind"]
 class Report:
     """Counts over batches.
 
-    `tables` holds rows by table, `steps` the yield funnel, `known_answers` hits and misses on known-answer pairs,
-    `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
+    `tables` holds rows by table, `steps` the yield funnel, `known_answers` hits and misses on known-answer
+    pairs, `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
     failed or were skipped and why, `unasked` the documents without a question whose language has no prompts
     and rules or is not known, `types` the questions planned and delivered by type, `shortfalls` why some

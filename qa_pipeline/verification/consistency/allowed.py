@@ -54,8 +54,8 @@ class Unit:
 class Change:
     """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
 
-    `question_keys` has the keys of the question, `context` those of the headings above the evidence; `defined` the
-    abbreviations that the passages define.
+    `question_keys` has the keys of the question, `context` those of the headings above the evidence;
+    `defined` the abbreviations that the passages define.
     """
 
     added: Sequence[Unit]

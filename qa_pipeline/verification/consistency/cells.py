@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one line, the first of them the row's key; `has_names` tells a table from a key-value line."""
+    """The cells of one line, the first of them the row's key; `has_names` is true where columns have names."""
 
     cells: tuple[Cell, ...]
     has_names: bool
