@@ -55,7 +55,8 @@ class Expectations:
     """How one stage follows from another.
 
     `accepted_questions` is how many questions are kept of each chunk asked, `split`, `verified` and
-    `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and need two passages.
+    `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and
+    need two passages.
     `reply_tokens` is what a call writes, thoughts included. `prompt_factors` correct the estimated tokens of
     prompts; `learned` names the stages for which earlier calls showed it.
     """

@@ -29,7 +29,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one line, the first of them the row's key; `has_names` is true where columns have names."""
+    """The cells of one line, the first of them the row's key; `has_names` is true in tables."""
 
     cells: tuple[Cell, ...]
     has_names: bool
