@@ -138,8 +138,8 @@ def rows_of_side(
         thresholds: the artefact, its band still empty.
         side: accept, reject or contradict.
     """
-    wanted = next(threshold for threshold in fitted_thresholds() if threshold.side == side)
-    scores = _pair_scores(labelled.claims, settings, thresholds, wanted)
+    of_side = next(threshold for threshold in fitted_thresholds() if threshold.side == side)
+    scores = _pair_scores(labelled.claims, settings, thresholds, of_side)
     reached = labelled.rows.join(scores, on="pair_id", how="inner", maintain_order="left")
     right = reached["label"] if side == "accept" else ~reached["label"]
     return ScoredRows(

@@ -304,7 +304,7 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
     counts: Counter[str] = Counter()
     unread: Counter[str] = Counter()
     stored: dict[str, None] = {}
-    named: dict[str, None] = {}
+    names_seen: dict[str, None] = {}
     seconds = 0.0
     for name in names:
         frames = {table: read_table(layout.table(table, name), STORED[table]) for table in INPUTS}
@@ -323,9 +323,9 @@ def decide_anew(layout: Layout, batches: list[str] | None, changes: Changes) -> 
         )
         unread.update(new.scores_of_other_models)
         stored |= dict.fromkeys(ids)
-        named[f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"] = None
+        names_seen[f"{settings.verification.thresholds_id}/{settings.judging.thresholds_id}"] = None
     return {
-        "thresholds": {"stored": list(stored), "new": list(named)},
+        "thresholds": {"stored": list(stored), "new": list(names_seen)},
         "batches": names,
         "claims": counts["claims"],
         "pairs": counts["pairs"],
@@ -346,16 +346,16 @@ def _settings(layout: Layout, changes: Changes, recorded: Changes) -> Settings:
     return load_settings(out=layout.out, llm={"budget": {"max_calls": 0}}, **groups)
 
 
-def _chosen(layout: Layout, asked: list[str] | None) -> list[str]:
+def _chosen(layout: Layout, batch_names: list[str] | None) -> list[str]:
     names = [path.stem for path in layout.tables(VERDICTS.name)]
     if not names:
         raise InputError(
             f"{layout.out} holds no verdicts; run qa-pipeline run CORPUS --out {layout.out} first"
         )
-    for name in asked or []:
+    for name in batch_names or []:
         if name not in names:
             raise InputError(f"{layout.out} has no batch {name!r}; it has {', '.join(names)}")
-    return list(dict.fromkeys(asked or names))
+    return list(dict.fromkeys(batch_names or names))
 
 
 def _models(frames: dict[str, pl.DataFrame], settings: Settings) -> Models:

@@ -139,16 +139,20 @@ def run(
         named_values = named_settings(provider, model, max_calls, max_cost, accept_unjudged)
         settings = load_settings(**overrides(location, out, change, named_values))
         check_models(settings, model)
-        found = batches_at(settings, single)
-        batches = chosen_batches(batch, found, settings.corpus)
+        corpus_batches = batches_at(settings, single)
+        batches = chosen_batches(batch, corpus_batches, settings.corpus)
         prepare_folder(settings.out)
         if not batch and single is None:
-            withdraw_missing(Layout(settings.out), settings.corpus, {*found.names, *found.refused})
-        _tell_loose_files(found, settings.corpus)
+            withdraw_missing(
+                Layout(settings.out), settings.corpus, {*corpus_batches.names, *corpus_batches.refused}
+            )
+        _tell_loose_files(corpus_batches, settings.corpus)
         with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
             outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
-            outcomes += [BatchOutcome(name, "failed", error=why) for name, why in found.refused.items()]
+            outcomes += [
+                BatchOutcome(name, "failed", error=why) for name, why in corpus_batches.refused.items()
+            ]
         show_outcomes(Layout(settings.out), outcomes, as_json=as_json, verbose=verbose, in_dagster=dagster)
         raise typer.Exit(_code(outcomes))
 
@@ -239,8 +243,9 @@ def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
         first_files = ", ".join(batches.loose[:NAMED_FILES])
         more = f" and {len(batches.loose) - NAMED_FILES} more" if len(batches.loose) > NAMED_FILES else ""
         sys.stderr.write(
-            f"Not read: {first_files}{more} in {corpus}. {corpus} has sub-folders, so each of them is a batch, "
-            "and files beside them belong to none. Move these files into a sub-folder to have them read.\n"
+            f"Not read: {first_files}{more} in {corpus}. {corpus} has sub-folders, so each of them is a "
+            "batch, and files beside them belong to none. Move these files into a sub-folder to have them "
+            "read.\n"
         )
 
 

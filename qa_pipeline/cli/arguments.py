@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
 
-NAMED = 5
+MOST_NAMES = 5
 """Batches that are named where there are many."""
 
 
@@ -66,9 +66,9 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
         if name not in batches.names:
-            near = difflib.get_close_matches(name, batches.names, n=NAMED) or batches.names
-            more = f" and {len(batches.names) - NAMED} more" if len(batches.names) > NAMED else ""
-            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:NAMED])}{more}")
+            near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES) or batches.names
+            more = f" and {len(batches.names) - MOST_NAMES} more" if len(batches.names) > MOST_NAMES else ""
+            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:MOST_NAMES])}{more}")
     return list(dict.fromkeys(names or batches.names))
 
 

@@ -161,7 +161,7 @@ def _notes(thresholds: "Thresholds") -> list[str]:
     return notes
 
 
-SHOWN = 10
+MOST_MOVED = 10
 
 
 def what_if(
@@ -192,12 +192,12 @@ def what_if(
         changes = read_changes(change or [])
         if thresholds is not None:
             changes.setdefault("verification", {})["thresholds"] = thresholds
-        found = decide_anew(Layout(out), batch, changes)
+        changed = decide_anew(Layout(out), batch, changes)
         if as_json:
-            known_answers = {row.pop("what"): row for row in found["known_answers"].to_dicts()}
-            print_document({"set": _changed(changes), **found, "known_answers": known_answers})
+            known_answers = {row.pop("what"): row for row in changed["known_answers"].to_dicts()}
+            print_document({"set": _changed(changes), **changed, "known_answers": known_answers})
         else:
-            _show_what_if(found)
+            _show_what_if(changed)
 
 
 def _changed(changes: dict[str, dict[str, Any]]) -> dict[str, str | None]:
@@ -219,7 +219,7 @@ def _show_what_if(change: dict[str, Any]) -> None:
     titles = {"old": "what", "new": "to"}
     show_frame("Claims whose verdict changes", change["moved_claims"].rename(titles))
     show_frame("Pairs whose verdict changes", change["moved_pairs"].rename(titles))
-    first = change["moved"].head(SHOWN).rename({"pair_id": "pair", **titles})
+    first = change["moved"].head(MOST_MOVED).rename({"pair_id": "pair", **titles})
     show_frame(f"The first {first.height} of them", first)
     if change["known_answers"]["old"][0]:
         show_frame("Known-answer pairs", change["known_answers"])

@@ -33,7 +33,7 @@ from rich.text import Text
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.people.document_view import Row, Shown, facts, in_context, pieces
+from qa_pipeline.people.document_view import DocumentView, Row, facts, in_context, pieces
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
 from qa_pipeline.pipeline.samples import sample_pairs
@@ -72,7 +72,7 @@ LONG_PAUSE_S = 20.0
 """Seconds without progress that are worth a word; hosted models usually reply sooner."""
 LONGEST_TEXT = 800
 """Characters of a question, an answer or a reason that are shown."""
-NAMED = 5
+MOST_NAMES = 5
 """Files or batches that are named where there are many."""
 MOST_BATCHES = 20
 """Batches that get a line of their own at the end of a run."""
@@ -298,8 +298,8 @@ def _print_block(text: str, style: str = "") -> None:
     """Print a text of anybody's on lines of the terminal's width, indented; a very long one is cut."""
     words = " ".join(_harmless(text).split())
     rest = len(words) - LONGEST_TEXT
-    shown = f"{words[:LONGEST_TEXT]} … ({rest} characters more)" if rest > 0 else words
-    Console(highlight=False).print(Padding(Text(shown, style=style), (0, 0, 0, 2), expand=False))
+    cut = f"{words[:LONGEST_TEXT]} … ({rest} characters more)" if rest > 0 else words
+    Console(highlight=False).print(Padding(Text(cut, style=style), (0, 0, 0, 2), expand=False))
 
 
 def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
@@ -312,8 +312,8 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
             "pairs": ": ".join([str(counts["pairs"]), *filter(None, [", ".join(verdicts)])]),
             "training examples": str(counts["examples"]),
         }
-        if summary.known.height:
-            totals = _with_total(summary.known).row(-1, named=True)
+        if summary.known_answers.height:
+            totals = _with_total(summary.known_answers).row(-1, named=True)
             missed = (f"{totals[name]} {name.replace('_', ' ')}" for name in MISSES if totals[name])
             lines["known answers"] = ", ".join(
                 [f"{totals['hits']} of {totals['pairs']} as expected", *missed]
@@ -333,10 +333,10 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
     _show_unread(summary.unread)
     _show_unasked(summary.unasked)
     withdrawn = {batch: stone for batch, stone in summary.withdrawn.items() if batch not in ran}
-    for batch, stone in list(withdrawn.items())[:NAMED]:
+    for batch, stone in list(withdrawn.items())[:MOST_NAMES]:
         print_line(f"{batch} is withdrawn since {stone.since}: {stone.message()}", "yellow")
-    if len(withdrawn) > NAMED:
-        print_line(f"and {len(withdrawn) - NAMED} more batches are withdrawn", "yellow")
+    if len(withdrawn) > MOST_NAMES:
+        print_line(f"and {len(withdrawn) - MOST_NAMES} more batches are withdrawn", "yellow")
 
 
 def _show_unread(unread: pl.DataFrame) -> None:
@@ -358,8 +358,8 @@ def _show_unasked(unasked: pl.DataFrame) -> None:
 
 
 def _first_paths(files: pl.DataFrame) -> str:
-    paths = files.head(NAMED).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
-    more = f" and {files.height - NAMED} more" if files.height > NAMED else ""
+    paths = files.head(MOST_NAMES).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
+    more = f" and {files.height - MOST_NAMES} more" if files.height > MOST_NAMES else ""
     return f"{', '.join(paths)}{more}"
 
 
@@ -418,7 +418,7 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     if summary.steps.height:
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(summary.steps))
     show_frame("Questions by type", with_losses(summary.types, summary.shortfalls))
-    show_frame("Known-answer pairs", _with_total(summary.known))
+    show_frame("Known-answer pairs", _with_total(summary.known_answers))
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
     show_frame(title, summary.canaries, CANARY_COLUMNS)
     show_frame("Batches", summary.batches, BATCH_COLUMNS)
@@ -516,13 +516,13 @@ def _counted(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _with_total(known: pl.DataFrame) -> pl.DataFrame:
+def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
     """Expected verdicts and kinds in order, and a line that adds them up."""
-    if not known.height:
-        return known
-    counts = known.select(pl.exclude("expected_verdict", "expected_kind").sum())
+    if not answers.height:
+        return answers
+    counts = answers.select(pl.exclude("expected_verdict", "expected_kind").sum())
     total = counts.with_columns(expected_verdict=pl.lit("all"), expected_kind=pl.lit(""))
-    return pl.concat([known.sort("expected_verdict", "expected_kind"), total.select(known.columns)])
+    return pl.concat([answers.sort("expected_verdict", "expected_kind"), total.select(answers.columns)])
 
 
 def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
@@ -610,7 +610,7 @@ def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
         "out": str(layout.out),
         "tables": summary.tables,
         "yield": summary.steps,
-        "known_answers": summary.known,
+        "known_answers": summary.known_answers,
         "canaries": summary.canaries,
         "batches": summary.batches,
         "left_out": summary.left_out,
@@ -634,7 +634,7 @@ STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green",
 MARKS = {"page": "═══", "section": "───", "chunk": "▼", "chunk_end": "▲"}
 
 
-def show_document(document: Shown, chunk: Row | None = None) -> None:
+def show_document(document: DocumentView, chunk: Row | None = None) -> None:
     """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
     console = Console(highlight=False, soft_wrap=True)
     for name, value in facts(document):

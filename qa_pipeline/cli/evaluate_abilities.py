@@ -79,12 +79,12 @@ def _sources(place: Path, batches: list[str] | None, seed: int) -> "list[Source]
             raise InputError("--batch chooses among the batches of an output folder, and this is a release")
         return [release_source(place, seed)]
     layout = Layout(place)
-    found = [path.stem for path in layout.tables(TRAINING_EXAMPLES.name)]
-    unknown = sorted({*(batches or [])} - {*found})
-    if not found or unknown:
+    batch_names = [path.stem for path in layout.tables(TRAINING_EXAMPLES.name)]
+    unknown = sorted({*(batches or [])} - {*batch_names})
+    if not batch_names or unknown:
         problem = f"no batch {unknown[0]!r} with" if unknown else "no"
         raise InputError(f"{place} has {problem} training examples; run qa-pipeline run CORPUS --out {place}")
-    return [batch_source(layout, name, seed) for name in batches or found]
+    return [batch_source(layout, name, seed) for name in batches or batch_names]
 
 
 @abilities.command()

@@ -55,9 +55,9 @@ class Arm:
         """The tables of all batches, put together."""
         import polars as pl
 
-        each = list(self.frames.values())
-        shared = [name for name in each[0] if all(name in frame for frame in each)]
-        return {name: pl.concat([frame_set[name] for frame_set in each]) for name in shared}
+        frame_sets = list(self.frames.values())
+        shared = [name for name in frame_sets[0] if all(name in frame for frame in frame_sets)]
+        return {name: pl.concat([frame_set[name] for frame_set in frame_sets]) for name in shared}
 
     def figures(self, frames: "Mapping[str, pl.DataFrame]") -> dict[str, Any]:
         """The figures of one batch, or of all."""

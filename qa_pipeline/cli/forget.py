@@ -94,16 +94,16 @@ def _planned(
     )
     from qa_pipeline.publishing.yank import released_places
 
-    known = pl.concat([known_places(layout), released_places(layout.releases)]).unique()
-    known = known.sort("batch", "path", "content_sha256")
-    places = find_contents(known, name)
+    known_documents = pl.concat([known_places(layout), released_places(layout.releases)]).unique()
+    known_documents = known_documents.sort("batch", "path", "content_sha256")
+    places = find_contents(known_documents, name)
     if places.height:
         return plan_erasure(layout, places, database), places
     if begun is not None:  # this very command was killed, and is finished now
         return begun, places
     ids = _stored(database, name)
     if not ids:
-        raise unknown_document(known, name)
+        raise unknown_document(known_documents, name)
     return Plan((), tuple(sorted(ids))), places
 
 

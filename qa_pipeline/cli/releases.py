@@ -127,9 +127,9 @@ def verify(
                 for check in checks
             ]
             show_table(f"Release {release_folder(folder)}", ["check", "looked at", "problems"], rows)
-            for one in checks:
-                for problem in one.problems[:MOST_SHOWN]:
-                    print_line(f"{one.name}: {problem}")
+            for checked in checks:
+                for problem in checked.problems[:MOST_SHOWN]:
+                    print_line(f"{checked.name}: {problem}")
         if not all(check.holds for check in checks):
             raise typer.Exit(FAILED)
 

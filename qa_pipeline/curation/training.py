@@ -266,13 +266,13 @@ class _Draft:
     """One layout of a pair; up to `fewest`, `droppable` passages are left out from the last to the first."""
 
     row: Row
-    kept: tuple[Passage, ...] = ()
+    required: tuple[Passage, ...] = ()
     droppable: tuple[Passage, ...] = ()
     fewest: int = 0
     shuffled: bool = False
 
     def passages(self, seed: int) -> list[Passage]:
-        passages = [*self.kept, *self.droppable]
+        passages = [*self.required, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
             passages.sort(key=lambda passage: _seeded_hash(seed, self.row["pair_id"], passage.chunk_id))
         return passages
@@ -314,7 +314,7 @@ def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
     others = _all_or_none(row["distractor_ids"], passages)
     drafts = {"closed_book": _Draft(row)}
     if context:
-        draft = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, kept=context)
+        draft = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, required=context)
         drafts["with_context"] = draft
         if others:
             drafts["with_distractors"] = _Draft(row, context, others, fewest=1, shuffled=True)

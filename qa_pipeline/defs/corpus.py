@@ -176,14 +176,14 @@ def corpus_sensor(
         refused = "; ".join(batches.refused.values())
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {refused}")
     withdraw_missing(resources.layout, resources.settings.corpus, {*batches.names, *batches.refused})
-    gone = {
+    removed_names = {
         name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
     }
     before = Fingerprints.model_validate_json(context.cursor or "{}")
     now = _listings(place, batches.names)
     settled = [name for name in batches.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
-    changed, unread = changed_contents(context.instance, place, to_read, gone)
+    changed, unread = changed_contents(context.instance, place, to_read, removed_names)
     reasons = [*batches.refused.values(), *unread.values()]
     for reason in reasons:
         context.log.warning(reason)

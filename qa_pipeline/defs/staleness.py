@@ -312,11 +312,11 @@ def _lost_file(layout: Layout, batch: str, names: Collection[str]) -> str | None
 def _new_decisions(layout: Layout, batch: str) -> str | None:
     """What people decided since; the file is compared itself, for nobody reports it to the instance."""
     try:
-        known = read_table(layout.table(DECISIONS.name, batch), DECISIONS)
+        decided = read_table(layout.table(DECISIONS.name, batch), DECISIONS)
         recorded = read_decisions(layout.decisions(batch))
     except TableError as error:
         return str(error)
-    new = recorded.join(known, on="decision_id", how="anti").height
+    new = recorded.join(decided, on="decision_id", how="anti").height
     return f"decisions recorded since its last run: {new}" if new else None
 
 

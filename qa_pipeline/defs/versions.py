@@ -73,11 +73,11 @@ def _group(settings: Settings, group: str) -> dict[str, object]:
 
 def _without(values: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
     """The values but those named; `a.b` names b in the group a."""
-    kept: dict[str, object] = {}
+    remaining: dict[str, object] = {}
     for name, value in values.items():
         below = [
             name_below.removeprefix(f"{name}.") for name_below in names if name_below.startswith(f"{name}.")
         ]
         if name not in names:
-            kept[name] = _without(value, below) if below and isinstance(value, dict) else value
-    return kept
+            remaining[name] = _without(value, below) if below and isinstance(value, dict) else value
+    return remaining

@@ -63,7 +63,7 @@ def read_documents(
     settings = settings.model_copy(update={"masking": masking})
     work = _Work(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(work.requests(), settings)):
-        work.outcomes[work.asked[number]] = outcome
+        work.outcomes[work.parsed[number]] = outcome
         notify(len(work.outcomes), len(document_files))
     documents = DOCUMENTS.frame([{"batch": batch, **row} for row in work.rows()])
     return mark_near_duplicates(documents, settings.near_duplicate_similarity)
@@ -91,7 +91,7 @@ class _Work:
         self.shown = [mask_path(file.path, self.bare_mask) for file in files]
         self.read: dict[int, Row] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
-        self.asked: list[int] = []
+        self.parsed: list[int] = []
         self.first_of: dict[tuple[str, str], int] = {}
 
     def requests(self) -> Iterator[ParseRequest]:
@@ -103,7 +103,7 @@ class _Work:
                 self.outcomes[number] = failure
                 continue
             if request is not None:
-                self.asked.append(number)
+                self.parsed.append(number)
                 yield request
 
     def _request(self, number: int, file: FoundFile) -> ParseRequest | None:

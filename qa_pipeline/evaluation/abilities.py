@@ -209,7 +209,7 @@ def _row(
     """A row as `eval run` reads it. Its group is the document that the first pair is about."""
     query = " ".join(pair.question for pair in pairs)
     numbered = [
-        {"text": context.shown(rank), "document": context.document, "rank": rank}
+        {"text": context.numbered(rank), "document": context.document, "rank": rank}
         for rank, context in enumerate(contexts, start=1)
     ]
     answerable = ability != REJECTION

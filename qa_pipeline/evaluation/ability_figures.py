@@ -116,7 +116,7 @@ def read_suite(path: Path, limits: PairsFileSettings = LIMITS) -> Labelled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ClaimOfAnswer:
     """Whether an answer states a claim; `other` is the statement that it must not be taken for."""
 
     claim: str
@@ -153,16 +153,18 @@ def judge_answers(
     return pl.DataFrame(outcomes, schema=OUTCOMES)
 
 
-def _to_look_for(row: Row) -> list[_Asked]:
+def _to_look_for(row: Row) -> list[_ClaimOfAnswer]:
     """The claims whose place in the answer decides; none where there is no answer, or a refusal."""
     if row["answer"] is None or is_refusal(row["answer"], row["language"]):
         return []
     common = (row["answer"], row["query"], row["language"])
     if row["category"] == COUNTERFACTUAL:
         true, false = row["planted"]["true"], row["planted"]["false"]
-        return [_Asked(true, *common, other=false), _Asked(false, *common, other=true)]
+        return [_ClaimOfAnswer(true, *common, other=false), _ClaimOfAnswer(false, *common, other=true)]
     return [
-        _Asked(claim["claim"], *common) for claim in row["true_claims"] or [] if row["category"] != REJECTION
+        _ClaimOfAnswer(claim["claim"], *common)
+        for claim in row["true_claims"] or []
+        if row["category"] != REJECTION
     ]
 
 
@@ -213,7 +215,9 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _stated(sought: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None) -> list[Stated]:
+def _stated(
+    sought: Sequence[_ClaimOfAnswer], resources: Resources, verifier: LanguageModel | None
+) -> list[Stated]:
     """Whether each claim is stated; the verifier reads all that are not quoted together."""
     quoted = [_plain(claim.claim) in _plain(claim.answer) for claim in sought]
     rest = [claim for claim, quote in zip(sought, quoted, strict=True) if not quote]
@@ -226,7 +230,7 @@ def _stated(sought: Sequence[_Asked], resources: Resources, verifier: LanguageMo
 
 
 def _verified(
-    sought: Sequence[_Asked], resources: Resources, verifier: LanguageModel | None
+    sought: Sequence[_ClaimOfAnswer], resources: Resources, verifier: LanguageModel | None
 ) -> list[Stated | None]:
     """What the verifier decides of each claim with the answer as its passage; None where it does not."""
     settings = resources.settings
@@ -258,7 +262,7 @@ def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
     return None
 
 
-def _in_words(sought: _Asked) -> bool:
+def _in_words(sought: _ClaimOfAnswer) -> bool:
     """Whether a sentence of the answer, or two in a row, have what a claim adds to its question.
 
     They have to have its figures all, and the words that tell it from the other statement. The sentence that

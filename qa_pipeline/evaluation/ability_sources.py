@@ -44,7 +44,7 @@ class Text:
         same = self.document == other.document
         return self == other or (same and bool(other.headings) and other.headings[-1] in self.headings)
 
-    def shown(self, rank: int) -> str:
+    def numbered(self, rank: int) -> str:
         """As an application shows it: number, title and headings on the first line, where they are known."""
         if not self.title:
             return self.text
@@ -110,7 +110,7 @@ class Source:
         for text in self.texts:
             texts_by_language[text.language].append(text)
         return {
-            language: (texts, WordIndex([terms(text.shown(1), language) for text in texts]))
+            language: (texts, WordIndex([terms(text.numbered(1), language) for text in texts]))
             for language, texts in texts_by_language.items()
         }
 

@@ -50,7 +50,7 @@ class LabelledRow(BaseModel):
     """Whether `given` finds fields under other names too, so that columns are checked row by row alone."""
 
     @classmethod
-    def given(cls, values: Row) -> Row:
+    def from_values(cls, values: Row) -> Row:
         """The fields of a row as it is written; those that are null are absent."""
         return {name: values[name] for name in cls.model_fields if values.get(name) is not None}
 
@@ -145,7 +145,7 @@ def read_blocks(
         InputError: it cannot be read as a whole, lacks a column or holds no row that can be used.
     """
     nested = unfolded if path.suffix.lower() == ".json" else None
-    file = open_rows(path, limits.limits, SUFFIXES, known=COLUMNS, unfold=nested)
+    file = open_rows(path, limits.limits, SUFFIXES, columns_known=COLUMNS, unfold=nested)
     shape = kind(file.columns)
     columns = None
     if file.types and not shape.other_names:
@@ -318,7 +318,7 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        fields = shape.given(values)
+        fields = shape.from_values(values)
     except ValueError as error:
         return Fault("wrong_type", str(error))
     try:

@@ -34,7 +34,7 @@ class GoldenRow(LabelledRow):
     must_refuse: bool | None = None
 
     @classmethod
-    def given(cls, values: Row) -> Row:
+    def from_values(cls, values: Row) -> Row:
         """The fields of a row; of a ground truth it is read whether the question must be refused."""
         truth, answer = values.get("ground_truth"), values.get("reference")
         if isinstance(truth, Mapping):
@@ -44,7 +44,7 @@ class GoldenRow(LabelledRow):
             answer = truth
         if values.get("must_refuse") is None and isinstance(answer, str) and answer.strip():
             values = {**values, "must_refuse": is_unanswerable(answer)}
-        return super().given(values)
+        return super().from_values(values)
 
     @classmethod
     def columns(cls) -> pl.Schema:

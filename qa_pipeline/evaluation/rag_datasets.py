@@ -212,7 +212,7 @@ class RagRow(LabelledRow):
         return RAG_ROWS
 
     @classmethod
-    def given(cls, values: Row) -> Row:
+    def from_values(cls, values: Row) -> Row:
         """The fields under our names, those of ground_truth beside the others."""
         fields = dict(values)
         if _is_released(fields):
@@ -234,7 +234,7 @@ class RagRow(LabelledRow):
         fields |= _graded(fields.get("relevant_documents"))
         if is_unanswerable(fields["reference"]):
             fields |= {"reference": None, "must_refuse": True}
-        return super().given(_with_documents(fields))
+        return super().from_values(_with_documents(fields))
 
     def row(self) -> Row | Fault:
         """The row; contexts in the order of their ranks."""
@@ -253,8 +253,8 @@ class RagRow(LabelledRow):
             return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
         if ranks:
             contexts.sort(key=lambda context: context["rank"])
-        for place, one in enumerate(contexts, start=1):
-            one["rank"] = place
+        for place, passage in enumerate(contexts, start=1):
+            passage["rank"] = place
         row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]

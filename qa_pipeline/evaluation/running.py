@@ -190,7 +190,7 @@ def _done(
             yield under_way.popleft().result()
 
 
-_own: dict[str, Any] = {}
+_state_of_worker: dict[str, Any] = {}
 """What a worker process was started with."""
 
 
@@ -198,11 +198,13 @@ def _start(settings: Settings, undecided: Undecided, names: Sequence[str]) -> No
     # what is read and remembered has no cycles: looking for them took a seventh of the time
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    _own.update(metrics=chosen_metrics(names), means=Means(Resources(settings), undecided=undecided))
+    _state_of_worker.update(
+        metrics=chosen_metrics(names), means=Means(Resources(settings), undecided=undecided)
+    )
 
 
 def _work(block: pl.DataFrame) -> _Done:
-    return _evaluated(block, **_own)
+    return _evaluated(block, **_state_of_worker)
 
 
 def _evaluated(block: pl.DataFrame, metrics: Sequence[Metric], means: Means) -> _Done:

@@ -50,21 +50,21 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
     pair_ids = []
     for statement in statements:
         headings = statement.headings or ((),) * len(statement.passages)
-        shown = [
+        stated_passages = [
             passage_and_headings
             for passage_and_headings in zip(statement.passages, headings, strict=True)
             if passage_and_headings[0].strip()
         ]
-        passages = [passage for passage, _ in shown]
+        passages = [passage for passage, _ in stated_passages]
         above = (
-            ("\x1e".join(headings_of_passage) for _, headings_of_passage in shown)
+            ("\x1e".join(headings_of_passage) for _, headings_of_passage in stated_passages)
             if statement.headings
             else ()
         )
         document_id = _hash(statement.language, *passages, *above)[:16]
         if document_id not in documents:
             documents[document_id] = _document(document_id, passages, statement.language)
-            chunks[document_id] = _chunks(document_id, shown, statement.language)
+            chunks[document_id] = _chunks(document_id, stated_passages, statement.language)
         pair_id = _hash(document_id, statement.question or "", statement.claim)[:32]
         pair_ids.append(pair_id)
         chunk_ids = [chunk["chunk_id"] for chunk in chunks[document_id]]

@@ -164,8 +164,8 @@ class Sums:
     def means(self) -> Floats:
         """The mean over all known rows of each figure; NaN where none is known."""
         with np.errstate(invalid="ignore"):
-            found: Floats = self.totals.sum(axis=0) / self.counts.sum(axis=0)
-        return found
+            row_means: Floats = self.totals.sum(axis=0) / self.counts.sum(axis=0)
+        return row_means
 
     @property
     def errors(self) -> Floats:
@@ -179,8 +179,8 @@ class Sums:
         rests[np.abs(rests) <= _ROUNDING * (1 + np.abs(self.totals))] = 0
         with np.errstate(invalid="ignore", divide="ignore"):
             moved = rests / (self.counts.sum(axis=0) * (1 - self._sizes))
-            found: Floats = np.sqrt((moved**2).sum(axis=0) * (used - 1) / used)
-        return found
+            standard_errors: Floats = np.sqrt((moved**2).sum(axis=0) * (used - 1) / used)
+        return standard_errors
 
     @property
     def freedom(self) -> Floats:
@@ -190,8 +190,8 @@ class Sums:
         """
         with np.errstate(invalid="ignore", divide="ignore"):
             squares, pulls = self._sizes**2, self._sizes**2 / (1 - self._sizes)
-            found: Floats = 1 / (squares.sum(axis=0) + pulls.sum(axis=0) ** 2 - (pulls**2).sum(axis=0))
-        return found
+            freedoms: Floats = 1 / (squares.sum(axis=0) + pulls.sum(axis=0) ** 2 - (pulls**2).sum(axis=0))
+        return freedoms
 
     @property
     def _sizes(self) -> Floats:

@@ -71,7 +71,7 @@ def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
             problem = f"holds {rows[name].dtype}" if name in rows.columns else "is missing"
             raise InputError(f"the column of metric {name} {problem}; evaluate again")
     column = {name: pl.col(name).cast(pl.Float64) for name in names}
-    return [pl.when(one.is_finite()).then(one).alias(name) for name, one in column.items()]
+    return [pl.when(score.is_finite()).then(score).alias(name) for name, score in column.items()]
 
 
 def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
@@ -91,8 +91,8 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
 
 def is_yes_no(scores: pl.Series) -> bool:
     """Whether every known score is 0 or 1, and there is one."""
-    known = scores.drop_nulls()
-    return bool(len(known) and known.is_in([0.0, 1.0]).all())
+    values = scores.drop_nulls()
+    return bool(len(values) and values.is_in([0.0, 1.0]).all())
 
 
 def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
@@ -100,14 +100,16 @@ def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
     names = list(names)
     totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
-    found = rows.group_by("group").agg(*totals, *counts).sort("group")
+    sums = rows.group_by("group").agg(*totals, *counts).sort("group")
     of = {kind: [f"{kind} {name}" for name in names] for kind in ("total", "count")}
-    matrices = (found.select(columns).to_numpy().astype(np.float64) for columns in of.values())
-    return Sums(*(matrix.reshape(found.height, len(names)) for matrix in matrices))
+    matrices = (sums.select(columns).to_numpy().astype(np.float64) for columns in of.values())
+    return Sums(*(matrix.reshape(sums.height, len(names)) for matrix in matrices))
 
 
 def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Document]:
-    lowest, highest = (np.array([one[end] for one in ranges.values()], dtype=np.float64) for end in (0, 1))
+    lowest, highest = (
+        np.array([value_range[end] for value_range in ranges.values()], dtype=np.float64) for end in (0, 1)
+    )
     bounds = mean_bounds(group_sums(rows, ranges), lowest, np.nan_to_num(highest, nan=np.inf))
     return {
         name: {"low": number(low), "high": number(high), "interval": "t" if end is None else "wilson"}
@@ -150,7 +152,9 @@ def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
     if column not in rows.columns or rows[column].dtype == pl.Null():
         return []
     sizes = rows.drop_nulls(column).group_by(column).len().sort("len", column, descending=[True, False])
-    own = sizes[column].head(MOST_PARTS if sizes.height <= MOST_PARTS else MOST_PARTS - 1)
-    named = pl.when(pl.col(column).is_in(own.implode())).then(pl.col(column)).otherwise(pl.lit(OTHERS))
-    split = rows.drop_nulls(column).with_columns(named).partition_by(column, as_dict=True)
+    largest = sizes[column].head(MOST_PARTS if sizes.height <= MOST_PARTS else MOST_PARTS - 1)
+    part_name = (
+        pl.when(pl.col(column).is_in(largest.implode())).then(pl.col(column)).otherwise(pl.lit(OTHERS))
+    )
+    split = rows.drop_nulls(column).with_columns(part_name).partition_by(column, as_dict=True)
     return sorted((str(name), part) for (name,), part in split.items())

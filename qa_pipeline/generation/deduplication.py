@@ -207,8 +207,8 @@ class _Compared:
 
     question: str
     language: str
-    asked: Sequence[str]
-    said: Sequence[str]
+    question_terms: Sequence[str]
+    answer_terms: Sequence[str]
 
     @cached_property
     def fixed(self) -> Set[str]:
@@ -245,10 +245,10 @@ class _Compared:
         apart = self.asks_for and other.asks_for and not self.asks_for & other.asks_for
         if changed or apart:
             return False
-        short, long = sorted((self.said, other.said), key=len)
+        short, long = sorted((self.answer_terms, other.answer_terms), key=len)
         rest = iter(long)
         within = all(term in rest for term in short)  # in this order: each looks on where the last was found
-        return within and set(long) - set(short) <= {*self.asked, *other.asked}
+        return within and set(long) - set(short) <= {*self.question_terms, *other.question_terms}
 
 
 def _blocks(heads: pl.DataFrame, grouped: pl.DataFrame) -> Iterator[list[int]]:

@@ -101,8 +101,8 @@ def context_similarity(
     similarities: list[float | None] = []
     place = len(questions)
     for number, row_texts in enumerate(texts):
-        own = vectors[place : place + len(row_texts)] @ vectors[number]
-        similarities.append(round(float(np.mean(own)), 6) if row_texts else None)
+        row_similarities = vectors[place : place + len(row_texts)] @ vectors[number]
+        similarities.append(round(float(np.mean(row_similarities)), 6) if row_texts else None)
         place += len(row_texts)
     return similarities
 

@@ -64,11 +64,11 @@ class Guidance:
         if not self.personas:
             return None
         digest = hashlib.sha256(f"{chunk_id}\x1f{asked_in}".encode()).digest()
-        place = int.from_bytes(digest[:8]) / 2**64 * sum(one.weight for one in self.personas)
-        for one in self.personas:
-            place -= one.weight
+        place = int.from_bytes(digest[:8]) / 2**64 * sum(member.weight for member in self.personas)
+        for member in self.personas:
+            place -= member.weight
             if place < 0:
-                return one
+                return member
         return self.personas[-1]
 
     def examples_in(self, language: str) -> str:

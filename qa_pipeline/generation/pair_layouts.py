@@ -110,14 +110,14 @@ def _squad(value: Row) -> Row:
     texts = answers.get("text") if isinstance(answers, dict) else answers
     if not isinstance(texts, list):
         raise UnusableEntry("wrong_type", "field answers should be a list, or hold a list of texts")
-    found = [text.get("text") if isinstance(text, dict) else text for text in texts]
+    answer_texts = [text.get("text") if isinstance(text, dict) else text for text in texts]
     cited = {} if value.get("citations") else {"citations": [{"passage": value["context"]}]}
-    if value.get("is_impossible") is True or not found:
+    if value.get("is_impossible") is True or not answer_texts:
         return {"question": value["question"], "answer": None, "coverage": "none", **cited}
-    if not all(isinstance(text, str) for text in found):
+    if not all(isinstance(text, str) for text in answer_texts):
         raise UnusableEntry("wrong_type", "field answers holds something else than texts")
-    more = {"answers": answers} if len(set(found)) > 1 else {}
-    return {"question": value["question"], "answer": found[0], **cited, **more}
+    more = {"answers": answers} if len(set(answer_texts)) > 1 else {}
+    return {"question": value["question"], "answer": answer_texts[0], **cited, **more}
 
 
 LAYOUTS = (

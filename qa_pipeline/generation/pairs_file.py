@@ -292,7 +292,7 @@ def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -
 
 
 def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> pl.DataFrame:
-    file = open_rows(path, limits.limits, SUFFIXES, content=content, known=COLUMNS, unfold=unfolded)
+    file = open_rows(path, limits.limits, SUFFIXES, content=content, columns_known=COLUMNS, unfold=unfolded)
     is_csv = unit_of(path.name) == "row" and not file.types
     if file.columns and (is_csv or file.types):
         _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))

@@ -191,7 +191,7 @@ def plan_requests(
     planned = {}
     for chunk_id, partner_id, asked_in, types in groups.iter_rows():
         ids: tuple[str, ...] = (chunk_id,) if partner_id is None else (chunk_id, partner_id)
-        targets = tuple(passages[one] for one in ids)
+        targets = tuple(passages[target_id] for target_id in ids)
         persona = guidance.persona(chunk_id, asked_in)
         earlier = [row["question"] for row in asked_of_chunk[chunk_id] if row["question"]]
         request = question_request(
@@ -263,7 +263,7 @@ def question_request(
         language=language,
         passages=tuple(passages),
         types=tuple(types),
-        asked=tuple(earlier_questions),
+        earlier_questions=tuple(earlier_questions),
         limit=len(types),
         batch=batch,
         prompt_hash=_prompt_hash(language, settings, guidance),

@@ -28,8 +28,8 @@ class Request(Generic[ReplyT]):
     """One question to a model.
 
     `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit`, `types`
-    and `asked` are the same material unrendered, for providers that work on the text itself; they are
-    already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
+    and `earlier_questions` are the same material unrendered, for providers that work on the text itself;
+    they are already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
     """
 
     role: Role
@@ -44,7 +44,7 @@ class Request(Generic[ReplyT]):
     answer: str | None = None
     limit: int = 1
     types: tuple[QuestionType, ...] = ()
-    asked: tuple[str, ...] = ()
+    earlier_questions: tuple[str, ...] = ()
     batch: str = field(default="", compare=False)
     prompt_hash: str = field(default="", compare=False)
 

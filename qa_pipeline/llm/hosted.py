@@ -216,7 +216,7 @@ class HostedModel(ReadingModel):
         except OversizedRequestError as error:
             self._throttle.replied()
             reservation.cancel()
-            raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
+            raise OversizedRequestError(f"{error.detail}; {described(request)}") from None
         except UnreadableReplyError as error:
             self._throttle.replied()
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
@@ -335,7 +335,7 @@ class HostedModel(ReadingModel):
             )  # fmt: skip
 
 
-def shown(request: Request[Any]) -> str:
+def described(request: Request[Any]) -> str:
     """The chunks a request shows, by id, for messages."""
     ids = [passage.chunk_id for passage in request.passages]
     more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""

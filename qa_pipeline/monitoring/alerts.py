@@ -68,11 +68,11 @@ class Findings:
         Args:
             since: the first day that is told of.
         """
-        told: list[dict[str, Any]] = []
+        alert_rows: list[dict[str, Any]] = []
         for kind, rows, state in (("level", self.levels, "alert"), ("drift", self.drift, "drift")):
             bad = rows.filter(pl.col("state") == state, pl.col("day") >= since).to_dicts()
-            told += [{"kind": kind, **row, "day": row["day"].isoformat()} for row in bad]
-        return sorted(told, key=lambda alert: (alert["day"], alert.get("hour") or 0))
+            alert_rows += [{"kind": kind, **row, "day": row["day"].isoformat()} for row in bad]
+        return sorted(alert_rows, key=lambda alert: (alert["day"], alert.get("hour") or 0))
 
 
 def findings(
@@ -166,14 +166,14 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
 def _state(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
     """The mean of some scores against its limit."""
     mean = float(scores.mean()) if len(scores) else None
-    held: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
+    level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < least_rows:
-        return held
+        return level_state
     low, high = mean_interval(scores, error)
     # turned round, so that low values are bad ones
     nearest, middle, bad = (high, mean, limit) if side == "below" else (-low, -mean, -limit)
     state = "alert" if nearest < bad else "uncertain" if middle < bad else "fine"
-    return {**held, "low": low, "high": high, "state": state}
+    return {**level_state, "low": low, "high": high, "state": state}
 
 
 def _message(row: dict[str, Any]) -> str:

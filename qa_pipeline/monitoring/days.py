@@ -72,12 +72,12 @@ def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score
 
 def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Metric"]) -> pl.Series:
     """Return who decided the figures of each row (`DECISIONS`)."""
-    judged = [one for one in metrics if one.decided_by is not None]
+    judged = [measured for measured in metrics if measured.decided_by is not None]
     decisions: list[list[dict[str, object]]] = [[] for _ in range(frame.height)]
     for metric in judged:
-        known = values[metric.name].is_not_null()
+        has_value = values[metric.name].is_not_null()
         steps = frame.select(by=metric.decided_by)["by"].to_list()
-        for of_row, is_known, steps_of_metric in zip(decisions, known, steps, strict=True):
+        for of_row, is_known, steps_of_metric in zip(decisions, has_value, steps, strict=True):
             counts = Counter(step for step in steps_of_metric or () if step is not None) if is_known else {}
             of_row += [
                 {"metric": metric.name, "step": step, "count": counts[step]} for step in sorted(counts)

@@ -117,7 +117,7 @@ def find_drift(
     before = rows.filter(pl.col("day").is_in(reference_set)) if reference is None else reference
     metrics = [name for name in metrics_of(rows) if name in before.columns]
     references = {name: np.sort(before[name].drop_nulls().to_numpy()) for name in metrics}
-    found: list[dict[str, Any]] = []
+    drift_rows: list[dict[str, Any]] = []
     likely: set[tuple[date, str]] = set()
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
@@ -129,14 +129,14 @@ def find_drift(
         ]
         _mark_discoveries(tested, settings.drift.rate)
         by = decisions_of(of_day)
-        found += [{**row, "decided_by": describe_decisions(of_day, row["metric"])} for row in tested]
+        drift_rows += [{**row, "decided_by": describe_decisions(of_day, row["metric"])} for row in tested]
         if not settings.alerts.accept_likeness:
             likely |= {(day, name) for name, counts in by.items() if rests_on_likeness(counts)}
-    _mark_states(found, settings.drift)
-    for row in found:
+    _mark_states(drift_rows, settings.drift)
+    for row in drift_rows:
         if row["state"] in ("drift", "drifted") and (row["day"], row["metric"]) in likely:
             row["state"] = BY_LIKENESS
-    return pl.DataFrame([{**row, "message": _message(row)} for row in found], schema=DRIFT)
+    return pl.DataFrame([{**row, "message": _message(row)} for row in drift_rows], schema=DRIFT)
 
 
 def _tested(

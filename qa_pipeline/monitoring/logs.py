@@ -183,8 +183,8 @@ class _Reading:
                 values[name] = next(
                     (values[other] for other in others if values.get(other) is not None), None
                 )
-        given = RagRow.given(values)
-        row_id = given.get("id")
+        row_values = RagRow.from_values(values)
+        row_id = row_values.get("id")
         row: Row = {
             "id": (_plain(row_id) if isinstance(row_id, (str, int)) else "") or own_id,
             "time": _moment(values.get("time")),
@@ -195,7 +195,7 @@ class _Reading:
             self.fault("duplicate_id", f"id {row['id'][:80]!r} is in an earlier row")
             return
         if row["error"] is None:
-            texts = check(given | {"id": row["id"]}, RagRow)
+            texts = check(row_values | {"id": row["id"]}, RagRow)
             if isinstance(texts, Fault):
                 self.fault(texts.reason, texts.detail)
             else:

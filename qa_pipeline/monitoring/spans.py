@@ -118,13 +118,13 @@ def _span(
     retrieves = any(name.startswith(_RETRIEVAL) for name in names)
     queries = [
         attributes.get("gen_ai.retrieval.query.text"),
-        *(_last_asked(one.get("gen_ai.input.messages")) for one in every),
+        *(_last_asked(attribute_set.get("gen_ai.input.messages")) for attribute_set in every),
         *(_last_asked(_numbered(attributes, prefix)) for prefix in _NUMBERED_INPUTS),
         *(_last_asked(event) for name, event in events if name == "gen_ai.user.message"),
         _plain(attributes.get("input.value")),
     ]
     answers = [
-        *(_first_said(one.get("gen_ai.output.messages")) for one in every),
+        *(_first_said(attribute_set.get("gen_ai.output.messages")) for attribute_set in every),
         *(_first_said(_numbered(attributes, prefix)) for prefix in _NUMBERED_OUTPUTS),
         *(_first_said(event) for name, event in events if name == "gen_ai.choice"),
         None if retrieves else _plain(attributes.get("output.value")),
@@ -189,10 +189,10 @@ def _messages(value: Any) -> list[tuple[str, str]]:
     if isinstance(value, str):
         return [("", value)]
     texts = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, dict):
+    for message_value in value if isinstance(value, list) else [value]:
+        if isinstance(message_value, dict):
             # an event of one message holds it under one of these names, or is the message itself
-            inner = _parsed(one.get("gen_ai.event.content", one))
+            inner = _parsed(message_value.get("gen_ai.event.content", message_value))
             inner = _parsed(inner.get("message", inner)) if isinstance(inner, dict) else inner
             message = inner if isinstance(inner, dict) else {"content": inner}
             texts.append((str(message.get("role") or ""), _text_of(message)))

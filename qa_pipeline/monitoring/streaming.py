@@ -149,7 +149,11 @@ def _judged(statement: Statement, resources: Resources, alone: Claim | None = No
         to_the_question=False,
     )
     decided = decide_claims(scored, tables.pairs, resources.settings.verification)
-    told = scored.select("claim_id", "start", "end", "text", score="similarity", quote="evidence_quote").join(
+    with_verdicts = scored.select(
+        "claim_id", "start", "end", "text", score="similarity", quote="evidence_quote"
+    ).join(
         decided.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
     )
-    return [Verdict(**row, final=alone is None) for row in told.drop("claim_id").iter_rows(named=True)]
+    return [
+        Verdict(**row, final=alone is None) for row in with_verdicts.drop("claim_id").iter_rows(named=True)
+    ]

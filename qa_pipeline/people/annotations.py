@@ -88,21 +88,21 @@ class RatedItem(LabelledRow):
     def columns(cls) -> pl.Schema:
         """`id` is the row's place in the file, from 0, and `item` what is rated."""
         texts = dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String())
-        said = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
-        return pl.Schema({**texts, "ratings": said})
+        rating_lists = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
+        return pl.Schema({**texts, "ratings": rating_lists})
 
     @classmethod
-    def given(cls, values: Row) -> Row:
+    def from_values(cls, values: Row) -> Row:
         """A row of one rating as an item with one."""
         who, rating = values.get("annotator"), values.get("rating")
         if isinstance(who, str) and rating is not None:
             values = {**values, "ratings": {who: rating}}
-        return super().given(values)
+        return super().from_values(values)
 
     def row(self) -> Row | Fault:
         """The item with its ratings; null is none."""
-        said = [{"annotator": who, "rating": rating} for who, rating in self.ratings.items() if rating]
-        return {"item": self.id, "ratings": said, **self.model_dump(exclude={"id", "ratings"})}
+        rating_list = [{"annotator": who, "rating": rating} for who, rating in self.ratings.items() if rating]
+        return {"item": self.id, "ratings": rating_list, **self.model_dump(exclude={"id", "ratings"})}
 
 
 def read_ratings(

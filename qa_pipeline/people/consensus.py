@@ -69,9 +69,9 @@ def dawid_skene(
         logs = np.log(np.maximum(confusion, _LEAST))
         joint = rating_counts @ logs.transpose(0, 2, 1).reshape(people * size, size)
         joint += np.log(np.maximum(prior, _LEAST))
-        whole = logsumexp(joint, axis=1, keepdims=True)
-        posterior = np.exp(joint - whole)
-        objectives.append(float(whole.sum() + smoothing * logs.sum()))
+        joint_sums = logsumexp(joint, axis=1, keepdims=True)
+        posterior = np.exp(joint - joint_sums)
+        objectives.append(float(joint_sums.sum() + smoothing * logs.sum()))
         converged = len(objectives) > 1 and objectives[-1] - objectives[-2] <= tolerance * len(posterior)
         if converged or len(objectives) == most:
             return DawidSkene(posterior, prior, confusion, objectives, converged)

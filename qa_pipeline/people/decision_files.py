@@ -128,7 +128,7 @@ def read_decision_file(path: Path) -> ReadFile:
     Raises:
         InputError: the file as a whole cannot be read.
     """
-    file = open_rows(path, LIMITS, SUFFIXES, known=TEMPLATE, short_rows=True)
+    file = open_rows(path, LIMITS, SUFFIXES, columns_known=TEMPLATE, short_rows=True)
     unit = unit_of(path.name)
     if unit == "row":
         _check_header(file.columns, path)
@@ -223,7 +223,7 @@ class Taken:
     """What became of a file: decisions recorded by batch, those recorded before, and the lines refused."""
 
     recorded: Counter[str]
-    known: int
+    already_recorded: int
     problems: list[Problem]
 
 
@@ -283,8 +283,8 @@ def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[s
                 places[content_id][path.stem] = pair_id
     batches: dict[str, dict[int, DecisionLine]] = defaultdict(dict)
     for number, line in file.lines.items():
-        held = places.get(line.claim_id or line.pair_id or "", {})
-        found_in = {name: pair_id for name, pair_id in held.items() if line.batch in (None, name)}
+        places_of_target = places.get(line.claim_id or line.pair_id or "", {})
+        found_in = {name: pair_id for name, pair_id in places_of_target.items() if line.batch in (None, name)}
         if problem := _misplaced(line, found_in):
             problems.append(Problem(number, _about(line.model_dump(), problem)))
         else:

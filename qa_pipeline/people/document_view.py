@@ -24,7 +24,7 @@ _MOST_CHUNKS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DocumentView:
     """A document's row of `documents` and its rows of `chunks`, in order."""
 
     document: Row
@@ -39,28 +39,28 @@ class Piece:
     text: str
 
 
-def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
+def find_document(layout: Layout, name: str, batches: Sequence[str]) -> DocumentView:
     """Find a document by its id, the beginning of its id, or its path, with or without its batch in front.
 
     Raises:
         InputError: no document is called so, or several are.
     """
-    matching, known = [], [DOCUMENTS.empty().select("batch", "path")]
+    matching, known_paths = [], [DOCUMENTS.empty().select("batch", "path")]
     for batch in batches:
         documents = read_table(layout.table("documents", batch), DOCUMENTS)
         matching += documents.filter(_called(name)).to_dicts()
-        known.append(documents.select("batch", "path"))
+        known_paths.append(documents.select("batch", "path"))
     exact = [
         row for row in matching if name in (row["document_id"], f"{row['batch']}/{row['path']}")
     ] or matching
     if not exact:
-        raise unknown_document(pl.concat(known), name)
+        raise unknown_document(pl.concat(known_paths), name)
     if len(exact) > 1:
         places = ", ".join(f"{row['batch']}/{row['path']}" for row in exact[:_MOST_CHUNKS])
         raise InputError(
             f"{len(exact)} documents are called {name!r}: {places}; give batch and path, or an id"
         )
-    return Shown(exact[0], _chunks_of(layout, exact[0]))
+    return DocumentView(exact[0], _chunks_of(layout, exact[0]))
 
 
 def _called(name: str) -> pl.Expr:
@@ -77,7 +77,7 @@ def _chunks_of(layout: Layout, document: Row) -> list[Row]:
     return read_table(path, CHUNKS).filter(of_document).sort("position").to_dicts()
 
 
-def find_chunk(shown: Shown, chunk_id: str) -> Row:
+def find_chunk(shown: DocumentView, chunk_id: str) -> Row:
     """The chunk of a document by its id or the beginning of it.
 
     Raises:
@@ -93,7 +93,7 @@ def find_chunk(shown: Shown, chunk_id: str) -> Row:
     return chunks[0]
 
 
-def pieces(shown: Shown) -> Iterator[Piece]:
+def pieces(shown: DocumentView) -> Iterator[Piece]:
     """The text of a document cut at every border, each border named; all text pieces make up the text."""
     document, text = shown.document, shown.document["text"] or ""
     borders = [border for chunk in shown.chunks for border in _chunk_borders(chunk)]
@@ -107,7 +107,7 @@ def pieces(shown: Shown) -> Iterator[Piece]:
     return _cut(text, 0, len(text), borders)
 
 
-def in_context(shown: Shown, chunk: Row) -> Iterator[Piece]:
+def in_context(shown: DocumentView, chunk: Row) -> Iterator[Piece]:
     """A chunk between what stands before and after it in its section."""
     start, end = chunk["section_start"], chunk["section_end"]
     heading = (start, 2, _section(chunk["section_path"], start, end))
@@ -146,7 +146,7 @@ def _chunk_line(chunk: Row) -> str:
     return ", ".join(filter(None, parts))
 
 
-def facts(shown: Shown) -> list[tuple[str, str]]:
+def facts(shown: DocumentView) -> list[tuple[str, str]]:
     """What is known of a document besides its text, as names and values for people; unknowns left out."""
     row = shown.document
     counts = ", ".join(
@@ -180,7 +180,7 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
 
 
 def page_picture(
-    shown: Shown, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
+    shown: DocumentView, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
 ) -> PagePicture:
     """Draw a page of a document with its chunks outlined and a span of its text highlighted.
 
@@ -207,7 +207,7 @@ def page_picture(
         raise InputError(f"{shown.document['path']}: {failure.detail}") from failure
 
 
-def page_of(shown: Shown, span: Span | None, page_asked: int | None) -> int:
+def page_of(shown: DocumentView, span: Span | None, page_asked: int | None) -> int:
     """The page to draw: the one asked for, or the first that the span touches.
 
     Raises:

@@ -128,7 +128,7 @@ def _role_models(
 
 
 def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[Role, float]:
-    new = expected.kept * work.unknown_chunks
+    new = expected.accepted_questions * work.unknown_chunks
     drafts = settings.generation.drafts_per_question
     answers = len(work.answers) + new * drafts
     pairs = work.pairs + new * drafts

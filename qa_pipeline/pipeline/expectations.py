@@ -54,13 +54,14 @@ UNSET_THOUGHTS = 600.0
 class Expectations:
     """How one stage follows from another.
 
-    `kept` is how many questions are kept of each chunk asked, `split`, `verified` and `judged` how many calls
-    follow from each pair, and `hops` how many pairs pass source verification and need two passages.
+    `accepted_questions` is how many questions are kept of each chunk asked, `split`, `verified` and
+    `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and
+    need two passages.
     `reply_tokens` is what a call writes, thoughts included. `prompt_factors` correct the estimated tokens of
     prompts; `learned` names the stages for which earlier calls showed it.
     """
 
-    kept: float
+    accepted_questions: float
     split: float
     verified: float = BORDERLINE
     judged: float = JUDGED
@@ -130,7 +131,9 @@ def learn(
         followed["hops"] = max(0, requests.get("solve", 0) - requests.get("recall", 0)) / 2 / pairs
     return replace(
         default,
-        kept=questions_kept[0] / questions_kept[1] if questions_kept[1] >= FEWEST_CALLS else default.kept,
+        accepted_questions=questions_kept[0] / questions_kept[1]
+        if questions_kept[1] >= FEWEST_CALLS
+        else default.accepted_questions,
         reply_tokens={
             **default.reply_tokens,
             **{role: _sum(by_role[role]["output_tokens"]) / requests[role] for role in measured},
@@ -162,7 +165,7 @@ class FinishedBatch:
     calls: pl.DataFrame
     pairs: int
     requests: Requests
-    kept: int
+    questions: int
 
 
 def finished_batches(
@@ -188,7 +191,7 @@ def expectations_from(
         tokens = [batch.requests.likely_tokens(role) for batch in chosen]
         likely[role] = sum(map(operator.mul, requests, tokens)) / (sum(requests) or 1)
     calls = pl.concat([batch.calls for batch in chosen])
-    pairs, kept_questions = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "kept"))
+    pairs, kept_questions = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "questions"))
     return learn(
         default,
         calls,

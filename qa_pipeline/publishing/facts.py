@@ -321,7 +321,7 @@ def _thresholds(settings: Settings) -> dict[str, Any]:
     overall = fitted.measured.overall
     return {
         "policy": settings.verification.policy,
-        "id": fitted.named,
+        "id": fitted.full_id,
         "target_precision": fitted.target_precision,
         "confidence": fitted.confidence,
         "models": fitted.models.model_dump(mode="json"),

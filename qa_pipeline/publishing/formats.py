@@ -53,7 +53,7 @@ class Format:
 
     rows: Callable[[Tables, pl.DataFrame, str], Sequence[pl.DataFrame]]
     files: tuple[File, ...] = (File(),)
-    whole: bool = False
+    is_whole: bool = False
 
 
 def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
@@ -63,7 +63,7 @@ def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
         messages = pl.col(MESSAGE_COLUMNS[layout])
         return [released.filter(messages.is_not_null()).select(*columns(messages), *ORIGIN, "split")]
 
-    return Format(rows, whole=True)
+    return Format(rows, is_whole=True)
 
 
 def _content(place: int, messages: pl.Expr) -> pl.Expr:

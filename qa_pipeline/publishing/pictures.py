@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 YIELD, SCORES = "images/yield.png", "images/scores.png"
-_TOTAL, _LOST, _KEPT, _ALL = "#0072B2", "#D55E00", "#009E73", "#BBBBBB"
+_TOTAL, _LOST, _REMAINING, _ALL = "#0072B2", "#D55E00", "#009E73", "#BBBBBB"
 _WIDTH = 8.0
 _DOTS = 150
 _MOST_LOSSES = 5
@@ -68,7 +68,7 @@ def draw_yield(steps: Sequence[Step]) -> bytes:
     most = max(1, *(count for _, count, _ in steps))
     for place, (_, count, before) in enumerate(steps):
         start = 0 if before < 0 else before - count
-        colour = _LOST if before >= 0 else _KEPT if place == len(steps) - 1 else _TOTAL
+        colour = _LOST if before >= 0 else _REMAINING if place == len(steps) - 1 else _TOTAL
         axes.barh(place, count, left=start, color=colour, height=0.72)
         text = f"{count:,}" if before < 0 else f"−{count:,}"
         axes.text(start + count + most * 0.01, place, text, va="center", fontsize=9.5)

@@ -78,7 +78,7 @@ class Selection:
     split: npt.NDArray[np.int8]
     reason: Reasons
     instead: pl.DataFrame
-    beside: pl.DataFrame
+    elsewhere: pl.DataFrame
 
 
 def read_earlier_release(releases: Path) -> Earlier:
@@ -227,7 +227,7 @@ def write_keys(file: Path, candidates: Candidates, before: Earlier, selection: S
             split = pl.Series("known", selection.split[part["row"].to_numpy()])
             now = part.select("key").with_columns(split)
             in_range = pl.col("key").is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
-            elsewhere = selection.beside.filter(in_range)
+            elsewhere = selection.elsewhere.filter(in_range)
             placed = pl.concat([now, _known_keys(before, first, last, selection.names), elsewhere])
             first_places = placed.unique("key", keep="first", maintain_order=True).sort("key")
             write(first_places.select("key", split=names.gather(first_places["known"])))

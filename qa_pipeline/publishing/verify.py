@@ -369,7 +369,7 @@ class _Rows:
             self._audited.add(split, {}, rows)
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
         for name, (form, _, of, expected_rows) in self._written.items():
-            if form.whole and of == split and name in self._manifest.files:
+            if form.is_whole and of == split and name in self._manifest.files:
                 (lines,) = form.rows({}, placed, layout)
                 for block in json_lines(lines.drop("split")):
                     expected_rows.update(block)
@@ -619,7 +619,7 @@ class _Rows:
                 yield f"{name} is no file of a format"
                 continue
             form, file, split, expected = self._written[name]
-            if form.whole:
+            if form.is_whole:
                 if expected.hexdigest() != file_entry.sha256:
                     yield f"{name} says something else than {DATA}/{split}.parquet"
             elif not file.once:  # which is the corpus, whose passages are of no row

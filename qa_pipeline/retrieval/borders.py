@@ -38,7 +38,7 @@ class Line:
     end: int
     opens: bool
     code: bool = False
-    whole: bool = True
+    is_whole: bool = True
     with_next: bool = False
     with_previous: bool = False
 
@@ -62,7 +62,7 @@ def _text_lines(text: str, start: int, end: int, heading: int) -> Iterator[Line]
         stop = first + len(text[first:second].rstrip())
         if first < stop:
             announcing = text[stop - 1] == _ANNOUNCING or first < heading
-            yield Line(first, stop, opens, whole=is_whole, with_next=announcing)
+            yield Line(first, stop, opens, is_whole=is_whole, with_next=announcing)
             opens = False
 
 
@@ -90,7 +90,7 @@ def join_lines(lines: list[Line]) -> list[list[Line]]:
 
 def sentence_starts(text: str, line: Line, language: str) -> list[int]:
     """Where the sentences of a line begin, the first one included."""
-    cuts = [] if line.whole else sentence_cuts(text, line.start, line.end, language)
+    cuts = [] if line.is_whole else sentence_cuts(text, line.start, line.end, language)
     return [line.start, *(start for cut in cuts if (start := after_blanks(text, cut)) < line.end)]
 
 
@@ -165,7 +165,7 @@ class Reach:
     """
 
     low: float
-    wanted: float
+    target: float
     high: float
     limit: float
 
@@ -214,11 +214,11 @@ class Borders:
         it fits neither, it is cut between words.
         """
         for marks in (self._blocks, self._units):
-            place = marks.nearest(reach.low, reach.wanted, reach.high)
+            place = marks.nearest(reach.low, reach.target, reach.high)
             if place is not None:
                 return place
         inside = self._marks_inside(self._unit_at(reach.low))
-        place = inside.nearest(reach.low, reach.wanted, reach.high)
+        place = inside.nearest(reach.low, reach.target, reach.high)
         if place is not None:
             return place
         start = max(inside.last(reach.low), self._units.last(reach.low))
@@ -272,7 +272,7 @@ class Borders:
         scale, length = self.section.tokens, len(self.section.text)
         earliest = max(begin, self.section.floor) + 1
         words = _Marks(self.section, (scale.starts[n] for n in scale.words(reach.low, reach.high)))
-        near = words.nearest(reach.low, reach.wanted, reach.high)
+        near = words.nearest(reach.low, reach.target, reach.high)
         before = scale.starts[max(bisect_left(scale.before, reach.low) - 1, 0)]
         later = bisect_left(scale.starts, earliest)
         after = scale.starts[later] if later < len(scale.starts) else length

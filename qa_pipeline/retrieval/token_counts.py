@@ -119,7 +119,7 @@ class TextTokens:
         self.text = text
         self.starts = starts
         self.before = np.concatenate(([0], np.cumsum(sizes)))
-        self.whole = is_whole
+        self.is_whole = is_whole
 
     def between(self, start: int, end: int) -> int:
         """Tokens of a stretch."""
@@ -130,7 +130,7 @@ class TextTokens:
         """Whether a stretch begins and ends at blanks, so that no word is measured in part."""
         text = self.text
         return (
-            self.whole
+            self.is_whole
             and (start == 0 or text[start - 1] in _BLANK)
             and (end == len(text) or text[end] in _BLANK)
         )

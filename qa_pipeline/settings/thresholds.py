@@ -147,7 +147,7 @@ class Thresholds(Part):
     measured: Measured
 
     @property
-    def named(self) -> str:
+    def full_id(self) -> str:
         """Name and id, as verdicts carry them."""
         return f"{self.name}-{self.id}"
 

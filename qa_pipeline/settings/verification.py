@@ -159,7 +159,7 @@ class VerificationSettings(Group):
 
     def thresholds_named(self, fitted: Thresholds) -> str:
         """The same id under another artefact than the configured one."""
-        return f"{fitted.named}-{self.values_id}"
+        return f"{fitted.full_id}-{self.values_id}"
 
     @property
     def values_id(self) -> str:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # heavy, and settings import this module
 MOST_COLUMNS = 2_000
 """No table that people label has more, and a header of millions of names would be held for every row."""
 MOST_LEVELS = 200
-"""Traces, the deepest JSON that is read, need 90; Python's own functions give up from about 900 on."""
+"""Traces, the deepest JSON that is read, nest 20 values of four levels each; recursion ends at 1,000."""
 _BLOCK = 256
 """Rows of a table that are objects at one time: as columns they take a tenth of the memory."""
 _SPREADSHEETS = (".csv", ".tsv", ".txt")
@@ -114,7 +114,7 @@ def open_rows(
     suffixes: Collection[str],
     *,
     content: bytes | None = None,
-    known: Collection[str] = (),
+    columns_known: Collection[str] = (),
     short_rows: bool = False,
     unfold: Callable[[Any], Iterable[Any]] | None = None,
 ) -> RowFile:
@@ -130,7 +130,7 @@ def open_rows(
         limits: its own and those of its rows.
         suffixes: formats the caller accepts.
         content: of the file, where it was read before.
-        known: names of columns of CSV files that are found in any case.
+        columns_known: names of columns of CSV files that are found in any case.
         short_rows: whether rows of CSV files may lack their last cells, as some spreadsheets leave them out.
         unfold: rows that a value stands for; limits hold for each of them.
 
@@ -144,7 +144,7 @@ def open_rows(
     if suffix not in (*_SPREADSHEETS, *_TABLES):
         rows = _json_file(source) if suffix == ".json" else _json_lines(source)
         return _with_columns(_limited(rows, source, unfold))
-    opened = _table(source) if suffix in _TABLES else _csv(source, known, short_rows=short_rows)
+    opened = _table(source) if suffix in _TABLES else _csv(source, columns_known, short_rows=short_rows)
     if len(opened.columns) > MOST_COLUMNS:
         raise source.error(f"has {len(opened.columns)} columns; leave at most {MOST_COLUMNS}")
     if repeated := next((name for name, times in Counter(opened.columns).items() if times > 1), None):
@@ -174,7 +174,7 @@ def json_lines(path: Path, limits: Limits, *, tolerant: bool = False) -> Iterato
 def is_too_deep(value: object, levels: int = MOST_LEVELS) -> bool:
     """Return whether mappings and lists are nested more levels deep than any writer means."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return any(levels == 0 or is_too_deep(one, levels - 1) for one in inner)
+    return any(levels == 0 or is_too_deep(item, levels - 1) for item in inner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,10 +331,10 @@ def _json_file(source: _Source) -> Iterator[FileRow]:
             return
         raise source.error(f"is not JSON ({error}); write it again, as JSONL if it is long") from error
     listed = value.get("data") if isinstance(value, dict) else value
-    for one in listed if isinstance(listed, list) else [value]:
-        if is_too_deep(one):
+    for item in listed if isinstance(listed, list) else [value]:
+        if is_too_deep(item):
             raise too_deep
-        yield FileRow(0, one, json.dumps(one).encode())
+        yield FileRow(0, item, json.dumps(item).encode())
 
 
 def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[str, list[str] | Fault]]:
@@ -374,14 +374,16 @@ def _records(file: IO[str], delimiter: str, limits: Limits) -> Iterator[tuple[st
         yield "".join(lines), cells
 
 
-def _csv(source: _Source, known: Collection[str], *, short_rows: bool) -> RowFile:
+def _csv(source: _Source, columns_known: Collection[str], *, short_rows: bool) -> RowFile:
     with source.text() as file, _csv_text(file) as text:
         head = text.read(source.limits.max_line_bytes)
     # the line that names the delimiter to spreadsheets, which show no row for it
     hint = head[4] if head.startswith("sep=") and head[4:5] in {*_DELIMITERS} else ""
     begin = len(io.StringIO(head, newline="").readline()) if hint else 0
-    headers = {sign: _header(head[begin:], sign, known, source.limits) for sign in hint or _DELIMITERS}
-    delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*known}), len(headers[sign])))
+    headers = {
+        sign: _header(head[begin:], sign, columns_known, source.limits) for sign in hint or _DELIMITERS
+    }
+    delimiter = max(headers, key=lambda sign: (len({*headers[sign]} & {*columns_known}), len(headers[sign])))
     header = headers[delimiter]
     if b"\0" in _encoded("".join(header), source, 1):
         raise source.not_utf8("row 1")
@@ -409,13 +411,13 @@ def _encoded(text: str, source: _Source, place: int) -> bytes:
         raise source.not_utf8(f"row {place}") from error
 
 
-def _header(text: str, delimiter: str, known: Collection[str], limits: Limits) -> list[str]:
+def _header(text: str, delimiter: str, columns_known: Collection[str], limits: Limits) -> list[str]:
     records = _records(io.StringIO(text, newline=""), delimiter, limits)
     cells = next((cells for written, cells in records if written.strip()), [])
     if isinstance(cells, Fault):
         return []
     names = [cell.strip() or f"column {place}" for place, cell in enumerate(cells, 1)]
-    return [name.casefold() if name.casefold() in known else name for name in names]
+    return [name.casefold() if name.casefold() in columns_known else name for name in names]
 
 
 def _csv_rows(

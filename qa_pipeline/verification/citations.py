@@ -247,7 +247,7 @@ class QuoteCheck:
     that its own citation does not name; missing, without chunk, where it is nowhere in them.
     """
 
-    given: str
+    quote: str
     kind: str
     chunk_id: str | None = None
     start: int = 0

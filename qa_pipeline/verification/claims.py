@@ -200,7 +200,7 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
 
 def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
     """A quote in the column quotes: offsets point into the document's text."""
-    row: Row = {"given": check.given, "kind": check.kind}
+    row: Row = {"given": check.quote, "kind": check.kind}
     if check.chunk_id is None:
         return row
     chunk = batch.chunks[check.chunk_id]

@@ -249,7 +249,7 @@ def _numbered(sentence: Reading) -> set[str]:
     return numbers
 
 
-class Found(NamedTuple):
+class Contradictions(NamedTuple):
     """The contradictions of a batch, and how many sentences and pairs of them were compared or left out."""
 
     table: pl.DataFrame
@@ -263,7 +263,7 @@ def find_contradictions(
     embedder: Encoder,
     settings: VerificationSettings,
     most_pairs: int = MOST_PAIRS,
-) -> Found:
+) -> Contradictions:
     """Find the contradictions between the documents of a batch.
 
     `neighbours` has chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
@@ -304,7 +304,9 @@ def find_contradictions(
         "pairs compared": len(compared),
         "pairs left out": pairs.height - len(compared),
     }
-    return Found(CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts)
+    return Contradictions(
+        CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts
+    )
 
 
 def _side(name: str, sentence: Sentence, around: _Surroundings) -> Row:

@@ -37,7 +37,7 @@ _BORDERS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClaimPassages:
     """A claim and the texts that should prove it."""
 
     claim: str
@@ -45,7 +45,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClaimEntailment:
     """Scores of a claim; None is unknown, and `reason` then names why.
 
     `passages` has the places of the passage or pair that entails it most.
@@ -69,13 +69,13 @@ Scored = list[tuple[_Piece, Scores]]
 
 
 def search(
-    requests: Sequence[Asked],
+    requests: Sequence[ClaimPassages],
     model: CrossEncoder,
     settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
     *,
     pair_below: float = PAIR_BELOW,
-) -> list[Found]:
+) -> list[ClaimEntailment]:
     """Score claims against windows of their passages, then against pairs of passages where none suffices.
 
     A claim has the largest entailment and the largest contradiction over its windows. It is unknown with the
@@ -84,7 +84,7 @@ def search(
 
     Pairs of passages are read for a claim whose best single passage entails less than `pair_below`.
     """
-    results: list[Found] = []
+    results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
         results += _search_group(requests[start : start + _GROUP], model, settings.window_tokens, pair_below)
         model.reader.clear()
@@ -93,8 +93,8 @@ def search(
 
 
 def _search_group(
-    requests: Sequence[Asked], model: CrossEncoder, window_tokens: int, pair_below: float
-) -> list[Found]:
+    requests: Sequence[ClaimPassages], model: CrossEncoder, window_tokens: int, pair_below: float
+) -> list[ClaimEntailment]:
     reader = model.reader
     reader.learn(text for request in requests for text in (request.claim, *request.passages))
     rooms = [reader.room_beside(request.claim) if request.claim.strip() else 0 for request in requests]
@@ -121,7 +121,7 @@ def _search_group(
 
 
 def _scored(
-    pieces: Sequence[Sequence[_Piece]], requests: Sequence[Asked], model: CrossEncoder
+    pieces: Sequence[Sequence[_Piece]], requests: Sequence[ClaimPassages], model: CrossEncoder
 ) -> list[Scored]:
     """The pieces of each claim with their scores, all read in one call."""
     texts = [
@@ -133,28 +133,28 @@ def _scored(
     return [[(piece, next(scores)) for piece in pieces_of_request] for pieces_of_request in pieces]
 
 
-def _best(room: int | None, pieces: Scored) -> Found:
+def _best(room: int | None, pieces: Scored) -> ClaimEntailment:
     if not room:
-        return Found(reason="claim_too_long" if room is None else "empty_claim")
+        return ClaimEntailment(reason="claim_too_long" if room is None else "empty_claim")
     if not pieces:
-        return Found(reason="no_passage")
+        return ClaimEntailment(reason="no_passage")
     table = np.stack([score for _, score in pieces])
     if np.isnan(table[:, 0]).any():
-        return Found(reason="model_nan")
+        return ClaimEntailment(reason="model_nan")
     place = int(table[:, 0].argmax())
     contradiction = float(table[:, 2].max())
-    return Found(
+    return ClaimEntailment(
         entailment=float(table[place, 0]),
         contradiction=None if np.isnan(contradiction) else contradiction,
         passages=pieces[place][0].passages,
     )
 
 
-def _better(result: Found, piece: _Piece, score: Scores) -> Found:
+def _better(result: ClaimEntailment, piece: _Piece, score: Scores) -> ClaimEntailment:
     if result.entailment is None:
         return result
     if np.isnan(score[0]):
-        return Found(reason="model_nan")
+        return ClaimEntailment(reason="model_nan")
     if score[0] <= result.entailment:
         return result
     return replace(result, entailment=float(score[0]), passages=piece.passages)
@@ -211,7 +211,7 @@ def fill_entailment(
         return claims
     rows = claims_with_chunks(claims, pairs).to_dicts()
     texts = _chunk_texts(chunks)
-    requests = [Asked(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
+    requests = [ClaimPassages(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
     results = search(requests, model, settings, notify)
     return _with_columns(
         claims,

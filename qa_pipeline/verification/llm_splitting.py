@@ -201,7 +201,7 @@ class _Sentence:
     claim: Claim
     piece: str
     language: str
-    known: Collection[str]
+    words: Collection[str]
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -239,7 +239,7 @@ class _Sentence:
         quoted = self.tokens[first : last + 1]
         wording = " ".join(proposed.claim.split())
         worded = tokenize(wording, self.language)
-        if len(worded) > _LONGEST_WORDING * len(self.tokens) + len(self.known) or not wording.isprintable():
+        if len(worded) > _LONGEST_WORDING * len(self.tokens) + len(self.words) or not wording.isprintable():
             raise _RefusedError("new_words")
         if _conditions_of(wording, self.language) != _conditions_of(self.piece, self.language):
             raise _RefusedError("meaning_changed")
@@ -307,7 +307,7 @@ class _Sentence:
         places = {place for block in blocks for place in range(block.a, block.a + block.size)}
         repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
         added = [token for place, token in enumerate(worded) if place not in repeated]
-        if any(t.content and t.stem not in self.known and t.folded not in self.known for t in added):
+        if any(t.content and t.stem not in self.words and t.folded not in self.words for t in added):
             raise _RefusedError("new_words")
         if _weights(quoted, self.language) != _weights(worded, self.language):
             raise _RefusedError("meaning_changed")

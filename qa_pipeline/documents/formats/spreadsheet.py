@@ -116,8 +116,8 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
         if any(row):
             table.append(row)
         elif table:
-            used = [place for place in range(len(table[0])) if any(one[place] for one in table)]
-            yield [[one[place] for place in used] for one in table]
+            used = [place for place in range(len(table[0])) if any(table_row[place] for table_row in table)]
+            yield [[table_row[place] for place in used] for table_row in table]
             table = []
 
 

@@ -58,7 +58,7 @@ def _find_named(text: str) -> Iterator[Item]:
 
 
 LINES = Family("id_document", _find_lines)
-NAMED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
+LABELLED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
 
 
 _MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[1-8]\d|9[01])"  # the day of a coordination number is 60 more

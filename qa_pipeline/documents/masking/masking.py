@@ -30,7 +30,7 @@ _PATTERNS = (
     secrets.ISSUED,
     contact.LOGINS_FAMILY,
     contact.FAMILY,
-    secrets.NAMED,
+    secrets.LABELLED,
     identity.LINES,
     financial.ACCOUNTS,
     financial.CARDS,
@@ -39,7 +39,7 @@ _PATTERNS = (
     identity.FAMILY,
     identity.AMERICAN,
     identity.BRITISH,
-    identity.NAMED,
+    identity.LABELLED,
     identity.TAX_NUMBERS,
     contact.MAC,
     contact.IP,
@@ -231,9 +231,9 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
     names = []
     for name in _BORDER.split(path):
         stem, suffixes = _parted(name)
-        masked, found = mask(clean(stem))
-        counts.update(found)
-        names.append(masked + suffixes if found else name)
+        masked, stem_counts = mask(clean(stem))
+        counts.update(stem_counts)
+        names.append(masked + suffixes if stem_counts else name)
     return "".join(names), counts
 
 

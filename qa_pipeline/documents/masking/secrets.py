@@ -139,4 +139,4 @@ def _bits(value: str) -> float:
 
 
 ISSUED = Family("secret", _find_issued)
-NAMED = Family("secret", _find_named)
+LABELLED = Family("secret", _find_named)

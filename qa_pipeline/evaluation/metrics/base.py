@@ -91,9 +91,9 @@ def entropy(of: pl.Expr) -> pl.Expr:
 
 def by_name(metrics: Iterable[Metric]) -> Mapping[str, Metric]:
     """Metrics by name, in order; a name may stand once."""
-    found: dict[str, Metric] = {}
+    metrics_by_name: dict[str, Metric] = {}
     for metric in metrics:
-        if metric.name in found:
+        if metric.name in metrics_by_name:
             raise ValueError(f"two metrics are called {metric.name}")
-        found[metric.name] = metric
-    return found
+        metrics_by_name[metric.name] = metric
+    return metrics_by_name

@@ -179,7 +179,7 @@ def _grouped(
         {} if reply is None else {comparison.answer: comparison.agreement for comparison in reply.comparisons}
     )
     agreements = [agreements_said.get(number) for number in range(1, len(ungrouped))]
-    if any(one not in ("same", "different") for one in agreements):
+    if any(agreement_word not in ("same", "different") for agreement_word in agreements):
         return None
     for at, agreement in zip(ungrouped[1:], agreements, strict=True):
         if agreement == "same":

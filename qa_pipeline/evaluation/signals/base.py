@@ -17,7 +17,7 @@ from qa_pipeline.pipeline.resources import Resources
 
 Row = dict[str, Any]
 Undecided = Literal["similarity", "unknown"]
-Found = tuple[Sequence[Any], Sequence[list[str] | None]]
+SignalValues = tuple[Sequence[Any], Sequence[list[str] | None]]
 """Values, one a row, null where unknown, and who found each out."""
 Verified = Sequence[Sequence[list[Row] | None]]
 """What was found of each statement of each row."""
@@ -62,7 +62,7 @@ class Signal:
 
     type: pl.DataType
     needs: tuple[str, ...]
-    of: Callable[[pl.DataFrame, Means], Found]
+    of: Callable[[pl.DataFrame, Means], SignalValues]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +76,5 @@ class StatementSignal:
     type: pl.DataType
     needs: tuple[str, ...]
     states: Callable[[pl.DataFrame], list[list[Statement]]]
-    of: Callable[[pl.DataFrame, Verified], Found]
+    of: Callable[[pl.DataFrame, Verified], SignalValues]
     scored: bool = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import RULES, Found, Means, Row
+from qa_pipeline.evaluation.signals.base import RULES, Means, Row, SignalValues
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -54,7 +54,7 @@ class _Citation:
     places: list[int] = field(default_factory=list)
 
 
-def find_cited(rows: pl.DataFrame, means: Means) -> Found:
+def find_cited(rows: pl.DataFrame, means: Means) -> SignalValues:
     """The citations of each answer (`CITED`); None where there are no entries and no marks."""
     del means
     names = ("answer", "contexts", "citations", "language", "relevant_documents", "true_claims")
@@ -149,7 +149,7 @@ def _same(reference: str, document: str) -> bool:
     return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
 
 
-def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
+def find_citation_support(rows: pl.DataFrame, means: Means) -> SignalValues:
     """How far each citation supports the statements it stands for (`CITATION_SUPPORT`).
 
     A mark stands for the statement it is in or behind, as in verification; a citation without marks for all

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from qa_pipeline.evaluation.signals.base import Found, Means, Signal, StatementSignal
+from qa_pipeline.evaluation.signals.base import Means, Signal, SignalValues, StatementSignal
 from qa_pipeline.evaluation.signals.citations import (
     CITATION_SUPPORT,
     CITED,
@@ -15,7 +15,7 @@ from qa_pipeline.evaluation.signals.citations import (
     find_cited,
 )
 from qa_pipeline.evaluation.signals.statements import (
-    HELD,
+    BEST_OF_PASSAGES,
     STATEMENT,
     VERDICT,
     read_held,
@@ -49,9 +49,9 @@ SIGNALS: Mapping[str, Signal | StatementSignal] = {
     "reference_statements": StatementSignal(
         pl.List(VERDICT), ("answer", "reference", "refused"), state_answers_for_reference, read_statements
     ),
-    "attributed": StatementSignal(pl.List(HELD), ("contexts",), state_claims, read_held),
+    "attributed": StatementSignal(pl.List(BEST_OF_PASSAGES), ("contexts",), state_claims, read_held),
     "covered": StatementSignal(
-        pl.List(HELD), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
+        pl.List(BEST_OF_PASSAGES), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
     ),
     "contradictions": Signal(pl.List(CONTRADICTION), ("contexts", "statements"), find_contradictions),
     "cited": Signal(pl.List(CITED), ("answer", "contexts"), find_cited),
@@ -83,7 +83,11 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
     """
     needed = _with_needs(names)
     lacking = [name for name in SIGNALS if name in needed and name not in rows.columns]
-    together = {name: one for name in lacking if isinstance(one := SIGNALS[name], StatementSignal)}
+    together = {
+        name: statement_signal
+        for name in lacking
+        if isinstance(statement_signal := SIGNALS[name], StatementSignal)
+    }
     for name in lacking:
         signal = SIGNALS[name]
         if isinstance(signal, Signal):
@@ -125,7 +129,7 @@ def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
 
 
 def _with_signal(
-    rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: Found
+    rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: SignalValues
 ) -> pl.DataFrame:
     """The rows with what was found of some of them, null for the others."""
     values, by = values_and_deciders

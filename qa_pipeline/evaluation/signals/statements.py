@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row, Verified
+from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Means, Row, SignalValues, Verified
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS
@@ -59,7 +59,7 @@ single context, the best pair of contexts and each context (null for a blank one
 to support it, and what the scores are."""
 VERDICT = pl.Struct({"verdict": pl.String(), "decided_by": pl.String()})
 """A statement of an answer, held against its reference."""
-HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
+BEST_OF_PASSAGES = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
 """Whether a text holds one true claim, or statement of the reference; null where that is undecided."""
 
 
@@ -127,17 +127,17 @@ def _claims(
     ]
 
 
-def read_statements(rows: pl.DataFrame, verified: Verified) -> Found:
+def read_statements(rows: pl.DataFrame, verified: Verified) -> SignalValues:
     """The statements of each answer; None for refusals and rows without text."""
     del rows
     return _with_deciders([statements_of_row for (statements_of_row,) in verified])
 
 
-def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
+def read_held(rows: pl.DataFrame, verified: Verified) -> SignalValues:
     """Whether each true claim, or else each statement of the reference, is held; None without texts."""
     held_by_row: list[list[Row] | None] = []
     for claims, of_row in zip(rows["true_claims"].to_list(), verified, strict=True):
-        if of_row and all(one is None for one in of_row):
+        if of_row and all(statement_rows is None for statement_rows in of_row):
             held_by_row.append(None)
         elif claims is None:
             held_by_row.append([_as_one([statement]) for statement in of_row[0] or ()])
@@ -166,7 +166,7 @@ def _as_one(statements: Sequence[Row]) -> Row:
     }
 
 
-def _with_deciders(statements_by_row: list[list[Row] | None]) -> Found:
+def _with_deciders(statements_by_row: list[list[Row] | None]) -> SignalValues:
     return statements_by_row, [
         None if statements is None else [s["decided_by"] for s in statements if s["decided_by"] is not None]
         for statements in statements_by_row

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.evaluation.signals import asked
-from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Means, Row, SignalValues
 from qa_pipeline.evaluation.signals.statements import sentences
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.text.references import without_marks
@@ -34,7 +34,7 @@ RELEVANCE = pl.Struct({"cosines": pl.List(pl.Float64()), "noncommittal": pl.Bool
 answer commits itself to nothing."""
 
 
-def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
+def find_refusals(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Whether each answer only says that there is none, as refusals read; unknown of an empty answer."""
     del means
     refusals_said = [
@@ -44,7 +44,7 @@ def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
     return refusals_said, [[RULES]] * len(refusals_said)
 
 
-def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
+def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Whether each context contradicts the answer: where a statement denies what the context says.
 
     The local steps find a number, unit, date, name, negation or quantifier in another's place, and nothing
@@ -60,7 +60,7 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
     return local, [[ALIGNMENT]] * rows.height
 
 
-def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
+def find_relevances(rows: pl.DataFrame, means: Means) -> SignalValues:
     """How near the question is to what each answer answers (`RELEVANCE`)."""
     committed: list[bool | None]
     if means.judge is not None:
@@ -89,7 +89,7 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
     return relevances, [None if relevance is None else [by] for relevance in relevances]
 
 
-def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
+def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Whether each sentence of each context helps to answer the question; a list for each context.
 
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
@@ -141,7 +141,7 @@ def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit
     return [bool(cosine) for cosine in cosines.max(axis=0) >= limit]
 
 
-def find_meanings(rows: pl.DataFrame, means: Means) -> Found:
+def find_meanings(rows: pl.DataFrame, means: Means) -> SignalValues:
     """The group of same meaning, from 0, of each sample of an answer, in the order in which they appear.
 
     Each sample joins the first group whose first sample means the same: equal texts but for case, spacing
@@ -177,7 +177,7 @@ def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -
     return not denials(read(text, language), read(leader, language))
 
 
-def find_conflicts(rows: pl.DataFrame, means: Means) -> Found:
+def find_conflicts(rows: pl.DataFrame, means: Means) -> SignalValues:
     """The contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
 
     Without a judge: sentences that share nearly all their words and deny each other in one place. The answer
@@ -220,7 +220,7 @@ def _about_one_thing(first: Sentence, second: Sentence) -> bool:
     return shared >= OVERLAP * (len(first.stems) + len(second.stems) - shared)
 
 
-def find_reference_similarity(rows: pl.DataFrame, means: Means) -> Found:
+def find_reference_similarity(rows: pl.DataFrame, means: Means) -> SignalValues:
     """Cosine of each answer to its reference, at least 0."""
     pairs = rows.select("answer", "reference").rows()
     vectors = TextVectors([text for pair in pairs for text in pair], means.resources.embedder)

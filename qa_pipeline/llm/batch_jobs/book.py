@@ -125,7 +125,7 @@ class ProviderJob:
     created_at: float = 0.0
     ended_at: float | None = None
     detail: str | None = None
-    held: DayReservation | None = None
+    reservation: DayReservation | None = None
 
     @property
     def ended(self) -> bool:
@@ -170,7 +170,9 @@ class JobBook:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
             sent = _portions([item.sent_key for item in items])
             items_by_key = {
-                one.sent_key: one for some in sent for one in _items(connection, _is(asked_model, some))
+                sent_item.sent_key: sent_item
+                for some in sent
+                for sent_item in _items(connection, _is(asked_model, some))
             }
             of_model = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
             stored = {
@@ -189,7 +191,7 @@ class JobBook:
             key = f"qa-pipeline-{first.role}-{uuid.uuid4().hex}"
             placed_items = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
-            job = replace(job, created_at=now, held=reservation)
+            job = replace(job, created_at=now, reservation=reservation)
             _insert_items(connection, asked_model, placed_items)
             row = _columns(job)
             del row["held"]
@@ -360,7 +362,7 @@ def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
     reservation = columns.pop("reserved")
     return ProviderJob(
-        held=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
+        reservation=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
     )
 
 

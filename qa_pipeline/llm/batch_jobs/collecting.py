@@ -69,7 +69,7 @@ class _Ended:
 
     paid: list[Paid] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
-    kept: list[Item] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     took: Amount = field(default_factory=Amount)
 
 
@@ -147,7 +147,7 @@ class Collector:
     def _end(self, job: ProviderJob, look: JobStatus, collected: Collected, *, submitted: bool) -> None:
         items = self._book.items(job)
         ended = self._sorted(job, items, look, submitted=submitted)
-        came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)
+        came = len(ended.paid) + sum(item.state == "answered" for item in ended.items)
         state = replace(
             job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=look.problem
         )
@@ -157,13 +157,13 @@ class Collector:
                 return False
             insert_paid(connection, ended.paid, self._clock.now())
             insert_calls(connection, ended.calls)
-            set_items(connection, job.asked_model, ended.kept, [paid.request_id[1] for paid in ended.paid])
+            set_items(connection, job.asked_model, ended.items, [paid.request_id[1] for paid in ended.paid])
             return True
 
         if not self._book.database.transact(work):
             return
-        if job.held is not None:
-            self._budget.settle_day(job.held, ended.took)
+        if job.reservation is not None:
+            self._budget.settle_day(job.reservation, ended.took)
             self._budget.end()  # at once: a job is collected once, and nobody would count it again
         collected.jobs.append(state)
         collected.stored += came
@@ -178,16 +178,16 @@ class Collector:
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
                 message = look.problem or NO_REPLY
-                ended.kept.append(replace(item, state="free", attempts=attempts, failure=message))
+                ended.items.append(replace(item, state="free", attempts=attempts, failure=message))
             elif isinstance(result, OversizedRequestError):
                 answer = Answer("", reason=result.reason, detail=result.detail)
-                ended.kept.append(replace(item, state="answered", answer=answer))
+                ended.items.append(replace(item, state="answered", answer=answer))
             elif isinstance(result, RawReply | UnreadableReplyError):
                 self._answered(job, item, result, ended)
             else:
                 # free for another try, or refused for good, as the same error would be of a call
                 state: ItemState = "free" if isinstance(result, TransientModelError) else "refused"
-                ended.kept.append(replace(item, state=state, failure=str(result)))
+                ended.items.append(replace(item, state=state, failure=str(result)))
         return ended
 
     def _answered(
@@ -204,7 +204,7 @@ class Collector:
             is_unreadable = isinstance(result, UnreadableReplyError)
             reason, detail = (outcome.outcome, outcome.detail) if is_unreadable else (None, None)
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
-            ended.kept.append(replace(item, state="answered", answer=answer))
+            ended.items.append(replace(item, state="answered", answer=answer))
 
     def _call(self, job: ProviderJob, item: Item, outcome: Outcome) -> CallRecord:
         cost = self._budget.cost(job.asked_model, outcome.usage, batched=True)
@@ -229,9 +229,9 @@ class Collector:
 
     def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
         """What a reply took of the room of its job; its share of it where the provider does not report it."""
-        if job.held is None:
+        if job.reservation is None:
             return Amount()
-        reserved = job.held.amount
+        reserved = job.reservation.amount
         share = Amount(1, reserved.tokens // job.requests, reserved.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
         return self._budget.taken(share, call.usage, cost)

@@ -25,7 +25,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import Answer, Item, JobBook, ProviderJob
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.tokens import most_request_tokens
-from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, shown
+from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, described
 from qa_pipeline.llm.provider import PerLoop, RawReply
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
@@ -185,7 +185,7 @@ class DeferredModel(ReadingModel):
         except BudgetExhaustedError as error:
             basket.refusal = error
             return some
-        chosen = some[: room.held.calls]
+        chosen = some[: room.amount.calls]
         items = [self._item(request) for request in chosen]
         try:
             opened = self._book.open(self.name, items, run=self._run, now=time.time(), reservation=room.day)
@@ -205,7 +205,7 @@ class DeferredModel(ReadingModel):
             room.spend()
             basket.awaited |= {item.sent_key: job.job_key for item in mine}
         self._note_others(chosen, basket)
-        return some[room.held.calls :]
+        return some[room.amount.calls :]
 
     async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
         """Create a job at the provider.
@@ -264,7 +264,7 @@ def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> Ra
         return RawReply(answer.text, answer.model or "", answer.usage)
     detail = answer.detail or ""
     if answer.reason == OversizedRequestError("").reason:
-        raise OversizedRequestError(f"{detail}; {shown(request)}")
+        raise OversizedRequestError(f"{detail}; {described(request)}")
     raise UnreadableReplyError(answer.reason, detail, raw=answer.text, model=answer.model, usage=answer.usage)
 
 

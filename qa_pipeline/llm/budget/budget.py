@@ -42,7 +42,7 @@ class Reservation:
 
     budget: "Budget"
     asked_model: str
-    held: Amount
+    amount: Amount
     day: DayReservation | None = None
     is_open: bool = True
 
@@ -56,12 +56,12 @@ class Reservation:
             The cost; None where its tokens or the price are not known.
         """
         cost = self.budget.cost(self.asked_model, usage)
-        self._close(self.budget.taken(self.held, usage, cost))
+        self._close(self.budget.taken(self.amount, usage, cost))
         return cost
 
     def spend(self) -> None:
         """Count all that was held as spent by the run; `day` stays held, until the job is collected."""
-        self.budget.close(self, self.held)
+        self.budget.close(self, self.amount)
 
     def cancel(self) -> None:
         """Give the room back: nothing was charged."""
@@ -179,7 +179,7 @@ class Budget:
             if not reservation.is_open:
                 return False
             reservation.is_open = False
-            self._held -= reservation.held
+            self._held -= reservation.amount
             self.spent += took
             return True
 
@@ -218,7 +218,7 @@ class Budget:
             return day
         with self._lock:
             self._held -= room - day.amount
-            reservation.held, reservation.day = day.amount, day
+            reservation.amount, reservation.day = day.amount, day
         return reservation
 
     def _price(self, asked_model: str) -> Price | None:

@@ -83,20 +83,20 @@ class PriceTable:
 
     Args:
         currency: of all of them.
-        named: what the user's own file says, which holds for every server and stands first.
+        by_provider: what the user's own file says, which holds for every server and stands first.
         listed: whether the providers' own prices follow; they are in USD.
     """
 
     currency: str = "USD"
-    named: Mapping[str, Mapping[str, Price]] = field(default_factory=dict)
+    by_provider: Mapping[str, Mapping[str, Price]] = field(default_factory=dict)
     listed: bool = True
 
     def price(self, provider: str, model: str, host: str | None = None) -> Price | None:
         """The price of a model; None where nobody knows it, as that of a server of the user's own."""
-        found = self.named.get(provider, {}).get(model)
-        if found is None and self.listed and _is_own(provider, host):
+        listed_price = self.by_provider.get(provider, {}).get(model)
+        if listed_price is None and self.listed and _is_own(provider, host):
             return _listed(_PROVIDERS[provider], model)
-        return found
+        return listed_price
 
     def of_name(self, name: str) -> Price | None:
         """The price of a model by its full name, `provider/model` or `provider/model@host`."""

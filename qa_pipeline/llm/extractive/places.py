@@ -98,13 +98,13 @@ def decapitalised(text: str, passage: Passage, phrases: Phrases) -> str:
         is_identifier(first)
         or words.nouns_capitalised
         or text[1:] != text[1:].lower()
-        or named(first, passage)
+        or is_named_in(first, passage)
     ):
         return text
     return first.lower() + text[len(first) :]
 
 
-def named(word: str, passage: Passage) -> bool:
+def is_named_in(word: str, passage: Passage) -> bool:
     """Tell whether a capitalised word is a name: the passage writes it so inside a sentence, never small."""
     name, text = re.escape(word.removesuffix("'s")), passage.text
     return bool(re.search(rf"[{SMALL},] {name}\b", text) and not re.search(rf"\b{name.lower()}\b", text))

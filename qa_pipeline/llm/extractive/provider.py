@@ -62,7 +62,7 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
 def _questions(request: Request[Any]) -> dict[str, Any]:
     """Questions of the wanted types first, the best of the others in place of those there are none of."""
     candidates = find_candidates(request.passages[0]) if request.passages else ()
-    new = [candidate for candidate in candidates if candidate.question not in request.asked]
+    new = [candidate for candidate in candidates if candidate.question not in request.earlier_questions]
     chosen: list[Candidate] = []
     for kind in request.types:
         fitting = next(

@@ -103,7 +103,10 @@ def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:
     return (
         first in phrases.indefinite
         or any(places.is_identifier(word) for word in words)
-        or ((len(words) == 1 or not nouns_capitalised) and any(places.named(word, passage) for word in words))
+        or (
+            (len(words) == 1 or not nouns_capitalised)
+            and any(places.is_named_in(word, passage) for word in words)
+        )
         or _headed(subject, passage, phrases)
     )
 

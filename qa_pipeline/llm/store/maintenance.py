@@ -230,22 +230,22 @@ def _vacuum(database: Database) -> None:
     database.outside_transactions(vacuum)
 
 
-Named = tuple[str, str, str]
+DocumentName = tuple[str, str, str]
 """Id of a document, its batch, and its path there."""
 
 
-def note_documents(database: Database, named: Iterable[Named]) -> None:
+def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
     """Remember documents by their paths.
 
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    rows = [{"document_id": document, "batch": batch, "path": path} for document, batch, path in named]
+    rows = [{"document_id": document, "batch": batch, "path": path} for document, batch, path in names]
     if rows:
         database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
-def versions_of(database: Database, name: str) -> list[Named]:
+def versions_of(database: Database, name: str) -> list[DocumentName]:
     """The documents that were read under a path, or under batch and path, or whose id is this.
 
     Raises:

@@ -210,7 +210,7 @@ def negation_removed(sentence: Sentence, material: Material) -> Iterator[str]:
 def other_column(row: Sentence, material: Material) -> Iterator[str]:
     """A column has the value of another of the row."""
     read_as = row_cells(row.text, row.language)
-    if read_as is None or not read_as.named:
+    if read_as is None or not read_as.has_names:
         return
     cells = [(cell.column.text, cell.value.text) for cell in read_as.cells]
     if not all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell):

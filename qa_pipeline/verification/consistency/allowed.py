@@ -54,16 +54,16 @@ class Unit:
 class Change:
     """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
 
-    `asked` has the keys of the question, `context` those of the headings above the evidence; `defined` the
-    abbreviations that the passages define.
+    `question_keys` has the keys of the question, `context` those of the headings above the evidence;
+    `defined` the abbreviations that the passages define.
     """
 
     added: Sequence[Unit]
-    left: Sequence[Unit]
+    removed: Sequence[Unit]
     claim: Reading
     evidence: Reading
-    known: Lexicon
-    asked: frozenset[str] = frozenset()
+    vocabulary: Lexicon
+    question_keys: frozenset[str] = frozenset()
     context: frozenset[str] = frozenset()
     defined: Mapping[str, str] = field(default_factory=dict)
 
@@ -73,29 +73,29 @@ class Change:
         return tuple(unit.folded for unit in self.added)
 
     @functools.cached_property
-    def left_words(self) -> tuple[str, ...]:
+    def removed_words(self) -> tuple[str, ...]:
         """The evidence's words, casefolded."""
-        return tuple(unit.folded for unit in self.left)
+        return tuple(unit.folded for unit in self.removed)
 
     def before(self) -> str:
         """The evidence before what is left out."""
-        return self.evidence.text[: self.left[0].start]
+        return self.evidence.text[: self.removed[0].start]
 
     def after(self) -> str:
         """The evidence after what is left out."""
-        return self.evidence.text[self.left[-1].end :]
+        return self.evidence.text[self.removed[-1].end :]
 
     def described(self) -> str:
         """The difference in words for people."""
         added = self.claim.text[self.added[0].start : self.added[-1].end] if self.added else ""
-        removed = self.written() if self.left else ""
+        removed = self.written() if self.removed else ""
         if added and removed:
             return f'"{removed}" became "{added}"'
         return f'"{added}" added' if added else f'"{removed}" left out'
 
     def written(self) -> str:
         """What is left out, as written."""
-        return self.evidence.text[self.left[0].start : self.left[-1].end]
+        return self.evidence.text[self.removed[0].start : self.removed[-1].end]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +114,12 @@ class Allowed:
 
 
 def _only_fillers(change: Change) -> bool:
-    return all(word in change.known.fillers for word in change.left_words)
+    return all(word in change.vocabulary.fillers for word in change.removed_words)
 
 
 def _opening(change: Change) -> bool:
     """A word before the claim that links it to others and states nothing of its own."""
-    return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.known.openings
+    return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.vocabulary.openings
 
 
 def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
@@ -139,14 +139,14 @@ def _bracketed(change: Change) -> bool:
 
     What opens with a function word, "(in winter)" or "(this is disputed)", limits it.
     """
-    first, last = change.left[0].start, change.left[-1].end
+    first, last = change.removed[0].start, change.removed[-1].end
     text = change.evidence.text
     is_whole = any(
         start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
         for start, end in _brackets(text)
         if text[start - 2 : start - 1].isspace()  # LL(1) is a name
     )
-    words, vocabulary = change.left_words, change.known
+    words, vocabulary = change.removed_words, change.vocabulary
     limits = words[0] in vocabulary.stop_words or (vocabulary.partial | vocabulary.weak) & set(words)
     return is_whole and not limits and not _restricts(words, vocabulary)
 
@@ -171,7 +171,7 @@ def _example(change: Change) -> bool:
     opener = next(
         (
             example_opener
-            for example_opener in change.known.example_openers
+            for example_opener in change.vocabulary.example_openers
             if written.startswith(example_opener)
         ),
         None,
@@ -180,33 +180,33 @@ def _example(change: Change) -> bool:
     begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
     if opener is None or not (ends and begins):
         return False
-    return not _restricts(change.left_words[len(opener.split()) :], change.known)
+    return not _restricts(change.removed_words[len(opener.split()) :], change.vocabulary)
 
 
 def _reason(change: Change) -> bool:
     """A reason at the end of a sentence that denies nothing: "not because" may deny the reason alone."""
-    vocabulary = change.known
-    opens = change.left_words[0] in vocabulary.reason_openers
+    vocabulary = change.vocabulary
+    opens = change.removed_words[0] in vocabulary.reason_openers
     denying = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
     return (
         opens
         and _ends(change)
         and "," not in change.written()
         and not denying & {word.folded for word in change.claim.words}
-        and not _restricts(change.left_words, change.known)
+        and not _restricts(change.removed_words, change.vocabulary)
     )
 
 
 def _ends(change: Change) -> bool:
     """Whether what is left out reaches to the end of a sentence."""
-    end = change.left[-1].end
+    end = change.removed[-1].end
     ends = (stop for start, stop in change.evidence.sentences if start < end <= stop)
     return not _LETTER.search(change.evidence.text[end : next(ends, end)])
 
 
 def _begins(change: Change) -> bool:
     """Whether what is left out begins where a sentence does."""
-    start = change.left[0].start
+    start = change.removed[0].start
     begins = (first for first, stop in change.evidence.sentences if first <= start < stop)
     return not _LETTER.search(change.evidence.text[next(begins, start) : start])
 
@@ -215,8 +215,8 @@ def _other_sentence(change: Change) -> bool:
     """Whole sentences, the next of which takes nothing back."""
     if not _begins(change):
         return False
-    opener = change.left_words[0]
-    takes_back = opener in change.known.contrasts or opener in change.known.conditional_words
+    opener = change.removed_words[0]
+    takes_back = opener in change.vocabulary.contrasts or opener in change.vocabulary.conditional_words
     return _ends(change) and not takes_back
 
 
@@ -225,7 +225,7 @@ def _coordinate(change: Change) -> bool:
 
     A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
-    vocabulary, words = change.known, change.left_words
+    vocabulary, words = change.vocabulary, change.removed_words
     if len(words) < 3 or words[0] not in vocabulary.conjunctions or not _ends(change):
         return False
     claim_words = {word.folded for word in change.claim.words}
@@ -244,7 +244,7 @@ def _coordinate(change: Change) -> bool:
         claim_words & (vocabulary.universal | vocabulary.exclusive | takes_back) and not parted
     ):
         return False
-    verb = vocabulary.finite_verbs & set(words) or _is_verb(change.left[1], change)
+    verb = vocabulary.finite_verbs & set(words) or _is_verb(change.removed[1], change)
     if words[1] in vocabulary.subject_pronouns or (verb and claim_words & vocabulary.finite_verbs):
         return True
     return parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
@@ -253,27 +253,27 @@ def _coordinate(change: Change) -> bool:
 def _is_verb(unit: Unit, change: Change) -> bool:
     """Whether a word behind "and" can only be a verb, by its letters."""
     written = change.evidence.text[unit.start : unit.end]
-    plain = not unit.article and unit.folded not in change.known.stop_words
-    return plain and re.fullmatch(change.known.verb_form, written) is not None
+    plain = not unit.article and unit.folded not in change.vocabulary.stop_words
+    return plain and re.fullmatch(change.vocabulary.verb_form, written) is not None
 
 
 def _of_question(change: Change) -> bool:
     """What the question says already, and the claim answers to."""
-    content = [unit for unit in change.left if unit.content]
-    scope = change.known.conditional_words | change.known.exclusive | change.known.negations
+    content = [unit for unit in change.removed if unit.content]
+    scope = change.vocabulary.conditional_words | change.vocabulary.exclusive | change.vocabulary.negations
     return (
         bool(content)
-        and all(unit.key in change.asked for unit in content)
-        and not scope & set(change.left_words)
+        and all(unit.key in change.question_keys for unit in content)
+        and not scope & set(change.removed_words)
     )
 
 
 def _pronoun(change: Change) -> bool:
     """A pronoun that opens the evidence gave way to what title or heading name."""
     return (
-        len(change.left) == 1
-        and change.left_words[0] in change.known.subject_pronouns
-        and change.left[0] == units(change.evidence)[0]
+        len(change.removed) == 1
+        and change.removed_words[0] in change.vocabulary.subject_pronouns
+        and change.removed[0] == units(change.evidence)[0]
         and any(unit.content for unit in change.added)
         and all(unit.key in change.context for unit in change.added if unit.content)
     )
@@ -281,8 +281,8 @@ def _pronoun(change: Change) -> bool:
 
 def _identified(change: Change) -> bool:
     """The words "is a ... that" before what the subject of the sentence does or is."""
-    words, vocabulary = change.left_words, change.known
-    subject = {word.folded for word in change.evidence.words if word.end <= change.left[0].start}
+    words, vocabulary = change.removed_words, change.vocabulary
+    subject = {word.folded for word in change.evidence.words if word.end <= change.removed[0].start}
     clauses = (
         vocabulary.negations | vocabulary.contrasts | vocabulary.relatives | vocabulary.conditional_words
     )
@@ -299,17 +299,17 @@ def _relative(change: Change) -> bool:
 
     At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
     """
-    vocabulary = change.known
-    opens = change.left_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
+    vocabulary = change.vocabulary
+    opens = change.removed_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
     goes_on = re.match(r"\s*,\s*(\w+)", change.after())
     scope = vocabulary.negations | vocabulary.exclusive | vocabulary.contrasts
     ends = goes_on is not None and goes_on[1].casefold() not in vocabulary.joiners
-    return opens and ends and not scope & set(change.left_words)
+    return opens and ends and not scope & set(change.removed_words)
 
 
 def _sentence_joint(change: Change) -> bool:
     """An "and" in the claim where the evidence begins another sentence."""
-    if len(change.added) != 1 or change.added_words[0] not in change.known.conjunctions:
+    if len(change.added) != 1 or change.added_words[0] not in change.vocabulary.conjunctions:
         return False
     theirs = units(change.evidence)
     mine = units(change.claim)
@@ -327,7 +327,7 @@ def _sentence_joint(change: Change) -> bool:
 
 def _abbreviation(change: Change) -> bool:
     """An abbreviation for its words or the other way round, where the passages define it."""
-    added, removed = " ".join(change.added_words), " ".join(change.left_words)
+    added, removed = " ".join(change.added_words), " ".join(change.removed_words)
     if not added:
         match = re.match(r"\s*\((\w+)\)", change.after())
         return match is not None and change.defined.get(match[1].casefold()) == removed
@@ -415,8 +415,8 @@ def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lex
 
 
 def _article(change: Change) -> bool:
-    words = (*change.added_words, *change.left_words)
-    return bool(words) and all(word in change.known.determiners for word in words)
+    words = (*change.added_words, *change.removed_words)
+    return bool(words) and all(word in change.vocabulary.determiners for word in words)
 
 
 _ALL = LANGUAGES
@@ -668,7 +668,7 @@ def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
 
 def is_allowed(change: Change) -> bool:
     """Whether some row of `ALLOWED` covers a difference."""
-    rows = _rows(change.known.code, bool(change.added), bool(change.left))
+    rows = _rows(change.vocabulary.code, bool(change.added), bool(change.removed))
     return any(row.test(change) for row in rows)
 
 

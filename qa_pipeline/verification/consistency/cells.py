@@ -29,10 +29,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one line, the first of them the row's key; `named` tells a table from a key-value line."""
+    """The cells of one line, the first of them the row's key; `has_names` is true in tables."""
 
     cells: tuple[Cell, ...]
-    named: bool
+    has_names: bool
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ class Row:
                 find_run(stated, column) if place in twins else _column_place(stated, column, vocabulary)
             )
             plain = not column or set(column) <= vocabulary.value_columns
-            name_at = find_run(stated, values[0]) if not self.named else None if plain else named_at
+            name_at = find_run(stated, values[0]) if not self.has_names else None if plain else named_at
             follows = at is not None and name_at is not None and name_at < at
             if at is not None and (follows or not set(value) <= question_keys):
                 ends.append((at, place, True))
@@ -115,7 +115,7 @@ class Row:
                 ends.append((named_at, place, False))
             is_wanted = (
                 named_at is not None
-                or not self.named
+                or not self.has_names
                 or (not ends and _all_named(column, question_keys, vocabulary))
             )
             theirs = _figures(self.cells[place].value)

@@ -147,7 +147,7 @@ def conflicts(claim: Reading, evidence: Reading, passages: Sequence[Reading]) ->
             result.append(Denial(reason, words, frozenset((unit.key, other.key))))
     for change, reason in denied:
         if reason == "negation_mismatch" or all(unit.key not in passage_keys for unit in change.added):
-            keys = frozenset(unit.key for unit in (*change.added, *change.left))
+            keys = frozenset(unit.key for unit in (*change.added, *change.removed))
             result.append(Denial(reason, change.described(), keys))
     return tuple(result)
 
@@ -207,7 +207,7 @@ def _scope(language: str) -> frozenset[str]:
 
 def _in_scope(change: Change) -> bool:
     """Whether a difference touches a number, date, name, negation, quantifier, modal or condition."""
-    scope, both = _scope(change.known.code), (*change.added, *change.left)
+    scope, both = _scope(change.vocabulary.code), (*change.added, *change.removed)
     figures = any(unit.key[0] in "#@" for unit in both)
     return figures or any(unit.folded in scope for unit in both) or _names(change.added, change.claim)
 
@@ -340,7 +340,7 @@ def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[D
         reason = _denied(change) or ("role_mismatch" if exchanged else None)
         if reason is None:
             return ()
-        keys = frozenset(unit.key for unit in (*change.added, *change.left))
+        keys = frozenset(unit.key for unit in (*change.added, *change.removed))
         result.append(Denial(reason, change.described(), keys))
     is_stated = not exchanged and any(_states(change, passage) for change in changes for passage in elsewhere)
     return () if is_stated else tuple(result)
@@ -351,17 +351,17 @@ def _exchanged(changes: Sequence[Change]) -> bool:
 
     A date and a place have no roles to exchange: "in 1974 … in Lund".
     """
-    if len(changes) < 2 or not all(change.added and change.left for change in changes):
+    if len(changes) < 2 or not all(change.added and change.removed for change in changes):
         return False
-    if any((change.added[0].key[0] in "#@") != (change.left[0].key[0] in "#@") for change in changes):
+    if any((change.added[0].key[0] in "#@") != (change.removed[0].key[0] in "#@") for change in changes):
         return False
     mine, theirs = (
         {tuple(unit.key for unit in side) for side in sides}
-        for sides in zip(*((change.added, change.left) for change in changes), strict=True)
+        for sides in zip(*((change.added, change.removed) for change in changes), strict=True)
     )
-    start, end = changes[0].left[-1].end, changes[1].left[0].start
+    start, end = changes[0].removed[-1].end, changes[1].removed[0].start
     words = {word.folded for word in changes[0].evidence.words if start <= word.start < end}
-    return mine == theirs and not words <= changes[0].known.joiners
+    return mine == theirs and not words <= changes[0].vocabulary.joiners
 
 
 def _states(change: Change, passage: Reading) -> bool:
@@ -378,10 +378,10 @@ def _states(change: Change, passage: Reading) -> bool:
 
 def _denied(change: Change) -> str | None:
     """Reason code of a difference in which the claim denies what is there; None for any other."""
-    vocabulary = change.known
-    mine, theirs = set(change.added_words), set(change.left_words)
+    vocabulary = change.vocabulary
+    mine, theirs = set(change.added_words), set(change.removed_words)
     words = mine | theirs
-    if skeleton("".join(change.added_words)) == skeleton("".join(change.left_words)):
+    if skeleton("".join(change.added_words)) == skeleton("".join(change.removed_words)):
         return None  # letters of another script that look the same
     if (
         words & vocabulary.negations
@@ -392,11 +392,11 @@ def _denied(change: Change) -> str | None:
             if bool(mine & vocabulary.negations) != bool(theirs & vocabulary.negations)
             else None
         )
-    if _names(change.added, change.claim) and _names(change.left, change.evidence):
+    if _names(change.added, change.claim) and _names(change.removed, change.evidence):
         return "name_mismatch"
-    if len(change.added) != 1 or len(change.left) != 1:
+    if len(change.added) != 1 or len(change.removed) != 1:
         return None
-    first, second = change.added[0], change.left[0]
+    first, second = change.added[0], change.removed[0]
     if {first.key[0], second.key[0]} == {"#"}:
         return "number_mismatch"
     if {first.key[0], second.key[0]} == {"@"}:

@@ -30,7 +30,7 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
 from qa_pipeline.verification.contradictions import (
     NEIGHBOURS,
-    Found,
+    Contradictions,
     Sentence,
     find_contradictions,
     find_sentences,
@@ -121,7 +121,7 @@ def planted_rows(plants: Sequence[tuple[str, Sentence, str]], batch: str) -> tup
 
 def search(
     documents: pl.DataFrame, chunks: pl.DataFrame, vectors: Any, embedder: Encoder, settings: Settings
-) -> Found:
+) -> Contradictions:
     """The search of a batch over given chunk vectors."""
     shard = Shard(tuple(chunks["chunk_id"]), vectors, "m", "r", "float32")
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())

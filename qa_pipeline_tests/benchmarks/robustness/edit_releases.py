@@ -476,7 +476,7 @@ def make_anew(folder: Path) -> None:
     said["batches"] = dict(batches)
     for split, frame in frames.items():
         for name, form in FORMATS.items():
-            if (folder / name).is_dir() and form.whole:
+            if (folder / name).is_dir() and form.is_whole:
                 placed = frame.with_columns(split=pl.lit(split))
                 (lines,) = form.rows({}, placed, said["settings"]["release"]["layout"])
                 file = folder / name / form.files[0].name.format(split=split)

@@ -183,7 +183,7 @@ _SIGNS = {
     f"{WORD}noBreakHyphen": "-",
 }
 _PROPERTIES = frozenset({f"{WORD}pPr", f"{WORD}rPr", f"{WORD}sdtPr"})
-_BESIDE = {
+_ADJACENT = {
     f"{WORD}footnoteReference": "notes",
     f"{WORD}endnoteReference": "notes",
     f"{WORD}txbxContent": "boxes",
@@ -241,8 +241,8 @@ class InlineReader:
             tag = child.tag
             if tag in _SIGNS:
                 self._text(_SIGNS[tag], child.text or "")
-            elif tag in _BESIDE:
-                getattr(self._inline, _BESIDE[tag]).append(child)
+            elif tag in _ADJACENT:
+                getattr(self._inline, _ADJACENT[tag]).append(child)
             elif (act := self._ACTIONS.get(tag)) is not None:
                 act(self, child)
             elif tag not in _PROPERTIES:
@@ -381,7 +381,7 @@ def _description(element: "_Element") -> str:
         element.iterancestors(f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
     )
     about = next(
-        (properties for one in around if (properties := one.find(f"{_DRAWN}docPr")) is not None), None
+        (properties for drawing in around if (properties := drawing.find(f"{_DRAWN}docPr")) is not None), None
     )
     return "" if about is None else about.get("descr", "")
 

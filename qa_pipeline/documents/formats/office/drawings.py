@@ -119,7 +119,7 @@ def _diagram(root: "_Element") -> list[Block]:
     points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
     links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
     below: dict[str, list[str]] = {}
-    for link in sorted(links, key=lambda one: whole(one.get("srcOrd"), 0)):
+    for link in sorted(links, key=lambda relation: whole(relation.get("srcOrd"), 0)):
         below.setdefault(link.get("srcId", ""), []).append(link.get("destId", ""))
     depths: dict[str, int] = {}
     pending = [(key, 0) for key in reversed(points) if points[key].get("type") == "doc"]

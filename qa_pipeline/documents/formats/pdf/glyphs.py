@@ -109,25 +109,27 @@ class Glyphs:
         The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
         """
         font_size, page, places = self._raw.FPDFText_GetFontSize, self._page, self._places
-        one, other = self.box(first), self.box(last)
+        first_box, last_box = self.box(first), self.box(last)
         size = font_size(page, places[first])
-        level = one[1] == other[1] and one[3] == other[3]  # boxes of one height are of one size
+        level = (
+            first_box[1] == last_box[1] and first_box[3] == last_box[3]
+        )  # boxes of one height are of one size
         if not level and size != font_size(page, places[last]):  # raised marks are small
             samples = (first, (first + middle) // 2, middle, (middle + last) // 2, last)
             size = sorted(font_size(page, places[place]) for place in samples)[2]
         if size <= 2:
-            size = one[3] - one[1]
+            size = first_box[3] - first_box[1]
         bold, fixed = self._font(first)
         if bold or fixed:
             for place in (middle, last):
                 one_bold, one_fixed = self._font(place)
                 bold, fixed = bold and one_bold, fixed and one_fixed
         size = round(size * 2) / 2
-        if level and one[0] <= other[0]:
-            return one[0], one[1], other[2], one[3], size, bold, fixed, False
-        bottom, top = min(one[1], other[1]), max(one[3], other[3])
-        odd = other[0] < one[0] or top - bottom > _TALL * size
-        left, right = min(one[0], other[0]), max(one[2], other[2])
+        if level and first_box[0] <= last_box[0]:
+            return first_box[0], first_box[1], last_box[2], first_box[3], size, bold, fixed, False
+        bottom, top = min(first_box[1], last_box[1]), max(first_box[3], last_box[3])
+        odd = last_box[0] < first_box[0] or top - bottom > _TALL * size
+        left, right = min(first_box[0], last_box[0]), max(first_box[2], last_box[2])
         return left, bottom, right, top, size, bold, fixed, odd
 
     def turns(self, place: int) -> float:
