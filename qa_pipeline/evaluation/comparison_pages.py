@@ -38,13 +38,13 @@ def comparison_page(compared: Document) -> Page:
     rows = [
         [
             name,
-            *(one[column] for column in ("baseline", "current")),
-            _interval(one["difference"], one["low"], one["high"]),
-            *(one[column] for column in ("p", "p_holm", "cohens_d")),
-            {None: "–", True: "current", False: "baseline"}[one["better"]],
-            one["decided_by"],
+            *(metric[column] for column in ("baseline", "current")),
+            _interval(metric["difference"], metric["low"], metric["high"]),
+            *(metric[column] for column in ("p", "p_holm", "cohens_d")),
+            {None: "–", True: "current", False: "baseline"}[metric["better"]],
+            metric["decided_by"],
         ]
-        for name, one in compared["metrics"].items()
+        for name, metric in compared["metrics"].items()
     ]
     columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
     decision = compared.get("decision")
@@ -58,10 +58,10 @@ def comparison_page(compared: Document) -> Page:
     ]
 
 
-def gate_page(found: Document) -> Page:
+def gate_page(checked: Document) -> Page:
     """What `gates.gate` found: failures first, then what is within noise."""
-    page = [_runs(found, [name for name in ("current", "baseline") if found[name]])]
-    if golden := found["golden"]:
+    page = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
+    if golden := checked["golden"]:
         columns = ("name", "version", "rows", "sha256")
         page.append(Table("Golden set", columns, [[golden[name] for name in columns]]))
     for outcomes in (("failed", "undecided", "within_noise"), ("passed",)):
@@ -74,22 +74,24 @@ def gate_page(found: Document) -> Page:
                 _printable(check.get("decided_by", "–")),
             ]
             for outcome in outcomes
-            for check in found["checks"]
+            for check in checked["checks"]
             if check["outcome"] == outcome
         ]
         if checks:
             title = f"{len(checks)} {' or '.join(outcomes).replace('_', ' ')}"
             names = ("check", "what", "outcome", "detail", "decided by")
             page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
-    counted = [_in_both(found["rows"])] if found["rows"] else []
-    undecided = any(check["outcome"] == "undecided" for check in found["checks"])
+    counted = [_in_both(checked["rows"])] if checked["rows"] else []
+    undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []
-    return [*page, *counted, *cautions(found), *advice, gate_sentence(found)]
+    return [*page, *counted, *cautions(checked), *advice, gate_sentence(checked)]
 
 
-def gate_sentence(found: Document) -> str:
+def gate_sentence(checked: Document) -> str:
     """Return the outcome of a gate as a sentence."""
-    return "The gate is undecided." if found["outcome"] == "undecided" else f"The gate {found['outcome']}."
+    return (
+        "The gate is undecided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
+    )
 
 
 def markdown(title: str, page: Page) -> str:
@@ -97,16 +99,16 @@ def markdown(title: str, page: Page) -> str:
     return render_markdown("evaluation/comparison_page.md.j2", title=title, page=page)
 
 
-def cautions(found: Document) -> list[str]:
+def cautions(compared: Document) -> list[str]:
     """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
     reasons: dict[str, list[str]] = {}
-    for name, why in found["excluded"].items():
+    for name, why in compared["excluded"].items():
         reasons.setdefault(why, []).append(name)
     parts = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
     excluded = [f"not compared: {parts}"] if parts else []
     otherwise = [
         f"measured otherwise: {name} is {_printable(how)}"
-        for name, how in found["measured_otherwise"].items()
+        for name, how in compared["measured_otherwise"].items()
     ]
     return excluded + otherwise
 
@@ -139,9 +141,9 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
     return f"{value:+.3f}" if low is None or high is None else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _runs(found: Document, names: Sequence[str]) -> Table:
+def _runs(compared: Document, names: Sequence[str]) -> Table:
     rows = [
-        [name, found[name]["place"], found[name]["dataset"], found[name]["dataset_sha256"][:12]]
+        [name, compared[name]["place"], compared[name]["dataset"], compared[name]["dataset_sha256"][:12]]
         for name in names
     ]
     return Table("Runs", ("run", "place", "data set", "sha256"), rows)
@@ -149,4 +151,4 @@ def _runs(found: Document, names: Sequence[str]) -> Table:
 
 def _printable(text: str) -> str:
     """Ids of rows come from files: none may steer a terminal."""
-    return "".join(one if one.isprintable() else "�" for one in text)
+    return "".join(character if character.isprintable() else "�" for character in text)

@@ -51,8 +51,8 @@ class About:
 
 def dataset_name(rows: pl.LazyFrame) -> str:
     """The names of the data sets that rows are of, as far as they are short and few."""
-    found = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
-    names = [one[:_LONGEST_NAME] for one in found]
+    names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
+    names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
@@ -80,11 +80,11 @@ def report_document(
             "direction": metric.direction,
             "range": list(metric.range),
             "source": metric.source,
-            "decided_by": dict(sorted(by.items(), key=lambda one: (-one[1], one[0]))),
+            "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
         }
     verdicts = statements.group_by("verdict").len().sort("verdict")
-    found: Document = rounded(
+    document: Document = rounded(
         {
             "format": FORMAT,
             "dataset": about.dataset,
@@ -97,7 +97,7 @@ def report_document(
             **summaries,
         }
     )
-    return found
+    return document
 
 
 def ranked_by(document: Document, wanted: str | None = None) -> str | None:
@@ -105,8 +105,8 @@ def ranked_by(document: Document, wanted: str | None = None) -> str | None:
 
     None where no metric has a value.
     """
-    known = [name for name, one in document["metrics"].items() if one["known"]]
-    return next((name for name in (wanted, WORST_BY, *known) if name in known), None)
+    measured = [name for name, metric in document["metrics"].items() if metric["known"]]
+    return next((name for name in (wanted, WORST_BY, *measured) if name in measured), None)
 
 
 def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
@@ -117,8 +117,8 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
     """
     against = pl.col("verdict").is_in(["unsupported", "contradicted"]).sum().alias("against")
     counted = statements.group_by("id").agg(against)
-    known = rows.with_row_index("place").filter(pl.col(name).is_not_null())
-    joined = known.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
+    scored = rows.with_row_index("place").filter(pl.col(name).is_not_null())
+    joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
     return joined.sort(name, "against", "place", descending=[direction == "lower", True, False])
 
 
@@ -144,8 +144,8 @@ def _few(document: Document) -> Iterator[str]:
 
 def _left_out(document: Document) -> Iterator[str]:
     if left_out := document["left_out"]:
-        lost = sum(one["rows"] for one in left_out)
-        why = ", ".join(dict.fromkeys(one["reason"].replace("_", " ") for one in left_out))
+        lost = sum(entry["rows"] for entry in left_out)
+        why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
 
 
@@ -157,15 +157,17 @@ def _unanswered(document: Document) -> Iterator[str]:
 
 def _half_unknown(document: Document) -> Iterator[str]:
     total = document["total_queries"]
-    known = {name: one["known"] for name, one in document["metrics"].items() if one["known"]}
-    if few := [f"{name} ({count:,})" for name, count in known.items() if count < MOSTLY * total]:
+    shares = {name: metric["known"] for name, metric in document["metrics"].items() if metric["known"]}
+    if few := [f"{name} ({count:,})" for name, count in shares.items() if count < MOSTLY * total]:
         yield f"Known of less than half of the {plural(total, 'row')}: {_listed(few)}."
 
 
 def _by_likeness(document: Document) -> Iterator[str]:
-    by = {name: one["decided_by"] for name, one in document["metrics"].items()}
+    by = {name: metric["decided_by"] for name, metric in document["metrics"].items()}
     if mostly := [
-        f"{name} ({decider_shares(one)[LIKENESS]:.0%})" for name, one in by.items() if rests_on_likeness(one)
+        f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
+        for name, deciders in by.items()
+        if rests_on_likeness(deciders)
     ]:
         yield (
             f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
@@ -185,24 +187,24 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
-def _no_better_than_length(document: Document, known: Mapping[str, Any]) -> Iterator[str]:
+def _no_better_than_length(document: Document, agreement: Mapping[str, Any]) -> Iterator[str]:
     """Metrics that were held against people and lost to the length of the answer, by language of the rows.
 
     What is known is of the local steps; a run that asks models says nothing of it.
     """
     if any(document["settings"].get(role) for role in ("verifier", "judge")):
         return
-    measured = [name for name, one in document["metrics"].items() if one["known"] and name in known]
+    measured = [name for name, metric in document["metrics"].items() if metric["known"] and name in agreement]
     for language in document["per_language"]:
         lost = {
-            name: known[name][language]
+            name: agreement[name][language]
             for name in measured
-            if language in known[name] and not known[name][language]["beats_length"]
+            if language in agreement[name] and not agreement[name][language]["beats_length"]
         }
         if lost:
             listed = ", ".join(
-                f"{name} (AUROC {one['auroc']['value']:.2f} against {one['length']['value']:.2f})"
-                for name, one in lost.items()
+                f"{name} (AUROC {languages['auroc']['value']:.2f} against {languages['length']['value']:.2f})"
+                for name, languages in lost.items()
             )
             yield (
                 f"Not shown to tell supported from unsupported answers ({language}) any better than their "
@@ -213,18 +215,18 @@ def _no_better_than_length(document: Document, known: Mapping[str, Any]) -> Iter
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
     """Why rows have no value, and the metrics that it is so with; nothing of those that all rows have."""
     alike: dict[str, list[str]] = {}
-    for name, one in metrics.items():
-        if one["unknown"]:
-            alike.setdefault(_why_unknown(one), []).append(name)
+    for name, metric in metrics.items():
+        if metric["unknown"]:
+            alike.setdefault(_why_unknown(metric), []).append(name)
     return list(alike.items())
 
 
-def _why_unknown(one: Document) -> str:
+def _why_unknown(metric: Document) -> str:
     """What all unknown rows lack, else everything; one row may lack several things."""
-    every = [name for name, count in one["missing"].items() if count == one["unknown"]]
-    missing = {name: one["missing"][name] for name in every[:1]} or one["missing"]
+    every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
+    missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
     why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
-    rest = one["unknown"] - sum(missing.values())
+    rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(
             f"{plural(rest, 'row')}: a statement or passage is undecided, or there is nothing to count"
@@ -232,12 +234,12 @@ def _why_unknown(one: Document) -> str:
     return "; ".join(why)
 
 
-def with_bounds(one: Document) -> str:
+def with_bounds(metric: Document) -> str:
     """The mean of a metric and its interval, as far as they are known."""
-    if one["low"] is None or one["high"] is None:
-        return figure(one["mean"])
-    places = 3 if one["high"] - one["low"] < _NARROW else 2
-    return f"{one['mean']:.3f} ({one['low']:.{places}f}–{one['high']:.{places}f})"
+    if metric["low"] is None or metric["high"] is None:
+        return figure(metric["mean"])
+    places = 3 if metric["high"] - metric["low"] < _NARROW else 2
+    return f"{metric['mean']:.3f} ({metric['low']:.{places}f}–{metric['high']:.{places}f})"
 
 
 _NARROW = 0.02
@@ -295,6 +297,6 @@ def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
 
 def sentence_about(document: Document, name: str) -> str:
     """What a metric measures and what it is here, for people who have never heard of it."""
-    one = document["metrics"][name]
-    said = meaning_of(name) or one["source"]
-    return f"{said} {'Higher' if one['direction'] == 'higher' else 'Lower'} is better."
+    metric = document["metrics"][name]
+    meaning = meaning_of(name) or metric["source"]
+    return f"{meaning} {'Higher' if metric['direction'] == 'higher' else 'Lower'} is better."

@@ -50,7 +50,7 @@ def report_page(
         data: the rows that were evaluated, `RAG_ROWS`: passages and right answers.
         name: the metric they are ranked by; None where no row has a value of any.
     """
-    shown = _shown(ranked, statements)
+    shown = _rows_shown(ranked, statements)
     cards, choices = _cards(shown, statements, data, name, list(document["metrics"]))
     return render_page(
         "evaluation/report_page.html.j2",
@@ -72,36 +72,36 @@ def report_page(
 
 def _details(document: Document, rows: pl.DataFrame) -> Iterator[Row]:
     """Of each metric that has values: its meaning, and its values in each part of the data."""
-    for name, one in document["metrics"].items():
-        if not one["known"]:
+    for name, metric in document["metrics"].items():
+        if not metric["known"]:
             continue
         yield {
             "name": name,
-            "of": one,
+            "of": metric,
             "meaning": sentence_about(document, name),
-            "parts": [found for column in PARTS if (found := _parts(document, rows, column, name))],
+            "parts": [part_rows for column in PARTS if (part_rows := _parts(document, rows, column, name))],
         }
 
 
 def _parts(document: Document, rows: pl.DataFrame, column: str, name: str) -> Row | None:
     """The largest parts by a column, each with its quartiles; None where there are not two."""
     parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
-    known = {part: of[name] for part, of in parts.items() if of[name]["known"]}
-    if len(known) < 2:
+    measured = {part: of[name] for part, of in parts.items() if of[name]["known"]}
+    if len(measured) < 2:
         return None
-    largest = sorted(known, key=lambda part: -known[part]["known"])[:_MOST_PARTS]
+    largest = sorted(measured, key=lambda part: -measured[part]["known"])[:_MOST_PARTS]
     shares = (0.0, 0.25, 0.5, 0.75, 1.0)
-    found = rows.group_by(column).agg(pl.col(name).quantile(q, "linear").alias(str(q)) for q in shares)
-    quartiles = {part: values for part, *values in found.iter_rows()}
+    quantiles = rows.group_by(column).agg(pl.col(name).quantile(q, "linear").alias(str(q)) for q in shares)
+    quartiles = {part: values for part, *values in quantiles.iter_rows()}
     lines = [
-        {"name": _cut(part, "name"), "of": one, "quartiles": quartiles.get(part)}
-        for part, one in known.items()
+        {"name": _cut(part, "name"), "of": metric, "quartiles": quartiles.get(part)}
+        for part, metric in measured.items()
         if part in largest
     ]
-    return {"column": column, "lines": lines, "more": len(known) - len(lines)}
+    return {"column": column, "lines": lines, "more": len(measured) - len(lines)}
 
 
-def _shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
+def _rows_shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
     """The worst rows, and the worst of each part and verdict, so that each choice of a reader has rows."""
     verdicts = statements.group_by("id").agg(pl.col("verdict").unique().sort())
     joined = ranked.join(verdicts, on="id", how="left", maintain_order="left").with_row_index("rank")
@@ -119,23 +119,29 @@ def _shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cards(
-    shown: pl.DataFrame,
+    rows_of_cards: pl.DataFrame,
     statements: pl.DataFrame,
     data: pl.LazyFrame,
     name: str | None,
     metrics: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
     """What is shown of each row, and the choices of a reader: their names by number, for the script."""
-    told = statements.join(shown.select("id"), on="id", how="semi").partition_by("id", as_dict=True)
-    given = {row["id"]: row for row in _given(shown, data).iter_rows(named=True)}
+    statements_by_row = statements.join(rows_of_cards.select("id"), on="id", how="semi").partition_by(
+        "id", as_dict=True
+    )
+    inputs_by_row = {row["id"]: row for row in _inputs_of(rows_of_cards, data).iter_rows(named=True)}
     choices: dict[str, dict[str, int]] = {column: {} for column in (*PARTS, "verdict")}
     cards = []
-    for row in shown.iter_rows(named=True):
-        own = told[(row["id"],)].rows(named=True) if (row["id"],) in told else []
+    for row in rows_of_cards.iter_rows(named=True):
+        statements_of_row = (
+            statements_by_row[(row["id"],)].rows(named=True) if (row["id"],) in statements_by_row else []
+        )
         values = {column: [row[column] or ""] for column in PARTS} | {"verdict": row["verdict"] or []}
         numbers = {
-            column: " ".join(str(choices[column].setdefault(one, len(choices[column]))) for one in found)
-            for column, found in values.items()
+            column: " ".join(
+                str(choices[column].setdefault(value, len(choices[column]))) for value in values_of_column
+            )
+            for column, values_of_column in values.items()
         }
         cards.append(
             {
@@ -143,30 +149,34 @@ def _cards(
                 "choices": numbers,
                 "value": None if name is None else row[name],
                 "query": _cut(row["query"], "query"),
-                "answer": list(_marked(row["answer"], own)),
+                "answer": list(_marked(row["answer"], statements_of_row)),
                 "language": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
                 "statements": [
-                    {**one, "quote": _cut(one["quote"], "quote")} for one in own[:_MOST_STATEMENTS]
+                    {**statement, "quote": _cut(statement["quote"], "quote")}
+                    for statement in statements_of_row[:_MOST_STATEMENTS]
                 ],
-                "more": max(0, len(own) - _MOST_STATEMENTS),
+                "more": max(0, len(statements_of_row) - _MOST_STATEMENTS),
                 "values": {metric: row[metric] for metric in metrics if row[metric] is not None},
-                **_passages(given[row["id"]]),
+                **_passages(inputs_by_row[row["id"]]),
             }
         )
     offered = [
         {
             "column": column,
-            "values": [(number, _cut(value, "name") or "(none)") for value, number in sorted(found.items())],
+            "values": [
+                (number, _cut(value, "name") or "(none)")
+                for value, number in sorted(values_of_column.items())
+            ],
         }
-        for column, found in choices.items()
-        if len(found) > 1
+        for column, values_of_column in choices.items()
+        if len(values_of_column) > 1
     ]
     return cards, offered
 
 
-def _given(shown: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
-    wanted = data.filter(pl.col("id").is_in(shown["id"].implode()))
-    return wanted.select("id", "reference", "contexts").collect(engine="streaming")
+def _inputs_of(rows_of_cards: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
+    selected = data.filter(pl.col("id").is_in(rows_of_cards["id"].implode()))
+    return selected.select("id", "reference", "contexts").collect(engine="streaming")
 
 
 def _passages(row: Row) -> Row:
@@ -189,8 +199,8 @@ def _marked(answer: str | None, statements: Sequence[Row]) -> Iterator[Row]:
     A statement that begins within another, or whose place is not in the answer, is only in the list beside.
     """
     text, at = _cut(answer, "answer") or "", 0
-    numbered = [(one["start"], one["end"], place) for place, one in enumerate(statements)]
-    for start, end, place in sorted(one for one in numbered if None not in one):
+    numbered = [(statement["start"], statement["end"], place) for place, statement in enumerate(statements)]
+    for start, end, place in sorted(span for span in numbered if None not in span):
         if place >= _MOST_STATEMENTS or not at <= start < end <= len(text):
             continue
         if start > at:

@@ -130,11 +130,11 @@ def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:
 
 
 def _summary(scores: pl.Series, edges: Floats) -> Document:
-    known = scores.drop_nulls()
-    values = np.clip(known.to_numpy(), edges[0], edges[-1])
+    present = scores.drop_nulls()
+    values = np.clip(present.to_numpy(), edges[0], edges[-1])
     figures = (
-        known.mean(), known.median(), known.std(), known.min(), known.max(),
-        known.quantile(0.95, interpolation="linear"),
+        present.mean(), present.median(), present.std(), present.min(), present.max(),
+        present.quantile(0.95, interpolation="linear"),
     )  # fmt: skip
     return {
         **dict(zip(_FIGURES, figures, strict=False)),
@@ -142,8 +142,8 @@ def _summary(scores: pl.Series, edges: Floats) -> Document:
             "edges": edges.tolist(),
             "counts": np.histogram(values, bins=edges)[0].tolist(),
         },
-        "known": len(known),
-        "unknown": len(scores) - len(known),
+        "known": len(present),
+        "unknown": len(scores) - len(present),
     }
 
 
