@@ -64,9 +64,10 @@ app = typer.Typer(
     ),
 )
 
-app.add_typer(replies)
-app.add_typer(evaluation)
-app.add_typer(monitor)
+RUNNING, REVIEWING, RELEASING, MEASURING, KEEPING = (
+    "Run", "Look and decide", "Release", "Measure", "Model calls and settings",
+)  # fmt: skip
+"""Groups of commands in the help, in the order of a first use."""
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the tables of counts that status shows, too.")]
 Unjudged = Annotated[
@@ -99,7 +100,7 @@ def main(
     """Options that stand before a command."""
 
 
-@app.command()
+@app.command(rich_help_panel=RUNNING)
 def run(
     corpus: Annotated[
         str,
@@ -157,7 +158,7 @@ def run(
         raise typer.Exit(_code(outcomes))
 
 
-@app.command()
+@app.command(rich_help_panel=RUNNING)
 def validate(
     pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet of questions and answers.")],
     corpus: Annotated[
@@ -197,7 +198,7 @@ def validate(
         raise typer.Exit(_code([outcome]))
 
 
-@app.command()
+@app.command(rich_help_panel=REVIEWING)
 def status(out: Out = Path("data"), as_json: Json = False) -> None:
     """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
     from qa_pipeline.cli.console import print_document, report_document, show_report
@@ -249,19 +250,22 @@ def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
         )
 
 
-app.command()(estimate)
-app.command("settings")(show_settings)
-app.command()(show)
-app.command()(audit_references)
-app.command()(calibrate)
-app.command()(what_if)
-app.command()(refusals)
-app.command()(release)
-app.command()(verify)
-app.command()(diff)
-app.command()(push)
-app.command()(yank)
-app.command()(forget)
-app.add_typer(audit)
-app.command()(decide)
-app.command("jobs")(errors_as_exit_codes()(jobs))
+app.command(rich_help_panel=RUNNING)(estimate)
+app.command(rich_help_panel=REVIEWING)(show)
+app.command(rich_help_panel=REVIEWING)(decide)
+app.command(rich_help_panel=REVIEWING)(refusals)
+app.command(rich_help_panel=REVIEWING)(audit_references)
+app.command(rich_help_panel=RELEASING)(release)
+app.command(rich_help_panel=RELEASING)(verify)
+app.command(rich_help_panel=RELEASING)(diff)
+app.command(rich_help_panel=RELEASING)(push)
+app.command(rich_help_panel=RELEASING)(yank)
+app.command(rich_help_panel=RELEASING)(forget)
+app.add_typer(audit, rich_help_panel=RELEASING)
+app.add_typer(evaluation, rich_help_panel=MEASURING)
+app.add_typer(monitor, rich_help_panel=MEASURING)
+app.command(rich_help_panel=MEASURING)(calibrate)
+app.command(rich_help_panel=MEASURING)(what_if)
+app.command("settings", rich_help_panel=KEEPING)(show_settings)
+app.command("jobs", rich_help_panel=KEEPING)(errors_as_exit_codes()(jobs))
+app.add_typer(replies, rich_help_panel=KEEPING)
