@@ -49,7 +49,7 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
         TableError: the recorded ones are damaged.
         StorageError: they cannot be written; the recorded ones are untouched.
     """
-    with locked(path.parent):
+    with locked(path.parent, wait=True):
         recorded = read_decisions(path)
         recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
         rows = [row for row in rows if row["decision_id"] not in recorded_ids]
