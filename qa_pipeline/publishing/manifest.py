@@ -3,7 +3,6 @@
 Of one that is yanked there are left its manifest, its keys and a tombstone.
 """
 
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.hashes import hash_json
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
@@ -162,17 +162,7 @@ class Manifest(_Part):
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
         document = self.model_dump(mode="json", exclude={"version", "previous"})
         document["files"].pop(CARD, None)
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, in hex.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hash_json(document)
 
 
 def read_manifest(folder: Path) -> Manifest:

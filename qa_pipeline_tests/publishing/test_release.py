@@ -316,7 +316,7 @@ def copied(published: Workspace, tmp_path: Path) -> Path:
 
 def reseal(folder: Path) -> None:
     """Make the manifest agree with the files, as somebody would who tampers with care."""
-    from qa_pipeline.publishing.manifest import hash_file
+    from qa_pipeline.storage.hashes import hash_file
 
     said = json.loads((folder / MANIFEST).read_bytes())
     for name, told in said["files"].items():
