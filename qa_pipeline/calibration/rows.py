@@ -1,6 +1,5 @@
 """Labelled rows for calibration: files in, each row with its source, its claims and all their scores out."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from qa_pipeline.evaluation.datasets import ITEMS, Item, Premise, Row, read_file
 from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import frame_hash, read_table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
@@ -54,7 +54,7 @@ def read_complete(path: Path) -> LabelledFile:
     read = read_file(path, lambda columns: Premise if "premise" in columns else Item)
     for row in read.left_out.iter_rows(named=True):
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
-    return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), read.items)
+    return LabelledFile(path, hash_file(path), read.items)
 
 
 def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
@@ -77,7 +77,7 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
         {
             "set": [file.name] * file.items.height,
             "group": groups,
-            "order": [hashlib.sha256("\x1f".join(("row", *part)).encode()).hexdigest() for part in parts],
+            "order": [hash_parts("row", *part) for part in parts],
             "label": file.items["label"] == 1,
             "pair_id": list(pair_ids),
         }

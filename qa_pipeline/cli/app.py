@@ -132,7 +132,7 @@ def run(
     from qa_pipeline.curation.withdrawals import withdraw_missing
     from qa_pipeline.pipeline.running import BatchOutcome
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.files import locked, prepare_folder
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
@@ -148,7 +148,10 @@ def run(
                 Layout(settings.out), settings.corpus, {*corpus_batches.names, *corpus_batches.refused}
             )
         _tell_loose_files(corpus_batches, settings.corpus)
-        with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
+        with (
+            locked(settings.out, shared=True),
+            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+        ):
             outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [
@@ -180,7 +183,7 @@ def validate(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.running import validate_pairs
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.files import locked, prepare_folder
     from qa_pipeline.storage.layout import Layout, check_batch_name
 
     with errors_as_exit_codes(resumable=True):
@@ -190,7 +193,10 @@ def validate(
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
-        with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
+        with (
+            locked(settings.out, shared=True),
+            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+        ):
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)

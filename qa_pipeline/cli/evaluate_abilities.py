@@ -145,14 +145,13 @@ def run(
 def _measured(
     suite: Path, rows: "pl.DataFrame", resources: "Resources", how: str, *, verify: bool
 ) -> dict[str, Any]:
-    import hashlib
-
     import polars as pl
 
     from qa_pipeline.cli.console import watching
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.ability_figures import ability_figures, judge_answers
     from qa_pipeline.evaluation.answering import FAILURES, Answered, answer_rows, chosen_answerer
+    from qa_pipeline.storage.hashes import hash_file
 
     if how.startswith("corpus"):
         raise InputError("a suite has contexts of its own; answers come from model, function or given")
@@ -171,7 +170,7 @@ def _measured(
     return {
         "format": 1,
         "suite": suite.name,
-        "suite_sha256": hashlib.sha256(suite.read_bytes()).hexdigest(),
+        "suite_sha256": hash_file(suite),
         "answered_by": _name(how, resources),
         "verified_by": verifier.name if verifier else "rules",
         "rows_of_suite": rows.height,

@@ -1,6 +1,5 @@
 """`qa-pipeline eval generation`: what a provider makes of a corpus, and what other settings change."""
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from qa_pipeline.cli.arguments import (
     overrides,
 )
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.storage.hashes import hash_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,7 +153,7 @@ def _changed_name(settings: "Settings", changed: "Settings", compare: Sequence[s
 
     if settings == changed:
         raise SettingsError(f"--compare {' '.join(compare)} changes nothing: these settings are in force")
-    return f"changed-{hashlib.sha256(chr(10).join(sorted(compare)).encode()).hexdigest()[:8]}"
+    return f"changed-{hash_text(chr(10).join(sorted(compare)))[:8]}"
 
 
 def _run_arms(

@@ -44,7 +44,7 @@ def forget(
     from qa_pipeline.publishing.yank import releases_with
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import works_on
+    from qa_pipeline.storage.files import locked
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
@@ -52,9 +52,9 @@ def forget(
         layout = Layout(out)
         really = yes and not dry_run
         releases = layout.releases
-        held_out = works_on(layout.out, alone=True) if really and layout.out.is_dir() else nullcontext()
-        locked = alone(releases) if really and releases.is_dir() else nullcontext()
-        with held_out, _opened(settings, layout) as database, locked:
+        out_lock = locked(layout.out) if really and layout.out.is_dir() else nullcontext()
+        releases_lock = alone(releases) if really and releases.is_dir() else nullcontext()
+        with out_lock, _opened(settings, layout) as database, releases_lock:
             begun = read_plan(layout)
             if begun is not None and really:
                 carry_out(layout, begun, database, settings.index)

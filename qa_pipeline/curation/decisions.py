@@ -5,9 +5,7 @@ answer and evidence are those it was made about; a new text (`edited`) becomes a
 verified like any other.
 """
 
-import hashlib
 import io
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import polars as pl
 
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, DECISIONS
 
 Row = dict[str, Any]
@@ -49,7 +48,7 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
         TableError: the recorded ones are damaged.
         StorageError: they cannot be written; the recorded ones are untouched.
     """
-    with locked(path.parent):
+    with locked(path.parent, wait=True):
         recorded = read_decisions(path)
         recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
         rows = [row for row in rows if row["decision_id"] not in recorded_ids]
@@ -67,7 +66,7 @@ def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
     ).iter_rows():
         quotes[pair_id].update(quote for quote in claim_quotes if quote)
     return {
-        pair_id: hashlib.sha256(json.dumps([question, answer, sorted(quotes[pair_id])]).encode()).hexdigest()
+        pair_id: hash_json([question, answer, sorted(quotes[pair_id])])
         for pair_id, question, answer in pairs.select("pair_id", "question", "answer").iter_rows()
     }
 

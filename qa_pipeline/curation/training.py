@@ -5,7 +5,6 @@ shows file names, so a model could only learn to make them up. The `answer` colu
 judged; the proof is in `evidence`.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ import polars as pl
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.storage.tables import (
     EVIDENCE,
     LAYOUTS,
@@ -241,14 +241,14 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
 
     The chunks of a language stand in a ring in seeded order; a pair takes its run from a seeded place.
     """
-    keys = pl.Series("key", [_seeded_hash(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
+    keys = pl.Series("key", [draw_number(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
     ring = (
         chunks.select("chunk_id", "language", keys)
         .sort("key", "chunk_id")
         .with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).over("language").alias("slot"))
     )
     sizes = ring.group_by("language").agg(pl.len().cast(pl.UInt64).alias("size"))
-    starts = pl.Series("start", [_seeded_hash(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
+    starts = pl.Series("start", [draw_number(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
     steps = pl.DataFrame({"step": pl.int_range(count, eager=True, dtype=pl.UInt64)})
     return (
         answered.select("pair_id", "language", starts)
@@ -274,7 +274,7 @@ class _Draft:
     def passages(self, seed: int) -> list[Passage]:
         passages = [*self.required, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
-            passages.sort(key=lambda passage: _seeded_hash(seed, self.row["pair_id"], passage.chunk_id))
+            passages.sort(key=lambda passage: draw_number(seed, self.row["pair_id"], passage.chunk_id))
         return passages
 
     def messages(self, settings: TrainingSettings) -> Messages:
@@ -367,9 +367,3 @@ def marked_passage(number: int, passage: Passage) -> str:
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)
     return f"[{number}] {' '.join(HEADING_JOINT.join(head).split())}\n{passage.text}"
-
-
-def _seeded_hash(seed: int, *parts: str) -> int:
-    """A number of 64 bits from a seed and strings: stable across machines and library versions."""
-    text = "\x1f".join([str(seed), *parts])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

@@ -1,6 +1,5 @@
 """What assets, checks, schedules and sensors share: results, resources, partitions, progress, run records."""
 
-import hashlib
 import logging
 import os
 import socket
@@ -16,6 +15,7 @@ from qa_pipeline.defs.metadata import frame_metadata
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import frame_hash
 from qa_pipeline.storage.tables import STORED
 
@@ -139,7 +139,7 @@ def as_input(version: str | None) -> str | None:
 
     For partitioned inputs it records a hash of the versions of all partitions read; here that is always one.
     """
-    return None if version is None else hashlib.sha256(version.encode()).hexdigest()
+    return None if version is None else hash_text(version)
 
 
 def running_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:

@@ -5,7 +5,6 @@ have deleted. Records are fetched for many batches in one query an asset: one qu
 longer than a tick may over 1,000 batches.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,6 +35,7 @@ from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import DECISIONS, STORED, TRAINING_EXAMPLES
@@ -159,8 +159,7 @@ def remembered_work(
 
 def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
     """Hash of what a gate was checked on: versions of the tables it reads, settings of gates, and code."""
-    content = json.dumps([code_version("gates", settings), dict(versions)], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    return hash_json([code_version("gates", settings), dict(versions)])[:16]
 
 
 def latest_versions(instance: dg.DagsterInstance, names: Iterable[str], batch: str) -> dict[str, str | None]:
@@ -203,7 +202,7 @@ def _bases(
             [of.get(batch) for of in files],
             stone.model_dump(exclude={"since"}) if stone else None,
         ]
-        bases[batch] = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+        bases[batch] = hash_text(json.dumps(facts))[:16]
     return bases
 
 

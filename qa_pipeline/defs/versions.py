@@ -4,8 +4,6 @@ The UI marks an asset as outdated when its code version changes. Settings that o
 long a step may work (workers, time limits, caps) are left out, or raising a cap would mark everything.
 """
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping
 from importlib import metadata
 from operator import attrgetter
@@ -15,6 +13,7 @@ from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.pipeline.stages import STAGES, SYSTEM_PROMPT
 from qa_pipeline.prompts.loading import PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _ONLY_SPEED = {
@@ -47,8 +46,7 @@ def code_version(step: str, settings: Settings) -> str:
         "settings": {group: _group(settings, group) for group in groups},
         "prompts": {f"{of}/{name}": _wording(of, name) for name in prompts for of in LANGUAGES},
     }
-    content = json.dumps(resources, sort_keys=True)
-    return f"{_package_version()}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+    return f"{_package_version()}-{hash_json(resources)[:12]}"
 
 
 def _package_version() -> str:

@@ -5,7 +5,6 @@ up in its words: the proof's quote is in it, or neither the quote nor most of wh
 question. All of it is drawn by hashes: the same pairs and seed give the same rows.
 """
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -18,11 +17,12 @@ from typing import Any
 
 from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source, Text
 from qa_pipeline.records import HOP_SCOPES
+from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, folded_words, recall
 from qa_pipeline.verification.canaries.known import GENERATORS
-from qa_pipeline.verification.canaries.material import Sentence, draw, is_prose, words
+from qa_pipeline.verification.canaries.material import Sentence, is_prose, words
 
 Row = dict[str, Any]
 NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = ABILITIES = (
@@ -103,7 +103,7 @@ def _in_turn(source: Source, ability: str) -> list[Proved]:
     """Pairs of different questions in an order that looks random, one of each document before any two."""
     drawn = sorted(
         source.pairs,
-        key=lambda pair_drawn: (draw(source.seed, ability, pair_drawn.pair_id), pair_drawn.pair_id),
+        key=lambda pair_drawn: (draw_number(source.seed, ability, pair_drawn.pair_id), pair_drawn.pair_id),
     )
     turns: Counter[tuple[str, ...]] = Counter()
     seen: set[str] = set()
@@ -229,7 +229,7 @@ def _row(
         *(str(context[name]) for context in numbered for name in ("document", "text")),
     ]
     row = {
-        "id": hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32],
+        "id": hash_parts(*parts)[:32],
         "query": query,
         "contexts": numbered,
         "ground_truth": {**truth, "must_refuse": False} if answerable else {"must_refuse": True},
@@ -244,7 +244,7 @@ def _row(
 
 
 def _shuffled(contexts: Sequence[Text], source: Source, pair: Proved) -> list[Text]:
-    return sorted(contexts, key=lambda context: draw(source.seed, "order", pair.pair_id, context.name))
+    return sorted(contexts, key=lambda context: draw_number(source.seed, "order", pair.pair_id, context.name))
 
 
 def _plain(text: str) -> str:
@@ -307,7 +307,7 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
     starts = [start for start, _ in spans if start <= first][-_REACH:]
     ends = [end for _, end in spans if end >= last][:_REACH]
     runs = {text[start:end] for start in starts for end in ends} - {text.strip()}
-    drawn = sorted(runs, key=lambda run: draw(seed, "cut", pair.pair_id, run))
+    drawn = sorted(runs, key=lambda run: draw_number(seed, "cut", pair.pair_id, run))
     before, behind = passage.before.strip(), passage.behind.strip()
     wide = {
         "\n\n".join(part for part in parts if part): None
@@ -325,7 +325,7 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
 def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
     """The passage with one statement of the proof denied, and that statement as it was and as it is."""
     passage = pair.passages[0]
-    others = sorted(OTHERS, key=lambda kind: draw(source.seed, "kind", pair.pair_id, kind))
+    others = sorted(OTHERS, key=lambda kind: draw_number(source.seed, "kind", pair.pair_id, kind))
     for kind in (*VALUES, *others):
         for true, claim in _denials(source, pair, kind):
             match = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
@@ -335,7 +335,7 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
             removed = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
             present = set(folded_words(text, pair.language))
             if _plain(true) not in _plain(text) and (kind == "negation" or not present & removed.keys()):
-                name = hashlib.sha256(f"{passage.name}\x1f{claim}".encode()).hexdigest()[:32]
+                name = hash_parts(passage.name, claim)[:32]
                 document = f"{name[:8]}{Path(passage.document).suffix}"
                 planted = replace(passage, name=name, document=document, text=text)
                 return planted, {"true": true, "false": claim, "kind": kind, "document": document}

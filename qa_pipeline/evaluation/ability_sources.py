@@ -1,6 +1,5 @@
 """What suites are made from: the proved pairs and passages of a batch or of a release."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
@@ -200,7 +200,7 @@ def release_source(folder: Path, seed: int = 0) -> Source:
 
 
 def _text_shown(document: str | None, text: str | None, language: str) -> Text:
-    name = hashlib.sha256(f"{document}\x1f{text}".encode()).hexdigest()[:32]
+    name = hash_parts(document, text)[:32]
     return Text(name, document or name[:8], "", (), text or "", language)
 
 

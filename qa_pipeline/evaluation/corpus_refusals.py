@@ -3,7 +3,6 @@
 Nothing is written: no batch's verdicts change for what another holds.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import polars as pl
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import frame_hash, read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
@@ -57,7 +57,7 @@ def stored_refusals(layout: Layout) -> pl.DataFrame:
 def index_snapshot(shards: Mapping[str, str]) -> str:
     """Hash of the list of shards: each batch with the hash of its vectors."""
     lines = "".join(f"{batch}\x1f{shard}\n" for batch, shard in sorted(shards.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return hash_text(lines)
 
 
 def judge_over_corpus(

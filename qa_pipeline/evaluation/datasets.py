@@ -3,7 +3,6 @@
 Every command that reads labelled data reads it here; a `LabelledRow` is what the rows of a kind of file hold.
 """
 
-import hashlib
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.row_files import Fault, open_rows
 
 Row = dict[str, Any]
@@ -347,7 +347,7 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     if limit is None:
         return items
     places = {
-        f"{name}_place": pl.col(name).map_elements(_place, return_dtype=pl.String())
+        f"{name}_place": pl.col(name).map_elements(hash_text, return_dtype=pl.String())
         for name in ("group_id", "id")
     }
     placed = items.with_columns(row=pl.int_range(pl.len()), **places)
@@ -355,7 +355,3 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     ordered = placed.with_columns(turn=turn).sort("turn", "group_id_place", "id_place")
     drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
     return drawn.sort("row").select(items.columns)
-
-
-def _place(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

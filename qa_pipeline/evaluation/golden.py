@@ -1,6 +1,5 @@
 """Golden sets: rows that say themselves what a good answer to them must reach."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from qa_pipeline.evaluation.datasets import LIMITS, LabelledRow, Row, Text, read
 from qa_pipeline.evaluation.rag_datasets import is_unanswerable
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
 
 REFUSAL = "refusal_correct"
@@ -115,7 +115,7 @@ def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
         for name, bounds in read.items.select("id", "criteria").iter_rows()
     }
     name, version = read.items.select("dataset", "version").row(0)
-    return GoldenSet(name, version, hashlib.sha256(path.read_bytes()).hexdigest(), criteria)
+    return GoldenSet(name, version, hash_file(path), criteria)
 
 
 def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:

@@ -26,6 +26,7 @@ from qa_pipeline.evaluation.datasets import (
     read_blocks,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of
@@ -258,7 +259,7 @@ class RagRow(LabelledRow):
         row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
-        query_hash = hashlib.sha256(row["query"].encode()).hexdigest()[:16]
+        query_hash = hash_text(row["query"])[:16]
         row["group"] = row["group"] or next((document for document in documents if document), query_hash)
         return row
 

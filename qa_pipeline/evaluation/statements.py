@@ -1,12 +1,12 @@
 """Statements as the tables that verification reads: a document for each set of passages, a chunk for each."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, PAIRS
 from qa_pipeline.text.references import without_marks
 
@@ -61,11 +61,11 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
             if statement.headings
             else ()
         )
-        document_id = _hash(statement.language, *passages, *above)[:16]
+        document_id = hash_parts(statement.language, *passages, *above)[:16]
         if document_id not in documents:
             documents[document_id] = _document(document_id, passages, statement.language)
             chunks[document_id] = _chunks(document_id, stated_passages, statement.language)
-        pair_id = _hash(document_id, statement.question or "", statement.claim)[:32]
+        pair_id = hash_parts(document_id, statement.question or "", statement.claim)[:32]
         pair_ids.append(pair_id)
         chunk_ids = [chunk["chunk_id"] for chunk in chunks[document_id]]
         pairs.setdefault(pair_id, _pair(pair_id, statement, document_id, chunk_ids))
@@ -83,17 +83,13 @@ def items_as_tables(items: pl.DataFrame) -> StatementTables:
     return statement_tables([Statement(claim, tuple(context), *rest) for claim, context, *rest in rows])
 
 
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-
-
 def _document(document_id: str, passages: Sequence[str], language: str) -> dict[str, Any]:
     text = _BETWEEN.join(passages)
     return {
         "document_id": document_id,
         "batch": BATCH,
         "path": f"{document_id}.txt",
-        "content_sha256": _hash(text),
+        "content_sha256": hash_parts(text),
         "size": len(text.encode()),
         "language": language,
         "title": "",

@@ -1,6 +1,5 @@
 """Intervals and tests by groups, items of one source rising and falling together; exact bounds."""
 
-import hashlib
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from scipy.stats import beta, binomtest, permutation_test, t
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.settings.thresholds import Interval
+from qa_pipeline.storage.hashes import draw_number
 
 Floats = npt.NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class Resamples:
         self.count = count
         _, self._group = np.unique(np.array(groups, dtype=object).astype(str), return_inverse=True)
         self._groups = int(self._group.max()) + 1 if len(groups) else 0
-        self._entropy = [seed, int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")]
+        self._entropy = [seed, draw_number(key)]
 
     def blocks(self) -> Iterator[Floats]:
         """Weights of the items: first all ones in a block of its own, then the resamples, block by block."""

@@ -1,7 +1,5 @@
 """Answers: each kept question is answered from its retrieved passages only, with citations."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +22,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.outcomes import FLAWED
 
@@ -320,4 +319,4 @@ def _pair_id(row: Row) -> str:
     used = sorted(row["used_chunk_ids"])
     outcome = [row.get("reason"), row.get("answer"), row.get("coverage"), used, cited]
     parts = [row["question_id"], row["prompt_hash"], row["generator"], row["draft"], *outcome]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+    return hash_json(parts)[:32]

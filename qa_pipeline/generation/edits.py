@@ -1,11 +1,11 @@
 """Texts that people wrote in place of answers: each becomes a pair of its own."""
 
-import hashlib
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.generation.pairs_file import RAW_PAIRS, import_pairs
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.text.references import RESOLVED, marked_numbers
 
 Row = dict[str, Any]
@@ -53,7 +53,7 @@ def with_edited_pairs(
 
 
 def _edited_id(pair: Row, line: Row) -> str:
-    return hashlib.sha256(f"edited\x1f{pair['pair_id']}\x1f{line['answer']}".encode()).hexdigest()[:32]
+    return hash_parts("edited", pair["pair_id"], line["answer"])[:32]
 
 
 def _line(pair: Row, edit: Row) -> Row:

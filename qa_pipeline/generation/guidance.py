@@ -3,7 +3,6 @@
 All come from files that the settings name, never from documents, and stand in the prompt as they are.
 """
 
-import hashlib
 import importlib
 import json
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
+from qa_pipeline.storage.hashes import draw_number, hash_json
 from qa_pipeline.storage.row_files import Limits, json_lines
 from qa_pipeline.storage.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -63,8 +63,7 @@ class Guidance:
         """Who asks a chunk in a round: drawn by its hash, in proportion to the weights."""
         if not self.personas:
             return None
-        digest = hashlib.sha256(f"{chunk_id}\x1f{asked_in}".encode()).digest()
-        place = int.from_bytes(digest[:8]) / 2**64 * sum(member.weight for member in self.personas)
+        place = draw_number(chunk_id, asked_in) / 2**64 * sum(member.weight for member in self.personas)
         for member in self.personas:
             place -= member.weight
             if place < 0:
@@ -107,7 +106,7 @@ class Guidance:
             [entry.model_dump() for entry in part] for part in (self.personas, self.examples)
         ]
         content += [] if self.fields is None else [self.fields.model_json_schema()]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_json(content)[:16]
 
 
 NO_GUIDANCE = Guidance()

@@ -29,6 +29,7 @@ from qa_pipeline.generation.pair_layouts import (
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -350,7 +351,7 @@ def import_pairs(
         row = _pair(line, sources, texts, languages) if line["status"] == "drafted" else _broken(line)
         identity = _identity(batch, line)
         ordinal = seen[identity] = seen.get(identity, -1) + 1
-        rows.append({**row, "batch": batch, "pair_id": _hash(identity, str(ordinal) if ordinal else "")})
+        rows.append({**row, "batch": batch, "pair_id": hash_parts(identity, ordinal or "")[:32]})
     return PAIRS.frame(rows)
 
 
@@ -475,16 +476,12 @@ def _stored(citation: Row, resolution: Resolution) -> Row:
 
 def _identity(batch: str, line: Row) -> str:
     if line["status"] != "drafted":
-        return _hash(batch, line["file"], line["sha256"])
+        return hash_parts(batch, line["file"], line["sha256"])[:32]
     citations = [
         f"{citation['raw']}\x1e{citation['quote']}\x1e{citation['passage']}"
         for citation in line["citations"] or []
     ]
-    return _hash(batch, line["question"], line["answer"] or "", *citations)
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+    return hash_parts(batch, line["question"], line["answer"] or "", *citations)[:32]
 
 
 MaskTexts = Callable[[Sequence[str]], list[str]]

@@ -1,6 +1,5 @@
 """Questions: those planned are asked of their chunks; each must stand alone and find its own chunk again."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from qa_pipeline.records import (
 from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.language import in_other_language
 
@@ -273,11 +273,7 @@ def question_request(
 def _prompt_hash(language: str, settings: GenerationSettings, guidance: Guidance) -> str:
     """Identity of the prompt and of what the user adds to it; a round or a persona is no other prompt."""
     prompt_hash = load_prompt(language, "questions", settings.prompts).hash
-    return (
-        hashlib.sha256(f"{prompt_hash}\x1f{guidance.digest}".encode()).hexdigest()[:16]
-        if guidance.digest
-        else prompt_hash
-    )
+    return hash_parts(prompt_hash, guidance.digest)[:16] if guidance.digest else prompt_hash
 
 
 def still_valid(
@@ -409,7 +405,7 @@ def _base(passages: Sequence[Passage], prompt_hash: str) -> Row:
 def _question_id(row: Row) -> str:
     parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["round"], row["place"]]
     parts += [row["prompt_hash"], row["model"]]
-    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
+    return hash_parts(*parts)[:32]
 
 
 def _make_standalone(

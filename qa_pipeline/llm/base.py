@@ -1,6 +1,5 @@
 """The one seam to a language model: a typed request in, a typed reply or a typed error out."""
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -16,6 +15,7 @@ from qa_pipeline.records import (
     Role,
     Usage,
 )
+from qa_pipeline.storage.hashes import hash_text
 
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
@@ -57,7 +57,7 @@ class Request(Generic[ReplyT]):
             f'"schema": {_schema_text(self.reply_model)}, "seed": {json.dumps(self.seed)}, '
             f'"system": {json.dumps(self.system)}, "temperature": {json.dumps(self.temperature)}}}'
         )
-        return hashlib.sha256(parts.encode()).hexdigest()
+        return hash_text(parts)
 
     @property
     def documents(self) -> tuple[str, ...]:

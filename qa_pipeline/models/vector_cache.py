@@ -5,7 +5,6 @@ that every reader sees one value. The file can be deleted at any time; only comp
 """
 
 import contextlib
-import hashlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.base import Embedder, Vectors
 from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.storage.hashes import hash_text
 
 Vector = npt.NDArray[np.float32]
 
@@ -157,11 +157,6 @@ def compute_cached(
     return cached
 
 
-def text_hash(text: str) -> str:
-    """Key of a text in the cache."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 class CachedEmbedder:
     """An embedder that computes each text at most once, ever: for questions and claims as for chunks."""
 
@@ -178,7 +173,7 @@ class CachedEmbedder:
     def encode(self, texts: Sequence[str], notify: ProgressCallback = no_progress) -> Vectors:
         """Unit-length vectors, one row for each text, in the order given."""
         space = VectorSpace(self.model, self.revision, self.precision)
-        hashes = [text_hash(text) for text in texts]
+        hashes = [hash_text(text) for text in texts]
         inputs = dict(zip(hashes, texts, strict=True))
         vectors = compute_cached(space, inputs, len, self.inner.encode, self.cache, notify)
         if not hashes:

@@ -9,7 +9,6 @@ in online procedures whose levels fall while nothing happens: drift is reported 
 once, until it has been as before for a week.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
@@ -22,6 +21,7 @@ import polars as pl
 from qa_pipeline.evaluation.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
+from qa_pipeline.storage.hashes import draw_number
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -153,7 +153,7 @@ def _tested(
     }
     if is_reference or min(len(values), len(reference)) < least_rows:
         return {**row, "state": "reference" if is_reference else "not enough rows"}
-    seed = int.from_bytes(hashlib.sha256(f"{scores.name}\x1f{day}".encode()).digest()[:8], "big")
+    seed = draw_number(scores.name, day)
     distance, index, chance = compare(values, reference, seed)
     return {**row, "ks": distance, "psi": index, "p": chance}
 

@@ -1,7 +1,6 @@
 """Taking people's decisions: each line is held against the tables it is about, and recorded if it fits."""
 
 import csv
-import hashlib
 import io
 import json
 import re
@@ -18,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.row_files import Fault, Limits, open_rows, unit_of
@@ -365,7 +365,7 @@ def _row(line: DecisionLine, batch: str) -> Row:
         "answer": line.edited_answer,
     }
     content = "\x1f".join(f"{name}={row[name]}" for name in sorted(row) if row[name] is not None)
-    return row | {"decision_id": hashlib.sha256(content.encode()).hexdigest()[:32]}
+    return row | {"decision_id": hash_text(content)[:32]}
 
 
 def _is_changed(cell: str | None, text: str | None) -> bool:

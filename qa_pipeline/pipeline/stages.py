@@ -1,7 +1,7 @@
 """The stages of a batch in order: one function each, and what the rest of the package has to know of it.
 
 What a stage does is in the folder of its subject, as functions on frames; here it gets what it uses.
-`pipeline.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
+`running.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
 in `tables.py` and made by a stage here; both run it, version it and show it from there.
 """
 
@@ -50,6 +50,7 @@ from qa_pipeline.generation.reference_validation import (
 )
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import Passage, ProgressCallback, no_progress
 from qa_pipeline.retrieval.chunks import chunk_documents
@@ -141,6 +142,15 @@ class Stage:
     def is_table(self) -> bool:
         """Whether it makes a stored table."""
         return self.name in STORED
+
+
+def run_stage(stage: Stage, run: StageRun) -> Any:
+    """Run a stage under its span, put its files in place and return its output; the caller stores that."""
+    with stage_span(run.resources.settings, run.batch, stage.name, asks_a_model=stage.asks_a_model):
+        output = stage.run(run)
+        if stage.finish is not None:
+            stage.finish(run, output)
+    return output
 
 
 def batch_files(resources: Resources, batch: str) -> BatchFiles:

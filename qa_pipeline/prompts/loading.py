@@ -9,7 +9,6 @@ added where it is needed has a template only. `{name}` is a
 placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it.
 """
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from typing import Literal, cast, get_args
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 PromptName = Literal[
@@ -69,7 +69,7 @@ class Prompt:
     @cached_property
     def hash(self) -> str:
         """Identity of the wording: the first 16 hex digits of its SHA-256."""
-        return hashlib.sha256(f"{self.system}\n{_SEPARATOR}\n{self.template}".encode()).hexdigest()[:16]
+        return hash_text(f"{self.system}\n{_SEPARATOR}\n{self.template}")[:16]
 
     @cached_property
     def placeholders(self) -> frozenset[str]:
@@ -219,7 +219,7 @@ def _nonce(texts: Sequence[str]) -> str:
     haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
     counter = 0
     while True:
-        nonce = hashlib.sha256(f"{counter}\x00{content}".encode()).hexdigest()[:_NONCE_LENGTH]
+        nonce = hash_text(f"{counter}\x00{content}")[:_NONCE_LENGTH]
         if nonce.encode() not in haystack:
             return nonce
         counter += 1

@@ -4,7 +4,6 @@ Of a release nothing is held that grows with its rows but some bytes for each: w
 files beside the release that is being made, and is read in ranges.
 """
 
-import hashlib
 from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -36,6 +35,7 @@ from qa_pipeline.publishing.keys import (
     sketches,
 )
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import ROW_GROUP, appended_parquet
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
@@ -267,13 +267,8 @@ def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.D
         tables["documents"]
         .join(hashes.unique(), on="content_sha256", how="semi", maintain_order="left")
         .unique("content_sha256", keep="first", maintain_order=True)
-        .with_columns(pl.col("text").map_elements(text_hash, return_dtype=pl.String()).alias("text_sha256"))
+        .with_columns(pl.col("text").map_elements(hash_text, return_dtype=pl.String()).alias("text_sha256"))
     )
-
-
-def text_hash(text: str) -> str:
-    """Return the SHA-256 of a text in UTF-8, in hex."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _refused(

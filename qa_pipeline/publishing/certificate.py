@@ -9,8 +9,6 @@ Every sample is a look. With k looks each bound is at confidence 1 - 0.05 / k, s
 once with 95 % (union bound), and the best may be chosen.
 """
 
-import hashlib
-import json
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
@@ -23,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from qa_pipeline.errors import InputError, ReleaseError
 from qa_pipeline.publishing.loading import load_release
 from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest
+from qa_pipeline.storage.hashes import hash_json, hash_parts
 from qa_pipeline.storage.row_files import Limits, json_lines
 
 LABELS = ("right", "wrong", "unsure")
@@ -94,11 +93,11 @@ def draw_sample(
 
 
 def _default_seed(thresholds: pl.Series) -> str:
-    return hashlib.sha256(json.dumps(sorted(set(thresholds))).encode()).hexdigest()[:12]
+    return hash_json(sorted(set(thresholds)))[:12]
 
 
 def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:
-    lots = [hashlib.sha256(f"{seed}\x1f{pair_id}".encode()).hexdigest() for pair_id in rows["pair_id"]]
+    lots = [hash_parts(seed, pair_id) for pair_id in rows["pair_id"]]
     return rows.with_columns(pl.Series("lot", lots, pl.String()))
 
 

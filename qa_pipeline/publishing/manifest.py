@@ -3,8 +3,6 @@
 Of one that is yanked there are left its manifest, its keys and a tombstone.
 """
 
-import fcntl
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -16,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.verification import SPLIT_NAME
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.hashes import hash_json
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
@@ -163,25 +162,7 @@ class Manifest(_Part):
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
         document = self.model_dump(mode="json", exclude={"version", "previous"})
         document["files"].pop(CARD, None)
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-class Tombstone(_Part):
-    """Why a release is yanked, and how many rows it had."""
-
-    version: int = Field(ge=1)
-    reason: str
-    rows: int = Field(ge=0)
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, in hex.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hash_json(document)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -190,11 +171,11 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         ReleaseError: the folder is no whole release, one that is yanked, or one of a newer layout.
     """
-    stone = tombstone_of(folder)
-    if stone is not None:
+    reason = yank_reason(folder)
+    if reason is not None:
         newest = latest_release(folder.parent)
         instead = "there is no other" if newest is None else f"the newest release is {newest}"
-        raise ReleaseError(f"{folder} is yanked: {stone.reason}; {instead}")
+        raise ReleaseError(f"{folder} is yanked: {reason}; {instead}")
     return manifest_of(folder)
 
 
@@ -267,8 +248,8 @@ def point_to(releases: Path, version: int) -> None:
     write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
 
 
-def tombstone_of(folder: Path) -> Tombstone | None:
-    """Why a release is yanked; None where it is not.
+def yank_reason(folder: Path) -> str | None:
+    """Return why a release is yanked; None where it is not.
 
     Raises:
         ReleaseError: the tombstone is damaged.
@@ -277,8 +258,8 @@ def tombstone_of(folder: Path) -> Tombstone | None:
     if not path.is_file():
         return None
     try:
-        return Tombstone.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        return str(json.loads(path.read_bytes())["reason"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ReleaseError(f"{path} is damaged; yank the release again, once it is deleted") from error
 
 
@@ -304,13 +285,9 @@ def alone(releases: Path) -> Iterator[None]:
     """Be the only one who changes the releases; what a killed publisher left behind is removed.
 
     Raises:
-        ReleaseError: somebody else changes them.
+        StorageError: somebody else changes them.
     """
-    with (releases / ".lock").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ReleaseError(f"another process publishes to {releases}; wait until it has ended") from error
+    with locked(releases):
         for unfinished in releases.glob(".*.tmp"):
             if unfinished.is_dir():
                 shutil.rmtree(unfinished)

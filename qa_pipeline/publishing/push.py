@@ -24,13 +24,13 @@ from qa_pipeline.publishing.manifest import (
     MANIFEST,
     SIGNATURE,
     Manifest,
-    hash_file,
     point_to,
     read_manifest,
 )
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import move_file, prepare_folder
+from qa_pipeline.storage.hashes import hash_file
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi

@@ -49,7 +49,6 @@ from qa_pipeline.publishing.manifest import (
     File,
     Manifest,
     alone,
-    hash_file,
     point_to,
     write_manifest,
 )
@@ -68,6 +67,7 @@ from qa_pipeline.publishing.splits import unsatisfied
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder
+from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 

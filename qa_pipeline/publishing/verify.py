@@ -25,7 +25,6 @@ from qa_pipeline.publishing.candidates import (
     RELEASED,
     SOURCE_SCHEMA,
     named_passages,
-    text_hash,
 )
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.certificate import LABELLED, Certifier
@@ -61,7 +60,6 @@ from qa_pipeline.publishing.manifest import (
     SIGNATURE,
     SOURCES,
     Manifest,
-    hash_file,
     read_manifest,
 )
 from qa_pipeline.publishing.proofs import proof_problems
@@ -69,6 +67,7 @@ from qa_pipeline.publishing.selection import PLACED, rows_of
 from qa_pipeline.publishing.signature import signature_problem
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.chunks import chunk_hash
+from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.storage.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
@@ -524,7 +523,7 @@ class _Rows:
         """Passages and documents whose hash is not that of their text, and contents that were changed."""
         for part in row_groups(self._folder / SOURCES):
             for sha256, text, text_sha256 in part.select("content_sha256", "text", "text_sha256").iter_rows():
-                if text is not None and text_hash(text) != text_sha256:
+                if text is not None and hash_text(text) != text_sha256:
                     yield f"the text of document {sha256} is not that of its hash"
         for part in row_groups(self._folder / PASSAGES):
             for row in self._with_texts(part).iter_rows(named=True):
@@ -685,6 +684,6 @@ def _other_messages(
 def _is_document_id(piece: Mapping[str, Any]) -> bool:
     """Return whether the id of a document is that of its bytes, or of bytes and path."""
     sha256, path = piece["content_sha256"], piece["path"]
-    with_path = hashlib.sha256(f"{sha256}\0{path}".encode()).hexdigest()
+    with_path = hash_text(f"{sha256}\0{path}")
     # a path that is no UTF-8 is shown with a mark, and its id is made of its bytes
     return piece["document_id"] in (sha256[:32], with_path[:32]) or "\ufffd" in path

@@ -5,7 +5,6 @@ section that is nothing but its heading gives no chunk where its words are in th
 below it; one without any below it is a chunk, such as `§ 10 (repealed)`.
 """
 
-import hashlib
 import json
 from bisect import bisect_right
 from collections import Counter
@@ -21,6 +20,7 @@ from qa_pipeline.retrieval.borders import Section
 from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, Sibling, merge_tiny, shorten_paths
 from qa_pipeline.retrieval.token_counts import WordCounts, count_texts
 from qa_pipeline.settings.documents import ChunkingSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.language import UNDETERMINED, piece_language
 
@@ -107,7 +107,7 @@ def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterat
 
 def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
     """Return the id of a chunk; `repeat` is its number among the equal ones of its batch, from 0."""
-    return hashlib.sha256(_as_json([path, text, repeat]).encode()).hexdigest()[:_ID_LENGTH]
+    return hash_text(_as_json([path, text, repeat]))[:_ID_LENGTH]
 
 
 def _page(pages: Sequence[Row], place: int) -> int | None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Embedder, Vectors
-from qa_pipeline.models.vector_cache import CachedEmbedder, text_hash
+from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.retrieval.ann import (
     ALL_COMPARED,
@@ -25,6 +25,7 @@ from qa_pipeline.retrieval.ann import (
     read_index,
 )
 from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import EMBEDDINGS
 
 _TOGETHER = 16
@@ -51,7 +52,7 @@ def embed_chunks(
         chunks.select(
             "chunk_id",
             "batch",
-            pl.Series("text_sha256", [text_hash(text) for text in texts], dtype=pl.String()),
+            pl.Series("text_sha256", [hash_text(text) for text in texts], dtype=pl.String()),
             pl.lit(embedder.model).alias("model"),
             pl.lit(embedder.revision).alias("model_revision"),
             pl.lit(embedder.precision).alias("precision"),

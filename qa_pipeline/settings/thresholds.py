@@ -1,6 +1,5 @@
 """A thresholds artefact: the fitted bands, of which models, on which data, and how well they did."""
 
-import hashlib
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.storage.hashes import hash_text
 
 SCHEMA = 2
 
@@ -155,7 +155,7 @@ class Thresholds(Part):
 def content_id(thresholds: Thresholds) -> str:
     """Hash of what the artefact says, the date aside."""
     content = thresholds.model_dump_json(by_alias=True, exclude={"id", "created"})
-    return hashlib.sha256(content.encode()).hexdigest()[:12]
+    return hash_text(content)[:12]
 
 
 def with_id(thresholds: Thresholds) -> Thresholds:

@@ -1,6 +1,5 @@
 """Settings of verification, its models, judging and what may train."""
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +8,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
+from qa_pipeline.storage.hashes import hash_text
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
@@ -165,7 +165,7 @@ class VerificationSettings(Group):
     def values_id(self) -> str:
         """Hash of every value that decides, the artefact aside."""
         values = self.model_dump_json(exclude={"thresholds", "entailment", "spans"})
-        return hashlib.sha256(values.encode()).hexdigest()[:12]
+        return hash_text(values)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what `values_id` is the hash of, as JSON values."""
@@ -244,7 +244,7 @@ class JudgingSettings(Group):
     def thresholds_id(self) -> str:
         """Hash of every setting that decides; how the judge is called is not part of it."""
         deciding = self.model_dump_json(exclude={"enabled", "temperature"})
-        return "default-" + hashlib.sha256(deciding.encode()).hexdigest()[:12]
+        return "default-" + hash_text(deciding)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what `thresholds_id` is the hash of, as JSON values."""

@@ -1,11 +1,11 @@
 """Where the files of an output folder lie, and which names a batch may have."""
 
-import hashlib
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.storage.hashes import hash_text
 
 _LONGEST_NAME = 200
 _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
@@ -77,7 +77,7 @@ class Layout:
 
     def deciding(self, thresholds_id: str) -> Path:
         """The settings that the verdicts of this id were decided by."""
-        name = hashlib.sha256(thresholds_id.encode()).hexdigest()[:16]
+        name = hash_text(thresholds_id)[:16]
         return self.out / "settings" / f"{name}.json"
 
     @property

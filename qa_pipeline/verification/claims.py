@@ -5,7 +5,6 @@ here: what the scores mean is `deciding.py`.
 """
 
 import functools
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import polars as pl
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
@@ -178,7 +178,7 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
         in_documents = vectors.best(vector, task.cited_documents)
     candidate_chunks = dict.fromkeys([*(candidate.chunk_id for candidate in task.pool), *citations.chunk_ids])
     return {
-        "claim_id": hashlib.sha256(content.encode()).hexdigest()[:32],
+        "claim_id": hash_text(content)[:32],
         "pair_id": pair_id,
         "batch": task.pair["batch"],
         "position": task.position,

@@ -5,7 +5,6 @@ where it is the only one, seen from both sides, and where the subject is the sam
 above both, or a name or rare word in both. Documents of different versions do not contradict each other.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -18,6 +17,7 @@ import polars as pl
 
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
@@ -289,7 +289,7 @@ def find_contradictions(
             ]
             rows.append(
                 {
-                    "contradiction_id": hashlib.sha256("\x1e".join(places).encode()).hexdigest()[:32],
+                    "contradiction_id": hash_text("\x1e".join(places))[:32],
                     "batch": around.chunks[first.chunk_id]["batch"],
                     "kind": kind,
                     "detail": detail,

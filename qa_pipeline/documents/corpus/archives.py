@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from typing import IO, BinaryIO, cast
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.hashes import hash_text
 
 ZIP_START = b"PK\x03\x04"
 _END = b"PK\x05\x06"
@@ -171,7 +171,7 @@ def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
         CorpusError: it cannot be read.
     """
     try:
-        return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
+        return hash_text(stamp) if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
         raise _refused(name, failure) from failure
 

@@ -12,9 +12,10 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
-from qa_pipeline.verification.canaries.material import Generator, Make, Material, Sentence, draw, on_text
+from qa_pipeline.verification.canaries.material import Generator, Make, Material, Sentence, on_text
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _SIGNS = "<>≤≥=≠±+−%‰€$£→/&#@^~"
@@ -42,7 +43,9 @@ def _content(word: str, vocabulary: Lexicon) -> bool:
 
 def _places(sentence: Sentence, material: Material, key: str, count: int) -> list[int]:
     """Places among `count` in an order that looks random, a few of them."""
-    ordered = sorted(range(count), key=lambda place: draw(material.seed, key, sentence.text, str(place)))
+    ordered = sorted(
+        range(count), key=lambda place: draw_number(material.seed, key, sentence.text, str(place))
+    )
     return ordered[:_TRIES]
 
 
@@ -85,7 +88,7 @@ def phrase_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
     """Take two to six neighbouring words away, not the first ones, which may only connect."""
     vocabulary, text = lexicon(sentence.language), sentence.text
     spans = _words(text)
-    count = 2 + draw(material.seed, "phrase_deleted", text, "long") % (_LONGEST_RUN - 1)
+    count = 2 + draw_number(material.seed, "phrase_deleted", text, "long") % (_LONGEST_RUN - 1)
     for place in _places(sentence, material, "phrase_deleted", len(spans) - 2):
         run = spans[place : place + count]
         fits = place > 0 and len(run) == count and len(spans) - count >= 3
@@ -142,12 +145,12 @@ def _foreign_word(
     sentence_stems = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
     for attempt in range(40):
         other = material.sentences[
-            draw(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
+            draw_number(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
         ]
         spans = _words(other.text)[1:]
         if not spans or other.language != sentence.language:
             continue
-        a, b = spans[draw(material.seed, key, other.text, "w") % len(spans)]
+        a, b = spans[draw_number(material.seed, key, other.text, "w") % len(spans)]
         word = other.text[a:b]
         if (
             not _content(word, vocabulary)
@@ -172,7 +175,7 @@ def words_exchanged(sentence: Sentence, material: Material) -> Iterator[str]:
     ]
     for place in _places(sentence, material, "words_exchanged", len(alone) - 1):
         first = alone[place]
-        second = alone[place + 1 + draw(material.seed, "other", text) % (len(alone) - 1 - place)]
+        second = alone[place + 1 + draw_number(material.seed, "other", text) % (len(alone) - 1 - place)]
         first_word, second_word, between = (
             text[slice(*first)],
             text[slice(*second)],

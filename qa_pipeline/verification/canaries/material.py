@@ -5,7 +5,6 @@ rule fitted to one way of falsifying shows.
 """
 
 import functools
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS
 from qa_pipeline.text.sentences import split_sentences
 
@@ -68,12 +68,7 @@ class Material:
 
     def pick(self, choices: Sequence[str], *key: str) -> str:
         """One of the choices, always the same for the same key."""
-        return choices[draw(self.seed, *key) % len(choices)]
-
-
-def draw(seed: int, *key: str) -> int:
-    """A number that looks random and depends on nothing but seed and key."""
-    return int.from_bytes(hashlib.sha256("\x1f".join((str(seed), *key)).encode()).digest()[:8], "big")
+        return choices[draw_number(self.seed, *key) % len(choices)]
 
 
 def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:

@@ -25,8 +25,9 @@ from qa_pipeline.publishing import facts as facts_module
 from qa_pipeline.publishing.card import write_card
 from qa_pipeline.publishing.formats import FORMATS
 from qa_pipeline.publishing.keys import row_keys
-from qa_pipeline.publishing.manifest import Manifest, hash_file
+from qa_pipeline.publishing.manifest import Manifest
 from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.storage.hashes import hash_file
 
 Row = dict[str, Any]
 _NUMBER = re.compile(r"\d+")
@@ -490,10 +491,10 @@ def make_anew(folder: Path) -> None:
             folder / "keys.parquet"
         )
     if "text_sha256" in pl.read_parquet_schema(folder / SOURCES):
-        from qa_pipeline.publishing.candidates import text_hash
+        from qa_pipeline.storage.hashes import hash_text
 
         sources = pl.read_parquet(folder / SOURCES)
-        hashes = [text_hash(one) for one in sources["text"]]
+        hashes = [hash_text(one) for one in sources["text"]]
         sources.with_columns(text_sha256=pl.Series(hashes)).write_parquet(folder / SOURCES)
         said["contents"] = facts_module.content_hashes(folder, said["splits"])
     facts = json.loads((folder / FACTS).read_bytes())
