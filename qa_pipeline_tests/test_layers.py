@@ -12,7 +12,7 @@ from qa_pipeline_tests.benchmarks.support.package_figures import circles_of, imp
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    {"errors", "records"},
+    {"errors", "records", "statistics"},
     {"settings", "storage"},
     {"text", "prompts"},
     {"llm", "models"},

@@ -13,9 +13,9 @@ import polars as pl
 
 from qa_pipeline.calibration.rows import LabelledRows
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import check_levels, lower_bound, trials_needed
 from qa_pipeline.settings.thresholds import Bands, EntailmentBand, Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.statistics import lower_bound, trials_needed
 from qa_pipeline.verification.deciding import (
     FittedThreshold,
     SideName,
@@ -75,6 +75,17 @@ class Chosen:
     tests: int
     most: int
     confidence: float
+
+
+def check_levels(target: float, confidence: float) -> None:
+    """Refuse levels that no bound can reach, or that ask for nothing.
+
+    Raises:
+        InputError: saying which.
+    """
+    for name, value in (("target precision", target), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise InputError(f"the {name} must lie between 0 and 1, and is {value}")
 
 
 def decided_rows(rows: ScoredRows, threshold: float, direction: Direction) -> Tested:

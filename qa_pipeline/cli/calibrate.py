@@ -80,7 +80,7 @@ def _calibrated(
     from datetime import UTC, datetime
 
     from qa_pipeline.calibration.calibrating import calibrate_files
-    from qa_pipeline.evaluation.statistics import check_levels
+    from qa_pipeline.calibration.fitting import check_levels
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 

@@ -119,7 +119,7 @@ def run(
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.evaluation.ability_figures import read_suite
     from qa_pipeline.evaluation.running import evaluation_settings
-    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import check_model, load_settings

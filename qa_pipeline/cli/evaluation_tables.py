@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows, with_losses
-from qa_pipeline.evaluation.statistics import Estimate
+from qa_pipeline.statistics import Estimate
 
 Document = dict[str, Any]
 _OF_SHARE = {name: name for name in ("what", "share", "count", "of", "unknown")}

@@ -20,12 +20,12 @@ from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRAT
 from qa_pipeline.evaluation.datasets import LIMITS, Labelled, Row, read_file
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.evaluation.statistics import mean_bounds
-from qa_pipeline.evaluation.summaries import group_sums, number
+from qa_pipeline.evaluation.summaries import group_sums
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.statistics import mean_bounds, number
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal

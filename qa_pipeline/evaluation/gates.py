@@ -9,10 +9,10 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import compare_paired
 from qa_pipeline.evaluation.deciders import describe_deciders, rests_on_likeness
-from qa_pipeline.evaluation.experiments import SIGNIFICANCE, rows_needed
 from qa_pipeline.evaluation.golden import GoldenSet, golden_outcomes
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.evaluation.summaries import summarise
+from qa_pipeline.statistics import SIGNIFICANCE, rows_needed
 
 Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")

@@ -8,13 +8,12 @@ from dataclasses import asdict
 from typing import Any
 
 import polars as pl
-from scipy.stats import binomtest
 
 from qa_pipeline.curation.coverage import count_shortfalls, count_types
 from qa_pipeline.curation.duplicates import find_duplicates
-from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, ratio
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import stage_counts, summarise
+from qa_pipeline.statistics import Floats, Resamples, estimate, mcnemar_p, ratio
 from qa_pipeline.text.references import RESOLVED
 
 Document = dict[str, Any]
@@ -226,8 +225,7 @@ def compare_ends(without: pl.DataFrame, changed: pl.DataFrame, *, resamples: int
     Returns:
         questions: how many both wrote, and how many one alone did.
         accepted: in both runs, in one alone, in neither.
-        mcnemar_p: of the exact test (McNemar 1947) that a change of settings loses as often as it gains; None
-        where no question was accepted by one run alone.
+        mcnemar_p: that a change of settings loses as often as it gains (`statistics.mcnemar_p`).
         moves: questions by their outcome in both runs, where these differ.
         differences: of the share accepted and of each score known in both, with 95 % intervals by document.
     """
@@ -249,7 +247,7 @@ def compare_ends(without: pl.DataFrame, changed: pl.DataFrame, *, resamples: int
             "changed_only": gained,
             "neither": both.height - both_accepted - lost - gained,
         },
-        "mcnemar_p": float(binomtest(gained, gained + lost).pvalue) if gained + lost else None,
+        "mcnemar_p": mcnemar_p(gained, lost),
         "moves": different.group_by("outcome", "outcome_changed")
         .agg(questions=pl.len())
         .sort("questions", "outcome", "outcome_changed", descending=[True, False, False])

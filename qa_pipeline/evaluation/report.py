@@ -18,8 +18,7 @@ from qa_pipeline.evaluation.metric_agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.evaluation.statistics import rounded
-from qa_pipeline.evaluation.summaries import PARTS, summarise
+from qa_pipeline.evaluation.summaries import PARTS, rounded, summarise
 from qa_pipeline.text.rendering import figure, plural, ranked, render_markdown
 
 Document = dict[str, Any]

@@ -24,7 +24,7 @@ from qa_pipeline.evaluation.report import (
 )
 from qa_pipeline.evaluation.report_page import report_page
 from qa_pipeline.evaluation.running import Counts, blocks_of
-from qa_pipeline.evaluation.statistics import rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.storage.files import prepare_folder, write_bytes
 
 REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"

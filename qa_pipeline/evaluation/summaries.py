@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats, Sums, mean_bounds
+from qa_pipeline.statistics import Floats, Sums, mean_bounds, number
 
 Range = tuple[float, float | None]
 """Least and greatest value of a metric; None where nothing bounds it from above."""
@@ -117,9 +117,16 @@ def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Docume
     }
 
 
-def number(value: float | np.floating[Any] | None) -> float | None:
-    """A figure as a document holds it: None for what is not known or not finite."""
-    return float(value) if value is not None and np.isfinite(value) else None
+_PLACES = 4
+
+
+def rounded(value: Any) -> Any:
+    """Return a document with its fractions rounded to four places."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return round(value, _PLACES) if isinstance(value, float) else value
 
 
 def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.monitoring.alerts import Findings, mean_interval
+from qa_pipeline.monitoring.alerts import Findings
 from qa_pipeline.monitoring.days import describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import ERRORS, MonitoringSettings
+from qa_pipeline.statistics import betting_interval
 from qa_pipeline.text.rendering import render_page
 
 MOST_SHOWN = 100
@@ -73,7 +74,7 @@ def _of_day(values: np.ndarray[Any, np.dtype[np.float64]]) -> Row:
     """Rows, mean and its interval; none where scores do not lie between 0 and 1, or there are none."""
     mean = float(values.mean()) if len(values) else None
     bounded = len(values) and values.min() >= 0 and values.max() <= 1
-    low, high = mean_interval(values, _ERROR) if bounded else (mean, mean)
+    low, high = betting_interval(values, _ERROR) if bounded else (mean, mean)
     return {"rows": len(values), "mean": mean, "low": low, "high": high, "bounded": bounded}
 
 

@@ -28,10 +28,9 @@ from qa_pipeline.evaluation.datasets import (
     labelled_files,
     read_file,
 )
-from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate, wilson_interval
 from qa_pipeline.storage.row_files import Fault
-from qa_pipeline.verification.outcomes import wilson_interval
 
 Codes = npt.NDArray[np.int64]
 RATINGS = pl.Schema(
@@ -352,7 +351,7 @@ def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
     has_majority = others.max(axis=1) * 2 > others.sum(axis=1)
     counted = (
         rated.rows.with_columns(
-            told=has_majority, as_others=has_majority & (others.argmax(axis=1) == rated.category)
+            is_compared=has_majority, as_others=has_majority & (others.argmax(axis=1) == rated.category)
         )
         .join(gold.select("item", right="rating"), on="item", how="left")
         .group_by("annotator")
@@ -360,7 +359,7 @@ def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
             ratings=pl.len(),
             always=pl.when(pl.col("rating").n_unique() == 1).then(pl.col("rating").first()),
             others_right=pl.col("as_others").sum(),
-            others_compared=pl.col("told").sum(),
+            others_compared=pl.col("is_compared").sum(),
             gold_right=(pl.col("rating") == pl.col("right")).sum(),
             gold_compared=pl.col("right").count(),
         )

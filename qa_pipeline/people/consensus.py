@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats
 from qa_pipeline.people.annotations import GOLD, Panel, agreement, annotators, pairs, panel
+from qa_pipeline.statistics import Floats
 
 Method = Literal["majority", "dawid-skene"]
 

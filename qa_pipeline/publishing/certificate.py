@@ -9,7 +9,6 @@ Every sample is a look. With k looks each bound is at confidence 1 - 0.05 / k, s
 once with 95 % (union bound), and the best may be chosen.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from pathlib import Path
@@ -21,11 +20,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from qa_pipeline.errors import InputError, ReleaseError
 from qa_pipeline.publishing.loading import load_release
 from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest
+from qa_pipeline.statistics import CONFIDENCE, further_trials_needed, upper_bound
 from qa_pipeline.storage.hashes import hash_json, hash_parts
 from qa_pipeline.storage.row_files import Limits, json_lines
 
 LABELS = ("right", "wrong", "unsure")
-CONFIDENCE = 0.95
 FEWEST = 10
 """Audited rows below which nothing is said of a part of the sample."""
 _SAMPLE_COLUMNS = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
@@ -149,12 +148,12 @@ class Certifier:
     """
 
     def __init__(self, audits: pl.DataFrame) -> None:
-        self._said = audits
-        labels = self._said.drop_nulls("label")
+        self._audits = audits
+        labels = self._audits.drop_nulls("label")
         self._labels = labels.group_by("pair_id").agg(pl.first("label"), ids=pl.col("thresholds").unique())
-        looks = self._said.select("seed", "sample").unique().sort("seed", "sample")
+        looks = self._audits.select("seed", "sample").unique().sort("seed", "sample")
         self._first = {look: _DRAWN.to_frame() for look in looks.iter_rows()}
-        self._there = self._labels.head(0).select("pair_id")
+        self._released = self._labels.head(0).select("pair_id")
         self._rows = 0
 
     def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
@@ -162,7 +161,7 @@ class Certifier:
         rows = released.select("pair_id", "language", "question_type", _THRESHOLDS)
         self._rows += rows.height
         labelled = rows.select("pair_id").join(self._labels, on="pair_id", how="semi")
-        self._there = pl.concat([self._there, labelled])
+        self._released = pl.concat([self._released, labelled])
         for (seed, sample), first in self._first.items():
             lots = pl.concat([first, _with_lots(rows, seed)])
             self._first[seed, sample] = lots.sort("lot").head(sample)
@@ -175,7 +174,7 @@ class Certifier:
         """
         if not self._first:
             return None
-        if self._there.is_empty():
+        if self._released.is_empty():
             raise InputError(
                 f"none of the {self._labels.height} labelled rows is in the release; they are of another one"
             )
@@ -204,7 +203,7 @@ class Certifier:
                 f"{sample} --seed {seed} draws them"
             )
         doubtful = wrong + unsure + gone_wrong
-        at_most = None if why else upper_bound(doubtful, drawn.height, confidence, of=self._rows)
+        at_most = None if why else upper_bound(doubtful, drawn.height, confidence, population=self._rows)
         return Look(
             seed=seed, sample=sample, labelled=drawn.height - missing, wrong=wrong, unsure=unsure,
             gone=removed.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
@@ -217,11 +216,11 @@ class Certifier:
         wrong: these and the wrong ones among the rows that took their places are at least as many as were
         in the sample as it was drawn.
         """
-        drawn = self._said.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
+        drawn = self._audits.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
             "pair_id", maintain_order=True
         )
         labelled = drawn.drop("label", "thresholds").join(self._labels, on="pair_id")
-        return labelled.join(self._there, on="pair_id", how="anti")
+        return labelled.join(self._released, on="pair_id", how="anti")
 
     def _parts(self, look: Look, confidence: float) -> Iterator[Bound]:
         """The bounds of a look over all rows, and by language and type where the sample allows."""
@@ -270,34 +269,6 @@ def certify(release: Path, files: Sequence[Path]) -> Certificate:
     return certificate
 
 
-def upper_bound(wrong: int, audited: int, confidence: float = CONFIDENCE, of: int | None = None) -> float:
-    """The largest share of wrong rows that these are not surprising for.
-
-    Args:
-        wrong: wrong rows of the sample.
-        audited: rows of the sample.
-        confidence: one-sided.
-        of: rows there are; where each of them was audited, nothing is left to chance.
-    """
-    from scipy.stats import beta
-
-    if audited == of:
-        return min(1.0, wrong / audited)
-    return 1.0 if wrong >= audited else float(beta.ppf(confidence, wrong + 1, audited - wrong))
-
-
-def still_needed(wrong: int, audited: int, most: float, confidence: float = CONFIDENCE) -> int:
-    """How many more rows, all of them right, would bring the bound down to `most`."""
-
-    def enough(more: int) -> bool:
-        return upper_bound(wrong, audited + more, confidence) <= most
-
-    high = 1
-    while not enough(high):
-        high *= 2
-    return bisect_left(range(high), True, key=enough)
-
-
 def hold_to(certificate: Certificate | None, max_error: float | None) -> None:
     """Refuse a release whose audits do not rule out more wrong rows than this.
 
@@ -311,7 +282,7 @@ def hold_to(certificate: Certificate | None, max_error: float | None) -> None:
 def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
     """What is missing for at most this share of wrong rows; None where nothing is."""
     if certificate is None:
-        rows = still_needed(0, 0, max_error)
+        rows = further_trials_needed(0, 0, max_error)
         return (
             f"nobody has audited the release; {rows} rows, all of them right, would settle it (publish "
             f"without release.max_error, then qa-pipeline audit sample {rows})"
@@ -326,7 +297,7 @@ def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
     remaining = certificate.rows - audited
     # a larger sample is a further look
     stricter = 1 - (1 - CONFIDENCE) / (len(certificate.looks) + 1)
-    more = still_needed(wrong + look.gone_wrong, audited, max_error, stricter)
+    more = further_trials_needed(wrong + look.gone_wrong, audited, max_error, stricter)
     if more >= remaining and (wrong + look.gone_wrong) / certificate.rows > max_error:
         return (
             f"{message}; of all {certificate.rows} rows {wrong + look.gone_wrong} are known not to be right"
@@ -386,7 +357,7 @@ def bound_problems(certificate: Certificate | None) -> Iterator[str]:
         if look.at_most is None:
             continue
         wrong = look.wrong + look.unsure + look.gone_wrong
-        bound = upper_bound(wrong, size, level, of=certificate.rows) if size else 1.0
+        bound = upper_bound(wrong, size, level, population=certificate.rows) if size else 1.0
         if look.labelled != size or not isclose(look.at_most, bound, rel_tol=1e-6):
             yield f"the bound of the sample with seed {look.seed} does not follow from its counts"
     if certificate.best is not None and certificate.at_most != certificate.parts[0].at_most:

@@ -22,6 +22,7 @@ from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
 from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest
 from qa_pipeline.settings.base import Group
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.thresholds import Interval
 from qa_pipeline.settings.tree import PROFILES, Settings
 from qa_pipeline.settings.verification import JudgingSettings, ReleaseSettings, VerificationSettings
 from qa_pipeline.storage.parquet import row_groups
@@ -154,8 +155,6 @@ class CardFacts:
 
     def _canaries(self) -> list[dict[str, Any]]:
         """By expected verdict, all kinds together (kind null) and each."""
-        from qa_pipeline.evaluation.statistics import interval
-
         canaries = self._counts["canaries"]
         verdict, count = pl.col("verdict"), pl.col("count")
         counts = {
@@ -168,7 +167,11 @@ class CardFacts:
         rows = pl.concat([every, kinds]).sort("expected", "kind", nulls_last=False)
         shares = ("rejected", "accepted")
         return [
-            row | {f"{name}_share": interval(row[name], row["canaries"]).model_dump() for name in shares}
+            row
+            | {
+                f"{name}_share": Interval.of_counts(row[name], row["canaries"]).model_dump()
+                for name in shares
+            }
             for row in rows.iter_rows(named=True)
         ]
 

@@ -79,6 +79,14 @@ class Interval(Part):
     high: Share
     n: Count
 
+    @classmethod
+    def of_counts(cls, successes: int, trials: int) -> "Interval":
+        """Return the share of the successes among the trials, with its interval; 0 to 1 without trials."""
+        from qa_pipeline.statistics import exact_interval  # settings are read without NumPy
+
+        low, high = exact_interval(successes, trials)
+        return cls(value=successes / trials if trials else None, low=low, high=high, n=trials)
+
 
 class Figures(Part):
     """What the bands do to one labelled set, or to all: one row of each source, drawn by hash.

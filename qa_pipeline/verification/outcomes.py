@@ -6,8 +6,7 @@ judge, the ledger why a pair stopped, and both must see the same answer.
 
 import polars as pl
 
-Z95 = 1.959963984540054
-"""97.5 % quantile of the normal distribution: two-sided 95 %."""
+from qa_pipeline.statistics import wilson_interval
 
 SUPPORTED = "supported"
 FLAWED = "flawed"
@@ -16,22 +15,6 @@ _WORST_FIRST = ("failed", "contradicted", "unsupported", "undecided", SUPPORTED)
 
 SELF_CITATION = "self_citation"
 _INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
-
-
-def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Lower and upper 95 % bound of a share; null without trials.
-
-    The score interval of E. B. Wilson, "Probable inference, the law of succession, and statistical
-    inference", JASA 22 (1927): it stays inside 0..1 and is usable for a handful of trials.
-    """
-    n = pl.when(trials > 0).then(trials.cast(pl.Float64))
-    share = successes / n
-    centre = share + Z95**2 / (2 * n)
-    margin = Z95 * (share * (1 - share) / n + Z95**2 / (4 * n**2)).sqrt()
-    scale = 1 + Z95**2 / n
-    low = ((centre - margin) / scale).clip(0.0, 1.0)
-    high = ((centre + margin) / scale).clip(0.0, 1.0)
-    return low, high
 
 
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:

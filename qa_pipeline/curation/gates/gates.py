@@ -19,9 +19,10 @@ from qa_pipeline.curation.gates.canaries import (
 )
 from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
 from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED, TABLES
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations, wilson_interval
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
 
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
@@ -188,14 +189,14 @@ def pass_rate_gate(
         cause = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
         detail = f"none of {total} pairs was accepted or rejected{cause}"
         return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
-    low = _wilson(accepted, total)[0]
+    low = wilson_bounds(accepted, total)[0]
     message = f"{accepted} of {total} accepted"
     message += f" ({counts['rejected']} rejected, {total - decided} undecided)" if accepted < total else ""
     if low < limit <= accepted / total and earlier:
         together = [sum(numbers) for numbers in zip((accepted, total), *earlier, strict=True)]
-        low = max(low, _wilson(together[0], together[1])[0])
+        low = max(low, wilson_bounds(together[0], together[1])[0])
         message += f", with earlier batches {together[0]} of {together[1]}"
-    passed, high = low >= limit, _wilson(accepted + unjudged, decided + unjudged)[1]
+    passed, high = low >= limit, wilson_bounds(accepted + unjudged, decided + unjudged)[1]
     blocking = passed or not (accepted or unjudged) or high <= limit
     message += f"; with 95 % confidence the pass rate is at least {low:.3f}"
     if not passed:
@@ -216,11 +217,6 @@ def _judge_advice(unjudged: int) -> str:
     model = "name a model that judges (llm.judge.provider)"
     without = "accept what is verified without a judge (--accept-unjudged)"
     return f"; {unjudged} wait for a judge: {people}, {model}, or {without}" if unjudged else ""
-
-
-def _wilson(successes: int, trials: int) -> tuple[float, float]:
-    low, high = wilson_interval(pl.lit(successes), pl.lit(trials))
-    return pl.select(low.alias("low"), high.alias("high")).row(0)
 
 
 def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from qa_pipeline.statistics import wilson_interval
 from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries.seeding import Canary
-from qa_pipeline.verification.outcomes import wilson_interval
 
 REJECTED = ("contradicted", "unsupported")
 _WORST_FIRST = ("contradicted", "unsupported", "failed", "undecided", "supported")

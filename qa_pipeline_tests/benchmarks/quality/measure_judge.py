@@ -15,7 +15,7 @@ import polars as pl
 
 from qa_pipeline.errors import ModelError, SettingsError
 from qa_pipeline.evaluation.datasets import draw
-from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
@@ -23,6 +23,7 @@ from qa_pipeline.records import Passage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import JudgingSettings
+from qa_pipeline.statistics import Floats, Resamples, estimate
 from qa_pipeline.verification.judging import judge_request
 from qa_pipeline_tests.benchmarks.quality.detection import kendall, partial, spearman
 from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, read_rated

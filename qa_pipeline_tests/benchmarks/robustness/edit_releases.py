@@ -297,7 +297,7 @@ def bound(folder: Path) -> None:
 
 def bound_that_follows(folder: Path) -> None:
     """No wrong row, and the bound of that."""
-    from qa_pipeline.publishing.certificate import upper_bound
+    from qa_pipeline.statistics import upper_bound
 
     def edit(said: Any) -> None:
         certificate = said["certificate"]
@@ -305,7 +305,7 @@ def bound_that_follows(folder: Path) -> None:
             raise NotApplicableError
         look, part = certificate["looks"][certificate["best"]], certificate["parts"][0]
         look["wrong"] = part["wrong"] = 0
-        at_most = upper_bound(0, part["audited"], certificate["confidence"], of=certificate["rows"])
+        at_most = upper_bound(0, part["audited"], certificate["confidence"], population=certificate["rows"])
         look["at_most"] = part["at_most"] = at_most
 
     edit_json(folder, "manifest.json", edit)
