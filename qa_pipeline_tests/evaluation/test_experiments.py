@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
@@ -26,7 +26,6 @@ def test_rows_needed_are_those_of_the_published_tables(effect: float, paired: bo
     assert rows_needed(effect, 1, paired=paired) == rows
 
 
-@settings(deadline=None)
 @given(st.floats(0.02, 3), st.floats(0.01, 3), st.booleans())
 def test_more_is_needed_for_a_smaller_difference_and_more_power(
     difference: float, deviation: float, paired: bool

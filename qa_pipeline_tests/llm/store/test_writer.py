@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
@@ -147,7 +147,6 @@ def start(code: str, *arguments: object) -> "subprocess.Popen[str]":
 
 
 @given(data=st.data())
-@settings(max_examples=25)
 def test_however_two_fronts_interleave_each_request_is_paid_once(
     new_place: NewPlace, data: st.DataObject
 ) -> None:
