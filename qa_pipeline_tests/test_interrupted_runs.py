@@ -12,6 +12,8 @@ import pytest
 from qa_pipeline.cli.common import FAILED, OK
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
+pytestmark = pytest.mark.slow
+
 PROCESS = """
 import os, resource, signal, sys
 from qa_pipeline.storage import files as storage

@@ -139,8 +139,9 @@ def _named_after_no_module(names: Iterable[str], modules: Iterable[str]) -> set[
 
 
 def _lists_of_tables(tree: ast.Module) -> Iterator[int]:
+    names = stored_tables()
     for node in ast.walk(tree):
         parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", ())
         values = {part.value for part in parts if isinstance(part, ast.Constant)}
-        if len(values & stored_tables()) >= SOME:
+        if len(values & names) >= SOME:
             yield getattr(node, "lineno", 0)

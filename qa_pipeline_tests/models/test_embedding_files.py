@@ -36,6 +36,7 @@ def test_the_packaged_model_is_the_pinned_one() -> None:
     assert (files.dimension, files.window) == (384, 256)
 
 
+@pytest.mark.slow
 def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
     script = (
         "import sys\n"

@@ -110,6 +110,7 @@ def test_a_closed_cache_opens_again_by_itself(tmp_path: Path) -> None:
     assert cache.get_many(SPACE, ["a"])
 
 
+@pytest.mark.slow
 def test_processes_that_write_at_once_lose_nothing_and_agree(tmp_path: Path) -> None:
     path = tmp_path / "cache.db"
     writers = [

@@ -235,6 +235,7 @@ except StorageError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_file_the_disk_cannot_hold_leaves_the_old_one_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_bytes(path, b"old")

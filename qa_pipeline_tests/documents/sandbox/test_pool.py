@@ -25,6 +25,8 @@ from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (*COMMAND[:-1], hostile_worker.__name__)
 ONE = DocumentSettings(parse_workers=1, parse_seconds=20, parse_memory=300_000_000)
 TWO = ONE.model_copy(update={"parse_workers": 2})
