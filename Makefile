@@ -7,13 +7,14 @@ DEMO_ENV := HF_HUB_OFFLINE=1
 PORT ?= 3000
 FAKE_PORT ?= 8765
 
+PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest
 T := qa_pipeline_tests
-FAST := $(T)/test_layers.py $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(T)/retrieval \
+FAST := $(T)/test_docs.py $(T)/text $(T)/documents/corpus $(T)/curation/gates $(T)/retrieval \
 	$(T)/verification/consistency $(T)/settings $(T)/prompts $(T)/llm/test_replies.py $(T)/cli/test_reference.py
 
 TOO_OLD := qa_pipeline needs Python 3.11 or newer. Name one that you have, such as: make install PYTHON=python3.12
 
-.PHONY: help install demo check test test-system bench lint types format ui serve-fake clean
+.PHONY: help install demo check test test-system test-laws bench layers lint types format ui serve-fake clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,8 +39,8 @@ demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus t
 ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data
 	$(DEMO_ENV) $(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
 
-check: lint types  ## lint, types and the fast folders of the tests
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -n 4 $(FAST)
+check: layers lint types  ## lint, types and the fast folders of the tests
+	$(PYTEST) -m "not slow" $(FAST)
 
 serve-fake: $(VENV)/installed  ## serve Gemini and chat completions on this machine, at no cost
 	$(BIN)/python -m qa_pipeline_tests.fake_server --port $(FAKE_PORT)
@@ -47,11 +48,18 @@ serve-fake: $(VENV)/installed  ## serve Gemini and chat completions on this mach
 bench: $(VENV)/installed  ## list the benchmarks and what each measures
 	@$(BIN)/python -m qa_pipeline_tests.benchmarks.support.listing
 
-test: lint types  ## lint, types and tests
-	HF_HUB_OFFLINE=1 $(BIN)/pytest
+test: layers lint types  ## lint, types and the tests that start no processes
+	$(PYTEST) -m "not slow" --durations=30
 
-test-system: $(VENV)/installed  ## a webserver, daemon and run workers together; some minutes
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -n 0 qa_pipeline_tests/system
+test-system: $(VENV)/installed  ## the tests marked slow: processes, signals, Postgres, a webserver with daemon and run workers
+	$(PYTEST) -m slow --durations=30
+
+test-laws: $(VENV)/installed  ## the laws alone, on twenty times as many examples; for the night
+	$(PYTEST) -m hypothesis --hypothesis-profile=laws --durations=30
+
+# before all that imports the package: of modules that import each other it says which
+layers: $(VENV)/installed
+	$(PYTEST) -n 0 $(T)/test_layers.py
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -16,9 +16,11 @@ os.environ["TRANSFORMERS_OFFLINE"] = "1"
 # looking for cycles among all that tests import and remember takes a tenth of their time
 gc.set_threshold(50_000, 20, 100)
 
-# a law does not fail because the machine is busy with something else
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# No deadline: a law does not fail because the machine is busy. No law says how many examples it is tried on:
+# `make test` has to stay short, `make test-laws` has the whole night.
+settings.register_profile("short", deadline=None, max_examples=15)
+settings.register_profile("laws", deadline=None, max_examples=300)
+settings.load_profile("short")
 
 _FOREIGN_PREFIXES = ("QA_PIPELINE_", "GEMINI_", "GOOGLE_")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")

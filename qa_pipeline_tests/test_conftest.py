@@ -1,9 +1,10 @@
-"""The guard that keeps every test off the network."""
+"""The guard that keeps every test off the network, and the profiles of laws."""
 
 import os
 import socket
 
 import pytest
+from hypothesis import settings
 
 
 def test_a_connection_to_another_machine_fails_the_test_with_its_address() -> None:
@@ -26,3 +27,9 @@ def test_a_connection_to_this_machine_is_let_through() -> None:
 
 def test_the_hub_is_offline() -> None:
     assert os.environ["HF_HUB_OFFLINE"] == "1"
+
+
+def test_the_full_profile_tries_laws_on_more_examples_than_the_short_one_and_neither_has_a_deadline() -> None:
+    short, laws = settings.get_profile("short"), settings.get_profile("laws")
+    assert (short.max_examples, laws.max_examples) == (15, 300)
+    assert short.deadline is laws.deadline is None

@@ -165,6 +165,7 @@ def test_one_job_builds_everything_of_a_batch(definitions: dg.Definitions) -> No
     assert keys == ASSETS - {"corpus"} - OVER_ALL_BATCHES
 
 
+@pytest.mark.slow
 def test_loading_imports_nothing_heavy_and_no_key() -> None:
     script = (
         "import sys; from qa_pipeline.definitions import defs; loaded = defs(); "

@@ -12,6 +12,8 @@ import pytest
 from qa_pipeline.cli.common import FAILED, OK
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
+pytestmark = pytest.mark.slow
+
 PROCESS = """
 import os, resource, signal, sys
 from qa_pipeline.storage import files as storage
@@ -78,7 +80,7 @@ def test_after_a_kill_in_the_middle_of_a_write_the_next_run_ends_as_if_nothing_h
     workspace: Workspace, undisturbed: dict[str, str], write: int
 ) -> None:
     killed = start(workspace, "killed", write)
-    killed.communicate(timeout=60)
+    killed.communicate()
     assert killed.returncode == -signal.SIGKILL
     assert whole_tables(workspace) < write
     assert workspace.run().code == OK
@@ -94,7 +96,7 @@ def test_a_disk_without_room_is_named_and_what_stood_before_stays(
         {"boilers/long.md": "\n\n".join(f"Valve {n} is number {n * 7} of all." for n in range(9000))}
     )
     full = start(workspace, "no room", 100_000)
-    told, _ = full.communicate(timeout=60)
+    told, _ = full.communicate()
     assert full.returncode == FAILED, told
     assert "boilers failed: " in told
     assert str(workspace.out) in told
@@ -111,6 +113,6 @@ def test_two_runs_over_the_same_batches_at_once_end_as_one(
 ) -> None:
     twins = [start(workspace), start(workspace)]
     for twin in twins:
-        told, _ = twin.communicate(timeout=60)
+        told, _ = twin.communicate()
         assert twin.returncode == OK, told
     assert workspace.contents() == undisturbed

@@ -19,6 +19,8 @@ from qa_pipeline.cli.common import OK
 from qa_pipeline_tests.defs.project import instance_at
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, new_workspace
 
+pytestmark = pytest.mark.slow
+
 LIMIT = 120
 ENDS = [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)]
 KEPT = "What was finished is kept; run the same command again to continue from there."

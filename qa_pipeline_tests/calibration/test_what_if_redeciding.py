@@ -2,7 +2,7 @@ from collections import defaultdict
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.calibration.what_if import (
@@ -43,7 +43,6 @@ refused = st.lists(
 )
 words = st.lists(st.sampled_from(["accept", "reject", "unsure", "not_json"]), min_size=15, max_size=15)
 readable = st.lists(st.sampled_from(["accept", "reject", "unsure"]), min_size=15, max_size=15)
-few = settings(deadline=None, max_examples=40)
 verifications = st.builds(
     VerificationSettings,
     entailment_accept=st.none() | share,
@@ -75,7 +74,6 @@ def same(found: Redecided, frames: Frames) -> bool:
     )
 
 
-@few
 @given(
     batches,
     refused,
@@ -110,7 +108,6 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
     assert (len(found.open_claims), len(found.unjudged_pairs), len(found.open_pairs)) == (0, 0, 0)
 
 
-@few
 @given(batches, refused, verifications, verifications, judgings, judgings)
 def test_where_no_model_is_asked_it_equals_a_run_with_the_other_settings(
     drawn: Rows,
@@ -127,7 +124,6 @@ def test_where_no_model_is_asked_it_equals_a_run_with_the_other_settings(
     assert same(found, run(made, after, other))
 
 
-@few
 @given(batches, readable, verifications, verifications)
 def test_where_every_reply_is_stored_it_equals_a_run_with_the_models(
     drawn: Rows, said: list[str], before: VerificationSettings, after: VerificationSettings

@@ -204,6 +204,7 @@ def test_a_failing_batch_exits_with_one(tmp_path: Path) -> None:
     assert "bad failed" in stdout
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys; from typer.testing import CliRunner; from qa_pipeline.cli.app import app;"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.duplicates import find_conflicts, find_duplicates
@@ -65,14 +65,12 @@ def are_twins(one: str, other: str, found: pl.DataFrame, similarity: float) -> b
     return first == second or near
 
 
-@settings(deadline=None)
 @given(made=twins_of_batches(), seed=st.integers(0, 99))
 def test_the_order_of_rows_never_matters(made: tuple[pl.DataFrame, pl.DataFrame], seed: int) -> None:
     candidates, found = (one.sample(fraction=1.0, shuffle=True, seed=seed) for one in made)
     assert find_duplicates(*made, 0.9).equals(find_duplicates(candidates, found, 0.9))
 
 
-@settings(deadline=None)
 @given(made=twins_of_batches())
 def test_no_two_twins_are_kept_and_what_is_dropped_names_a_kept_pair(
     made: tuple[pl.DataFrame, pl.DataFrame],
@@ -87,7 +85,6 @@ def test_no_two_twins_are_kept_and_what_is_dropped_names_a_kept_pair(
     assert dropped["pair_id"].is_unique().all()
 
 
-@settings(deadline=None)
 @given(made=twins_of_batches())
 def test_the_best_pair_of_all_is_always_kept(made: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     candidates, found = made

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.exports import LEDGER_FILES, chat_rows, json_lines, ledger_files, ledger_rows
@@ -55,7 +55,6 @@ def read(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=8))
 def test_every_pair_is_in_exactly_one_file(rows: list[tuple[str, str | None]]) -> None:
     everything = pairs(*(pair(f"p{n}", expected_verdict=known) for n, (_, known) in enumerate(rows)))
@@ -72,7 +71,6 @@ def test_every_pair_is_in_exactly_one_file(rows: list[tuple[str, str | None]]) -
     assert parts["known_answers"]["expected_verdict"].null_count() == 0
 
 
-@settings(deadline=None)
 @given(texts=st.lists(TEXTS, max_size=5))
 def test_a_line_is_a_row_whatever_the_text(texts: list[str]) -> None:
     everything = pairs(*(pair(f"p{n}", question=text) for n, text in enumerate(texts)))

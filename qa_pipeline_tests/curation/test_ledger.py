@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.ledger import build_verdicts
@@ -99,7 +99,6 @@ def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any)
     )
 
 
-@settings(deadline=None)
 @given(frames=tables(), accept=st.sampled_from([0.5, 1.0]), unjudged=st.booleans())
 def test_every_pair_gets_exactly_one_known_verdict_in_the_order_of_pairs(
     frames: dict[str, pl.DataFrame], accept: float, unjudged: bool
@@ -112,7 +111,6 @@ def test_every_pair_gets_exactly_one_known_verdict_in_the_order_of_pairs(
     assert counts == frames["pairs"].height
 
 
-@settings(deadline=None)
 @given(frames=tables(), unjudged=st.booleans())
 def test_accepted_means_every_claim_supported_or_a_proved_refusal(
     frames: dict[str, pl.DataFrame], unjudged: bool
@@ -125,7 +123,6 @@ def test_accepted_means_every_claim_supported_or_a_proved_refusal(
     assert set(accepted["stage"]) <= {"accepted"}
 
 
-@settings(deadline=None)
 @given(frames=tables())
 def test_a_score_exists_only_where_a_judge_gave_one(frames: dict[str, pl.DataFrame]) -> None:
     verdicts = settle(frames, accept_unjudged=True)
@@ -134,7 +131,6 @@ def test_a_score_exists_only_where_a_judge_gave_one(frames: dict[str, pl.DataFra
     assert set(scored["pair_id"]) <= set(judged)
 
 
-@settings(deadline=None)
 @given(frames=tables(), seed=st.integers(0, 9))
 def test_row_order_changes_no_verdict(frames: dict[str, pl.DataFrame], seed: int) -> None:
     mixed = {name: frame.sample(fraction=1.0, shuffle=True, seed=seed) for name, frame in frames.items()}
@@ -142,7 +138,6 @@ def test_row_order_changes_no_verdict(frames: dict[str, pl.DataFrame], seed: int
     assert one.sort("pair_id").equals(other.sort("pair_id"))
 
 
-@settings(deadline=None)
 @given(frames=tables())
 def test_known_answer_pairs_change_no_other_verdict(frames: dict[str, pl.DataFrame]) -> None:
     known = pl.col("expected_verdict").is_not_null()
@@ -292,7 +287,6 @@ def test_partially_supported_answers_meet_the_floor_of_grounding_and_then_the_co
     assert (strict["verdict"] == "accepted") == (supported == 5)
 
 
-@settings(deadline=None)
 @given(
     supported=st.integers(5, 10),
     relevance=st.floats(0.5, 1),
@@ -311,7 +305,6 @@ def test_with_every_floor_met_the_composite_alone_decides(
     assert row["verdict"] == "accepted" or row["reason"] == "low_composite"
 
 
-@settings(deadline=None)
 @given(frames=tables(), accept=st.sampled_from([0.3, 0.5, 0.8]), unjudged=st.booleans())
 def test_only_a_judge_accepts_an_answer_with_unproved_statements(
     frames: dict[str, pl.DataFrame], accept: float, unjudged: bool

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.curation.training import build_training_examples
@@ -87,7 +87,6 @@ def user(row: dict[str, Any], layout: str) -> str:
 VERDICT_WORDS = st.sampled_from(["accepted", "rejected", "needs_review", "failed"])
 
 
-@settings(deadline=None)
 @given(
     rows=st.lists(
         st.tuples(VERDICT_WORDS, st.none() | VERDICT_WORDS, st.sampled_from(["full", "partial", "none"])),
@@ -113,7 +112,6 @@ def test_a_known_answer_pair_of_either_table_never_trains(place: str) -> None:
     assert build(frames).height == 0
 
 
-@settings(deadline=None)
 @given(
     max_tokens=st.integers(1, 120), distractors=st.integers(0, 4), coverage=st.sampled_from(["full", "none"])
 )
@@ -130,7 +128,6 @@ def test_no_layout_is_longer_than_allowed_and_its_count_is_its_own(
             assert tokens == len(text.split()) <= max_tokens
 
 
-@settings(deadline=None)
 @given(
     max_tokens=st.integers(1, 120),
     distractors=st.integers(0, 4),
@@ -145,7 +142,6 @@ def test_the_proof_is_never_dropped_from_a_layout_with_passages(
         assert shown(row, layout) is None or TEXT in user(row, layout)
 
 
-@settings(deadline=None)
 @given(order=st.permutations(range(4)), seed=st.integers(0, 3))
 def test_the_order_of_rows_changes_nothing(order: list[int], seed: int) -> None:
     made = [pair(f"p{n}") for n in range(4)]

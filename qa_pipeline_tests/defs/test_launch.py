@@ -271,6 +271,7 @@ project.launch("b1")
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_marked_as_failed_and_its_batch_completed_by_the_next(tmp_path: Path) -> None:
     with instance_at(tmp_path / "dagster") as instance:
         project = Project(tmp_path, instance)

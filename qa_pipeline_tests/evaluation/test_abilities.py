@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.abilities import (
@@ -38,7 +38,6 @@ def holding(row: Row, text: str) -> int:
 
 
 @given(st.integers(0, 2**31), st.integers(1, 14))
-@settings(max_examples=10)
 def test_at_every_ratio_that_share_of_the_contexts_does_not_hold_the_proof(seed: int, most: int) -> None:
     rows = of(NOISE, build_suite([boiler_source(seed=seed)], most).rows)
     assert len(rows) == most * len(RATIOS)
@@ -48,7 +47,6 @@ def test_at_every_ratio_that_share_of_the_contexts_does_not_hold_the_proof(seed:
 
 
 @given(st.integers(0, 2**31))
-@settings(max_examples=10)
 def test_the_same_pairs_and_seed_give_the_same_bytes_and_every_row_has_an_id_of_its_own(seed: int) -> None:
     one, same = (build_suite([boiler_source(seed=seed)], 3) for _ in range(2))
     assert one.lines() == same.lines()

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
@@ -155,7 +155,6 @@ def test_rows_without_an_answer_are_counted_apart_and_in_no_share(
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=5)
 def test_figures_do_not_depend_on_the_order_of_rows_and_lie_within_their_intervals(
     suite: pl.DataFrame, resources: Resources, random: Any
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, ttest_ind
 
@@ -35,7 +35,6 @@ def pair_of(rows: Sequence[Row], name: str = "faithfulness") -> tuple[StoredRepo
     return first, second
 
 
-@settings(deadline=None, max_examples=60)
 @given(ROWS)
 def test_two_runs_the_other_way_round_differ_by_as_much(rows: list[Row]) -> None:
     first, second = pair_of(rows)
@@ -54,7 +53,6 @@ def test_two_runs_the_other_way_round_differ_by_as_much(rows: list[Row]) -> None
     assert (there["lost"], there["found"]) == (back["found"], back["lost"])
 
 
-@settings(deadline=None, max_examples=30)
 @given(ROWS)
 def test_of_a_run_and_itself_nothing_differs(rows: list[Row]) -> None:
     same, _ = pair_of(rows)

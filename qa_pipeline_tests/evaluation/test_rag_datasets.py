@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 from datasets import Dataset, DatasetDict
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
@@ -34,7 +34,6 @@ names = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
 @given(row=st.dictionaries(names, values, max_size=6))
 def test_whatever_a_row_holds_it_is_used_or_counted_with_a_reason(
     tmp_path_factory: pytest.TempPathFactory, row: dict[str, Any]

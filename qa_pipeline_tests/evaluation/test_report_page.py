@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
@@ -163,7 +163,6 @@ def test_an_evaluation_without_any_value_has_a_page(tmp_path: Path) -> None:
 LETTERS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=40)
 
 
-@settings(max_examples=8)
 @given(st.lists(LETTERS, min_size=1, max_size=15))
 def test_any_text_is_read_back_as_it_was(texts: list[str]) -> None:
     rows = [asked(number, query=text) for number, text in enumerate(texts)]

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
@@ -20,7 +20,6 @@ def frame(
     return pl.DataFrame({"group": groups, "m": pl.Series(scores, dtype=pl.Float64), **columns}, strict=False)
 
 
-@settings(deadline=None, max_examples=60)
 @given(SCORES)
 def test_a_summary_keeps_its_order_and_counts_every_row(scores: list[float | None]) -> None:
     one = summarise(frame(scores), {"m": UNIT})["metrics"]["m"]
@@ -36,7 +35,6 @@ def test_a_summary_keeps_its_order_and_counts_every_row(scores: list[float | Non
         assert one["mean"] - 1e-9 <= one["high"] <= 1
 
 
-@settings(deadline=None, max_examples=20)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
 def test_the_order_of_rows_changes_nothing(scores: list[float]) -> None:
     rows = frame(scores)

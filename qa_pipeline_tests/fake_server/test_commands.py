@@ -13,6 +13,8 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT
 from qa_pipeline_tests.end_to_end import GUIDE, invoke, new_workspace
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-m", "qa_pipeline_tests.fake_server"]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.generation.deduplication import FEWEST_QUESTIONS, diversity, find_twins, normalised
@@ -79,14 +79,12 @@ def test_signs_that_carry_meaning_count(one: str, other: str) -> None:
     assert fold(one) != fold(other)
 
 
-@settings(deadline=None)
 @given(st.text(max_size=30) | st.text(alphabet="a.,(\"' )-", max_size=15))
 def test_folding_twice_changes_nothing_and_never_empties_a_text(text: str) -> None:
     assert fold(text) or not text
     assert fold(fold(text)) == fold(text)
 
 
-@settings(deadline=None)
 @given(texts=st.lists(st.tuples(WORDS, WORDS), max_size=6), seed=st.integers(0, 9))
 def test_the_order_of_pairs_changes_no_row(texts: list[tuple[str, str]], seed: int) -> None:
     made = pairs(*(asked(*both, pair_id=f"p{n}") for n, both in enumerate(texts)))
@@ -96,7 +94,6 @@ def test_the_order_of_pairs_changes_no_row(texts: list[tuple[str, str]], seed: i
     assert one.sort("pair_id").equals(other.sort("pair_id"))
 
 
-@settings(deadline=None)
 @given(texts=st.lists(st.tuples(WORDS, WORDS), max_size=6))
 def test_exact_groups_lie_within_near_groups_and_both_are_named_after_their_first_pair(
     texts: list[tuple[str, str]],

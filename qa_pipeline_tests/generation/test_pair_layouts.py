@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.masking.masking import reference_mask, texts_mask
@@ -194,7 +194,6 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.dictionaries(names, values, max_size=6))
 def test_whatever_stands_in_the_fields_gives_a_pair_or_a_reason(entry: Row) -> None:
     raw = parse_pairs(json.dumps(entry).encode(), "pairs.jsonl")

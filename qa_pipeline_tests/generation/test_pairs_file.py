@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
@@ -300,7 +300,6 @@ fields = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.dictionaries(fields, json_values, max_size=5) | st.binary(max_size=20), max_size=5))
 def test_whatever_is_in_the_lines_each_is_one_row(values: list[Any]) -> None:
     encoded = [value.replace(b"\n", b" ") if isinstance(value, bytes) else value for value in values]

@@ -15,7 +15,7 @@ def server() -> Iterator[Server]:
         yield started
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgres"])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def new_place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> NewPlace:
     if request.param == "postgres":
         server: Server = request.getfixturevalue("server")

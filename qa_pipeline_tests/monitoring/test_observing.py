@@ -185,6 +185,7 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_counted_until_it_can(
     assert (row["id"], told["dropped"]) == ("at last", {"not_written": 4})
 
 
+@pytest.mark.slow
 def test_all_that_was_taken_is_written_when_the_process_ends_and_nothing_heavy_is_imported(
     tmp_path: Path,
 ) -> None:
@@ -195,6 +196,7 @@ def test_all_that_was_taken_is_written_when_the_process_ends_and_nothing_heavy_i
     assert len(lines(tmp_path)) == 50
 
 
+@pytest.mark.slow
 def test_a_forked_process_writes_a_file_of_its_own(tmp_path: Path) -> None:
     code = (
         "import os, sys, qa_pipeline\n"

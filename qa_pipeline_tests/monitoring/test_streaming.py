@@ -2,7 +2,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.running import evaluation_settings
@@ -67,7 +67,6 @@ def streamed(answer: str, resources: Resources, pieces: Sequence[str] | None = N
     return list(stream_verdicts([answer] if pieces is None else pieces, CONTEXTS, resources, QUESTION))
 
 
-@settings(max_examples=30)
 @given(answer=ANSWERS, places=st.lists(st.integers(0, 400), max_size=12))
 def test_how_an_answer_is_cut_into_pieces_changes_nothing(
     resources: Resources, answer: str, places: list[int]
@@ -76,7 +75,6 @@ def test_how_an_answer_is_cut_into_pieces_changes_nothing(
     assert streamed(answer, resources, list(answer)) == streamed(answer, resources)
 
 
-@settings(max_examples=60)
 @given(answer=ANSWERS)
 def test_what_a_stream_comes_to_is_what_the_whole_answer_gives(resources: Resources, answer: str) -> None:
     whole = whole_verdicts(answer, CONTEXTS, resources, QUESTION)

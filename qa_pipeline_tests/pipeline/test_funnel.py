@@ -1,7 +1,7 @@
 """The parts of every stage add up to its total, and known answers are held against what they got."""
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.pipeline.funnel import known_answers, summarise, yield_funnel
@@ -41,7 +41,6 @@ def counts(frame: pl.DataFrame, stage: str) -> dict[tuple[str, str | None], int]
     return {(what, reason): count for what, reason, count in rows}
 
 
-@settings(deadline=None)
 @given(
     statuses=st.lists(
         st.tuples(st.sampled_from(["parsed", "failed", "skipped", "duplicate"]), REASONS), max_size=8
@@ -153,7 +152,6 @@ def test_stages_come_in_the_order_of_the_pipeline() -> None:
     assert stages == ["documents", "chunks", "questions", "pairs", "verdicts", "training_examples", "layouts"]
 
 
-@settings(deadline=None)
 @given(ledger=st.lists(st.tuples(WORDS, st.none() | WORDS), max_size=10))
 def test_every_known_answer_is_counted_once(ledger: list[tuple[str, str | None]]) -> None:
     frames = batch(ledger)

@@ -263,6 +263,7 @@ app(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_leaves_the_last_release_the_latest(
     published: Workspace, tmp_path: Path
 ) -> None:
@@ -748,6 +749,7 @@ def test_a_table_whose_pages_are_damaged_is_named(copied: Path, name: str) -> No
     assert any("cannot be read" in one for check in checks for one in check["problems"])
 
 
+@pytest.mark.slow
 def test_a_check_that_cannot_write_its_notes_says_so_and_not_that_the_release_is_wrong(
     copied: Path, tmp_path: Path
 ) -> None:

@@ -1,7 +1,7 @@
 import faiss
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.retrieval import ann
@@ -88,7 +88,6 @@ def test_many_equal_vectors_are_searched_well_or_exactly() -> None:
 
 
 @given(count=st.integers(1, 400), seed=st.integers(SEED + 1, SEED + 9))  # the noise is drawn with SEED
-@settings(max_examples=20)
 def test_trial_queries_are_the_same_each_time_and_not_the_vectors_themselves(count: int, seed: int) -> None:
     vectors = random_vectors(count, seed, dimension=64)
     queries = trial_queries(vectors, 1.5)

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import Block
@@ -19,7 +19,6 @@ from qa_pipeline_tests.retrieval.documents import (
 from qa_pipeline_tests.retrieval.laws import broken_chunks, needless_cuts, overlap
 
 
-@settings(max_examples=100)
 @given(st.lists(BLOCKS, max_size=3), CHOSEN)
 def test_chunks_are_exact_ordered_within_bound_and_section_and_cover_the_text(
     contents: list[list[Block]], chosen: ChunkingSettings
@@ -31,7 +30,6 @@ def test_chunks_are_exact_ordered_within_bound_and_section_and_cover_the_text(
         assert not list(broken_chunks(document, own, Counter(), chosen.max_tokens))
 
 
-@settings(max_examples=100)
 @given(BLOCKS, CHOSEN)
 def test_no_cut_falls_into_a_sentence_row_or_line_that_a_chunk_can_hold(
     blocks: list[Block], chosen: ChunkingSettings
@@ -41,14 +39,12 @@ def test_no_cut_falls_into_a_sentence_row_or_line_that_a_chunk_can_hold(
     assert not list(needless_cuts(frame.to_dicts()[0], chunks, Counter(), chosen.max_tokens))
 
 
-@settings(max_examples=50)
 @given(BLOCKS, CHOSEN)
 def test_neighbours_repeat_no_more_than_the_overlap(blocks: list[Block], chosen: ChunkingSettings) -> None:
     shared = overlap(chunk(documents(blocks), chosen).to_dicts(), Counter())
     assert max(shared, default=0) <= chosen.overlap_tokens
 
 
-@settings(max_examples=50)
 @given(st.lists(BLOCKS, max_size=3), BLOCKS, CHOSEN)
 def test_a_document_has_the_same_chunks_whatever_else_is_in_the_batch(
     others: list[list[Block]], blocks: list[Block], chosen: ChunkingSettings
@@ -58,7 +54,6 @@ def test_a_document_has_the_same_chunks_whatever_else_is_in_the_batch(
     assert among.filter(pl.col("document_id") == "document-0").equals(alone)
 
 
-@settings(max_examples=30)
 @given(st.lists(BLOCKS, max_size=3), CHOSEN)
 def test_equal_documents_give_equal_bytes(contents: list[list[Block]], chosen: ChunkingSettings) -> None:
     frame = documents(*contents)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
@@ -114,7 +114,6 @@ def test_equal_chunks_come_in_their_order() -> None:
 
 
 @given(seed=st.integers(0, 20), count=st.integers(1, 12))
-@settings(max_examples=20, deadline=None)
 def test_a_question_finds_the_same_whatever_is_asked_beside_it(seed: int, count: int) -> None:
     words = ["apple", "pear", "plum", "fig", "nut", "leaf"]
     generator = random.Random(seed)

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
@@ -35,7 +35,6 @@ def test_vectors_of_two_lengths_make_no_shard() -> None:
 
 
 @given(count=st.integers(1, 40), k=st.integers(1, 50), queries=st.integers(1, 40), seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
 def test_search_finds_what_brute_force_finds_with_ties_in_chunk_order(
     count: int, k: int, queries: int, seed: int
 ) -> None:
@@ -65,7 +64,6 @@ HNSW = IndexSettings(exact_below=1, min_recall=0.01)
 
 
 @given(count=st.integers(1, 40), k=st.integers(1, 50), seed=st.integers(0, 99))
-@settings(max_examples=60)
 def test_hnsw_finds_as_many_as_asked_with_true_cosines_in_order(count: int, k: int, seed: int) -> None:
     directions = np.vstack([np.eye(DIMENSION, dtype=np.float32), random_vectors(2)])
     vectors = directions[np.random.default_rng(seed).integers(0, len(directions), count)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.models.base import Embedder, Vectors
@@ -42,7 +42,6 @@ class KilledEmbedder(HashEmbedder):
 
 
 @given(texts=TEXTS)
-@settings(max_examples=50, deadline=None)
 def test_the_cache_changes_no_vector_and_each_text_is_encoded_once(texts: list[str]) -> None:
     embedder, cache = HashEmbedder(), memory_cache()
     first = CachedEmbedder(embedder, cache).encode(texts)
@@ -52,7 +51,6 @@ def test_the_cache_changes_no_vector_and_each_text_is_encoded_once(texts: list[s
 
 
 @given(texts=TEXTS, seed=st.integers(0, 9))
-@settings(max_examples=50, deadline=None)
 def test_the_order_of_texts_does_not_change_the_order_of_work(texts: list[str], seed: int) -> None:
     shuffled = random.Random(seed).sample(texts, len(texts))
     one, other = HashEmbedder(), HashEmbedder()

@@ -5,7 +5,7 @@ from typing import Any
 import faiss
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import IndexMismatchError
@@ -56,7 +56,6 @@ def links_of(content: bytes) -> bytes:
 
 
 @given(count=st.integers(0, 30), seed=st.integers(0, 99), kind=st.sampled_from(KINDS))
-@settings(max_examples=60)
 def test_a_shard_survives_its_bytes_and_equal_shards_have_equal_bytes(
     count: int, seed: int, kind: str
 ) -> None:
@@ -75,7 +74,6 @@ def test_a_shard_survives_its_bytes_and_equal_shards_have_equal_bytes(
 
 
 @given(cut=st.integers(0, 2000), flip=st.integers(0, 2000), kind=st.sampled_from(KINDS))
-@settings(max_examples=60)
 def test_no_damaged_byte_goes_unnoticed(cut: int, flip: int, kind: str) -> None:
     content = bytearray(dump_shard(shard(kind=kind)))
     with pytest.raises(IndexMismatchError, match="build the index again"):
@@ -159,7 +157,6 @@ def test_sealed_links_that_are_cut_short_are_refused(cut: int) -> None:
     place=st.integers(0, 200) | st.integers(0, 10**9),
     value=st.sampled_from([-1, 0, 1, 60, 300, 10**6, 2**31 - 1]) | st.integers(-(2**31), 2**31 - 1),
 )
-@settings(max_examples=300, deadline=None)
 def test_any_sealed_number_is_refused_or_harmless(place: int, value: int) -> None:
     links = bytearray(links_of(SMALL))
     at = 4 * (place % (len(links) // 4))

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import StorageError, TableError
@@ -67,7 +67,6 @@ def sample(tokens: int = 7) -> pl.DataFrame:
     return CHUNKS.frame([row])
 
 
-@settings(deadline=None)
 @given(rows=CHUNK_ROWS, cut=st.integers(0, 12))
 def test_bytes_and_hash_depend_on_content_and_not_on_how_the_frame_was_built(
     rows: list[dict[str, Any]], cut: int
@@ -79,7 +78,6 @@ def test_bytes_and_hash_depend_on_content_and_not_on_how_the_frame_was_built(
     assert frame_hash(whole) == frame_hash(pieces) == frame_hash(window)
 
 
-@settings(deadline=None)
 @given(rows=CHUNK_ROWS)
 def test_a_table_reads_back_as_it_was_written(
     rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
@@ -237,6 +235,7 @@ except StorageError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_file_the_disk_cannot_hold_leaves_the_old_one_whole(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_bytes(path, b"old")

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
@@ -326,7 +326,6 @@ def test_no_line_of_bytes_breaks_the_reader_of_logs(
     assert len(list(json_lines(file, Limits(), tolerant=True))) == bool(line.strip())
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.binary(max_size=60), st.sampled_from(SUFFIXES))
 def test_any_file_is_rows_or_an_error_that_names_it(content: bytes, suffix: str) -> None:
     refusal, places = f"rows{suffix}", list[int]()
@@ -338,7 +337,6 @@ def test_any_file_is_rows_or_an_error_that_names_it(content: bytes, suffix: str)
     assert places == sorted(set(places))
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.text(max_size=12), st.text(max_size=12)), min_size=1, max_size=6),
     st.sampled_from(",;\t"),

@@ -12,6 +12,8 @@ from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.system.servers import Servers
 
+pytestmark = pytest.mark.slow
+
 NAMES = [*STAGES, "exports"]
 ENDED = {"COMPLETED", "COMPLETED_SUCCESS", "COMPLETED_FAILED", "FAILED", "CANCELED"}
 

@@ -1,6 +1,6 @@
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -46,7 +46,6 @@ def assert_proved(claims: pl.DataFrame, frame: pl.DataFrame) -> None:
         assert document["content_sha256"] == claim["evidence_content_sha256"]
 
 
-@settings(max_examples=25, deadline=None)
 @HELD_AND_SAID
 def test_a_claim_that_stands_there_to_the_letter_gets_what_a_search_of_all_pieces_gives_it(
     held: list[str], said: list[str], language: str, joint: str
@@ -63,7 +62,6 @@ def test_a_claim_that_stands_there_to_the_letter_gets_what_a_search_of_all_piece
     assert_frame_equal(found.with_columns(candidates), searched.with_columns(candidates))
 
 
-@settings(max_examples=25, deadline=None)
 @HELD_AND_SAID
 def test_evidence_is_a_slice_of_its_document(
     held: list[str], said: list[str], language: str, joint: str
@@ -81,7 +79,6 @@ def test_evidence_is_a_slice_of_its_document(
     assert_proved(found, frame)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=6, unique=True),
     st.data(),

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.statements import Statement, statement_tables
@@ -46,7 +46,6 @@ def hold(claims: pl.DataFrame) -> None:
         assert (row["span_support"] is None) == (row["span_reason"] is not None)
 
 
-@settings(max_examples=25)
 @given(given_statements=st.lists(statements, max_size=3))
 def test_any_text_gets_a_share_or_a_reason(given_statements: list[Statement]) -> None:
     hold(scored(*given_statements))

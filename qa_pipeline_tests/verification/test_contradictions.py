@@ -2,7 +2,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
@@ -146,7 +146,6 @@ WORDS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(WORDS, max_size=4))
 def test_whatever_documents_say_rows_are_of_different_documents_and_stable(texts: list[list[str]]) -> None:
     named = {f"{'abcd'[n]}.md": " ".join(words).capitalize() + "." for n, words in enumerate(texts)}

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.llm.base import Request
@@ -42,7 +42,6 @@ def decided(text: str, answer: str) -> pl.DataFrame:
     return found.join(decide_claims(found, rows, SETTINGS), on="claim_id", suffix="_decided")
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.sampled_from(ATTACKS),
     st.integers(0, len(TRUE)),

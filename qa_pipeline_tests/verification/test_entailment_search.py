@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.verification.entailment import ClaimPassages, search
@@ -11,7 +11,6 @@ words = st.lists(
 asked_ones = st.builds(ClaimPassages, words, st.lists(words, max_size=4).map(tuple))
 
 
-@settings(max_examples=25)
 @given(st.lists(asked_ones, max_size=5))
 def test_scores_do_not_depend_on_what_is_scored_beside(asked: list[ClaimPassages]) -> None:
     together = search(asked, word_encoder(), small_windows())

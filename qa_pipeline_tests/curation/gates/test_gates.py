@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -100,7 +100,6 @@ def training(**replaced: pl.DataFrame) -> Gate:
     return training_gate(**{name: frames[name] for name in names})
 
 
-@settings(deadline=None)
 @given(rows=LEDGERS)
 def test_a_ledger_of_every_pair_conserves_and_its_counts_add_up(rows: list[tuple[str, str | None]]) -> None:
     gate = conservation_gate(pairs=asked(len(rows)), verdicts=ledger(rows))
@@ -110,7 +109,6 @@ def test_a_ledger_of_every_pair_conserves_and_its_counts_add_up(rows: list[tuple
     assert sum(gate.counts[word] for word in words) == gate.n == len(rows)
 
 
-@settings(deadline=None)
 @given(rows=LEDGERS.filter(bool), place=st.integers(0, 99))
 def test_one_row_lost_doubled_or_misnamed_breaks_conservation(
     rows: list[tuple[str, str | None]], place: int
@@ -132,7 +130,6 @@ def test_one_row_lost_doubled_or_misnamed_breaks_conservation(
         assert f"1 {name}" in gate.detail
 
 
-@settings(deadline=None)
 @given(text=st.text(min_size=1, max_size=30), data=st.data())
 def test_a_quote_cut_from_the_text_is_a_proof_and_a_moved_one_is_not(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
@@ -321,7 +318,6 @@ def test_a_pass_rate_that_cannot_be_decided_says_what_is_known() -> None:
     )
 
 
-@settings(deadline=None)
 @given(accepted=st.integers(0, 60), rejected=st.integers(0, 60), undecided=st.integers(0, 9))
 def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_all_pairs(
     accepted: int, rejected: int, undecided: int
@@ -339,7 +335,6 @@ def test_the_pass_rate_is_the_lower_wilson_bound_of_accepted_among_all_pairs(
 BETTER = ("blocked", "warned", "passed")
 
 
-@settings(deadline=None)
 @given(
     counts=st.tuples(st.integers(0, 30), st.integers(0, 30), st.integers(0, 9)),
     earlier=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda two: (two[0], sum(two)))),
@@ -375,7 +370,6 @@ def pass_rate(
     return gate, "passed" if gate.passed else "blocked" if gate.blocking else "warned"
 
 
-@settings(deadline=None)
 @given(rows=LEDGERS)
 def test_known_answer_pairs_move_no_rate(rows: list[tuple[str, str | None]]) -> None:
     everything = ledger(rows)

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats import epub
@@ -80,7 +80,6 @@ def read(content: bytes, limits: DocumentSettings = SETTINGS) -> ParsedFile:
     return epub.parse(source(content), limits)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.sampled_from(sorted(PLACES)), min_size=1, max_size=8))
 def test_every_word_of_a_chapter_is_in_its_text_once_or_counted_as_left_out(places: list[str]) -> None:
     words = [f"word{number}x" for number in range(len(places))]
@@ -98,7 +97,6 @@ def test_every_word_of_a_chapter_is_in_its_text_once_or_counted_as_left_out(plac
     assert {what: characters for what, (_, characters) in left_out(parsed).items()} == expected
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_damage_anywhere_is_a_failure_with_a_reason_and_never_another_error(data: st.DataObject) -> None:
     broken = bytearray(book({"a.xhtml": chapter("<p>Text.</p>")}))

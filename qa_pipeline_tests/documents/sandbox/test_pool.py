@@ -25,10 +25,13 @@ from qa_pipeline_tests.benchmarks.robustness.fuzz_seeds import built_seeds
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = (*COMMAND[:-1], hostile_worker.__name__)
 ONE = DocumentSettings(parse_workers=1, parse_seconds=20, parse_memory=300_000_000)
 TWO = ONE.model_copy(update={"parse_workers": 2})
 SHORT = ONE.model_copy(update={"parse_seconds": 0.5})
+PATIENT = ONE.model_copy(update={"parse_seconds": 3600})  # longer than a test may take
 
 
 def asked(*acts: str) -> list[ParseRequest]:
@@ -72,7 +75,7 @@ FILES = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(FILES)
 def test_outcomes_are_those_of_parsing_here_in_the_order_of_the_files(
     real_pool: ParsingPool, files: list[tuple[str, bytes]]
@@ -318,11 +321,9 @@ def test_a_worker_that_died_of_itself_between_batches_is_replaced() -> None:
 
 def test_leaving_off_ends_the_worker_that_is_busy() -> None:
     fresh = ParsingPool(os.environ, HOSTILE)
-    outcomes = fresh.parse(asked("say a", "sleep 60", "say b"), ONE)
+    outcomes = fresh.parse(asked("say a", "sleep 3600", "say b"), PATIENT)
     assert text_of(next(outcomes)) == "a"
-    start = time.monotonic()
     outcomes.close()  # type: ignore[attr-defined]
-    assert time.monotonic() < start + 20
     assert fresh.idle == []
     assert run(fresh, "say again") == ["again"]
     fresh.close()
@@ -401,10 +402,8 @@ def test_workers_die_with_a_parent_that_is_killed(act: str) -> None:
         time.sleep(0.3)
         parent.kill()
     assert children
-    patience = time.monotonic() + 3
-    while any(_runs(child) for child in children) and time.monotonic() < patience:
+    while any(_runs(child) for child in children):  # the limit of the test ends the wait
         time.sleep(0.05)
-    assert not any(_runs(child) for child in children)
 
 
 def _children(pid: int) -> list[int]:

@@ -13,6 +13,8 @@ from qa_pipeline.documents.sandbox.pool import COMMAND, bare
 from qa_pipeline_tests.documents.builders import SETTINGS
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
+pytestmark = pytest.mark.slow
+
 
 class Worker:
     """A worker as it is, spoken to over its socket."""

@@ -132,13 +132,11 @@ def near(one: pl.DataFrame, other: pl.DataFrame) -> bool:
     return one.with_columns(pl.all().round(9)).equals(other.with_columns(pl.all().round(9)))
 
 
-some = settings(max_examples=25, deadline=None)
-few = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fixture_laws = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 scripted_rows = st.lists(scripted(), min_size=1, max_size=4)
 
 
 @given(scripted_rows)
-@some
 def test_every_value_is_in_the_range_of_its_metric_or_unknown(given_rows: list[Row]) -> None:
     values = values_of(rows_of(*given_rows))
     for metric in ALL:
@@ -150,7 +148,6 @@ def test_every_value_is_in_the_range_of_its_metric_or_unknown(given_rows: list[R
 
 
 @given(scripted_rows, st.randoms())
-@some
 def test_rows_may_come_in_any_order(given_rows: list[Row], random: Any) -> None:
     order = list(range(len(given_rows)))
     random.shuffle(order)
@@ -159,7 +156,6 @@ def test_rows_may_come_in_any_order(given_rows: list[Row], random: Any) -> None:
 
 
 @given(scripted())
-@some
 def test_a_row_is_worth_the_same_alone_as_among_others(row: Row) -> None:
     together = values_of(rows_of(row, {"query": "Why?"}, row))
     assert near(together[:1], values_of(rows_of(row)))
@@ -175,7 +171,7 @@ def test_what_a_metric_needs_and_lacks_makes_it_unknown_and_is_counted(metric: A
 
 
 @given(row=rows())
-@few
+@fixture_laws
 def test_writing_rows_down_and_reading_them_again_changes_nothing(row: Row, means: Means) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lines, table = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
@@ -192,7 +188,7 @@ RANKED = ("precision", "recall", "f1", "ndcg", "reciprocal_rank", "context_preci
 
 
 @given(row=rows(), random=st.randoms())
-@few
+@fixture_laws
 def test_contexts_may_come_in_any_order_where_their_rank_is_not_measured(
     row: Row, means: Means, random: Any
 ) -> None:
@@ -230,7 +226,7 @@ def test_a_supported_statement_never_lowers_faithfulness_and_a_false_one_never_r
 
 
 @given(answer=texts)
-@few
+@fixture_laws
 def test_so_it_is_with_the_local_verifier(answer: str, means: Means) -> None:
     shown = [context(f"{SENTENCES[0]} {SENTENCES[1]}"), context(SENTENCES[2])]
     whole = [answer, f"{answer} {SENTENCES[0]}", f"{answer} {SENTENCES[3]}"]
@@ -240,7 +236,7 @@ def test_so_it_is_with_the_local_verifier(answer: str, means: Means) -> None:
 
 
 @given(row=rows())
-@few
+@fixture_laws
 def test_verification_at_any_stage_gives_the_scores_of_verification_at_the_end(
     row: Row, means: Means
 ) -> None:

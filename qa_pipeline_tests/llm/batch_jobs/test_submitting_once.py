@@ -23,6 +23,8 @@ from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.requests import ACCEPT, claim
 from qa_pipeline_tests.support.servers import GeminiServer
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 ASKER = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import BudgetExhaustedError, ReplyStoreError
@@ -197,7 +197,6 @@ def test_the_end_waits_for_what_a_cancelled_call_gives_back(file: Path) -> None:
 CALLS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 100)), max_size=12)
 
 
-@settings(max_examples=25)
 @given(st.integers(0, 40), st.integers(0, 8), CALLS, CALLS)
 def test_two_processes_never_spend_more_than_the_cap_of_a_day_together(
     tmp_path_factory: pytest.TempPathFactory,

@@ -4,7 +4,7 @@ import asyncio
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import PermanentModelError
@@ -59,7 +59,6 @@ def answer(question: str, *passages: Passage, language: str = "en") -> AnswerRep
     return asyncio.run(ExtractiveModel().complete(request)).value
 
 
-@settings(max_examples=300, deadline=None)
 @given(TEXTS, LANGUAGES, st.lists(st.text(max_size=40), max_size=3))
 def test_every_candidate_of_any_text_quotes_it_word_for_word(
     text: str, language: str, path: list[str]
@@ -71,7 +70,6 @@ def test_every_candidate_of_any_text_quotes_it_word_for_word(
         assert "\n" not in candidate.question + candidate.answer
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, LANGUAGES)
 def test_every_question_asked_is_answered_with_the_same_quote(text: str, language: str) -> None:
     asked = passage(text, language=language)
@@ -82,14 +80,12 @@ def test_every_question_asked_is_answered_with_the_same_quote(text: str, languag
         assert [citation.quote for citation in reply.citations] == [quotes[draft.question]]
 
 
-@settings(max_examples=50, deadline=None)
 @given(TEXTS)
 def test_the_same_text_gives_the_same_questions(text: str) -> None:
     first = find_candidates.__wrapped__(passage(text))
     assert first == find_candidates.__wrapped__(passage(text))
 
 
-@settings(max_examples=150, deadline=None)
 @given(TEXTS, LANGUAGES)
 def test_every_question_names_its_document_its_heading_or_a_term_of_its_answer(
     text: str, language: str

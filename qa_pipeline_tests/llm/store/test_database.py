@@ -234,6 +234,7 @@ def test_a_file_that_another_process_holds_is_reported(path: Path) -> None:
     use(path)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_and_loses_nothing_that_was_stored(path: Path) -> None:
     stored, _, told = run_apart(FILLER, path).partition(" ")
     assert "cannot be used: " in told
@@ -245,6 +246,7 @@ def test_a_full_disk_is_reported_and_loses_nothing_that_was_stored(path: Path) -
     store.close()
 
 
+@pytest.mark.slow
 def test_a_place_without_the_right_to_write_is_reported(path: Path) -> None:
     use(path)
     for file in (path, path.parent):
@@ -280,6 +282,7 @@ def test_a_server_that_was_never_there_is_reported_at_once_and_without_the_passw
     assert "that the server runs" in str(told.value)
 
 
+@pytest.mark.slow
 def test_a_database_that_the_server_has_not_is_reported_at_once(server: Server) -> None:
     waits: list[float] = []
     database = Database(f"postgresql://qa@127.0.0.1:{server.port}/none", sleep=waits.append)
@@ -288,6 +291,7 @@ def test_a_database_that_the_server_has_not_is_reported_at_once(server: Server) 
     assert waits == []
 
 
+@pytest.mark.slow
 def test_a_server_that_is_gone_for_a_while_is_waited_for(restarting: Server) -> None:
     waits: list[float] = []
 
@@ -307,6 +311,7 @@ def test_a_server_that_is_gone_for_a_while_is_waited_for(restarting: Server) -> 
     database.close()
 
 
+@pytest.mark.slow
 def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again(restarting: Server) -> None:
     database = Database(restarting.new_database(), sleep=lambda _: None)
     done: list[int] = []
@@ -325,6 +330,7 @@ def test_a_transaction_that_is_cut_off_in_the_middle_is_done_again(restarting: S
     database.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_ends_the_run_after_three_minutes(restarting: Server) -> None:
     waits: list[float] = []
     database = Database(restarting.new_database(), sleep=waits.append)
@@ -335,6 +341,7 @@ def test_a_server_that_stays_away_ends_the_run_after_three_minutes(restarting: S
     assert 180 <= sum(waits) <= 186
 
 
+@pytest.mark.slow
 def test_a_store_that_was_gone_gives_up_no_claim_of_the_living(restarting: Server) -> None:
     place = restarting.new_database()
     first = SqlReplyStore(Database(place, sleep=lambda _: None))

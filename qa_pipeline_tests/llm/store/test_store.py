@@ -81,9 +81,7 @@ def test_a_store_is_a_map_in_which_nothing_is_replaced_and_a_claim_has_one_owner
         pass
 
     Machine.new_place = staticmethod(new_place)
-    run_state_machine_as_test(
-        Machine, settings=settings(max_examples=15, stateful_step_count=20, deadline=None)
-    )
+    run_state_machine_as_test(Machine, settings=settings(stateful_step_count=20))
 
 
 @given(outcome=OUTCOMES)

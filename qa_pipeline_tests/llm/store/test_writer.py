@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import ModelError, ReplyStoreError, TransientModelError, UnreadableReplyError
@@ -147,7 +147,6 @@ def start(code: str, *arguments: object) -> "subprocess.Popen[str]":
 
 
 @given(data=st.data())
-@settings(max_examples=25)
 def test_however_two_fronts_interleave_each_request_is_paid_once(
     new_place: NewPlace, data: st.DataObject
 ) -> None:
@@ -177,6 +176,7 @@ def test_however_two_fronts_interleave_each_request_is_paid_once(
     } <= paid.keys()
 
 
+@pytest.mark.slow
 def test_two_processes_that_ask_the_same_pay_once(place: Path | str) -> None:
     processes = [start(ASKER, place, 300) for _ in range(2)]
     told = [process.communicate()[0].split() for process in processes]
@@ -184,6 +184,7 @@ def test_two_processes_that_ask_the_same_pay_once(place: Path | str) -> None:
     assert sum(int(asked) for asked, _ in told) == 300
 
 
+@pytest.mark.slow
 def test_a_killed_process_does_not_block_its_successor(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with start(HOLDER, path) as process:
@@ -287,6 +288,7 @@ def test_asking_in_one_loop_after_another_uses_one_thread(place: Path | str) -> 
     assert (model.calls, model.hits) == (1, 2)
 
 
+@pytest.mark.slow
 def test_what_was_put_is_stored_when_the_process_ends_without_closing(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
     with start(LEAVER, path) as process:
@@ -297,6 +299,7 @@ def test_what_was_put_is_stored_when_the_process_ends_without_closing(tmp_path: 
     assert list((tmp_path / ".replies.sqlite.owners").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_forked_process_is_told_to_open_its_own(tmp_path: Path) -> None:
     with start(FORKER, tmp_path / "replies.sqlite") as process:
         told, _ = process.communicate()
@@ -304,6 +307,7 @@ def test_a_forked_process_is_told_to_open_its_own(tmp_path: Path) -> None:
         assert told.endswith("parent None\n")
 
 
+@pytest.mark.slow
 def test_a_killed_parent_does_not_live_on_in_a_forked_child(tmp_path: Path) -> None:
     with start(PARENT, tmp_path) as process:
         assert process.stdout is not None
@@ -317,6 +321,7 @@ def test_a_killed_parent_does_not_live_on_in_a_forked_child(tmp_path: Path) -> N
             os.kill(int(child), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_lease_that_ran_out_is_taken_over_and_one_that_runs_is_not(server: Server) -> None:
     place = server.new_database()
     wanted = ("m", "k")
@@ -331,6 +336,7 @@ def test_a_lease_that_ran_out_is_taken_over_and_one_that_runs_is_not(server: Ser
         store.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_restarts_while_calls_are_in_flight_loses_none_of_them() -> None:
     async def run(server: Server) -> None:
         front = open_replies(server.new_database())

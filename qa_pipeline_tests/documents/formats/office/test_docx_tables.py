@@ -1,6 +1,6 @@
 import docx as python_docx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.office import docx
@@ -38,7 +38,6 @@ def lines(*rows: str) -> list[str]:
     return [text for kind, text in outline(read_docx(table(*rows))) if kind == "table_row"]
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=4), min_size=1, max_size=5

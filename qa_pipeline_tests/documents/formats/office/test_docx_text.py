@@ -1,6 +1,6 @@
 from functools import partial
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline_tests.documents.builders import outline
@@ -61,7 +61,6 @@ def numbered(words: list[tuple[str, str]]) -> tuple[list[str], dict[str, str]]:
     return elements, notes
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.sampled_from(AROUND)), min_size=1, max_size=8))
 def test_every_word_of_a_file_is_in_its_text_once_or_counted_as_left_out(
     words: list[tuple[str, str]],

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import docx as python_docx
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pptx import Presentation
 
@@ -62,7 +62,6 @@ def workbook() -> bytes:
 FILES = [(docx.parse, PLAIN), (pptx.parse, presentation())]
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_damage_anywhere_is_a_failure_with_a_reason_and_never_another_error(data: st.DataObject) -> None:
     parse, content = data.draw(st.sampled_from(FILES))
@@ -72,7 +71,6 @@ def test_damage_anywhere_is_a_failure_with_a_reason_and_never_another_error(data
     assert refusal(lambda: parse(source(bytes(broken)), SETTINGS)) in KNOWN
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.data())
 def test_mutated_xml_is_read_or_refused(data: st.DataObject) -> None:
     parse, content = data.draw(st.sampled_from(FILES))

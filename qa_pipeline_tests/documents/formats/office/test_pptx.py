@@ -1,6 +1,6 @@
 import io
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pptx import Presentation
 from pptx.chart.data import CategoryChartData
@@ -55,7 +55,6 @@ def add_xml(slide: Slide, markup: str) -> None:
         slide.shapes._spTree.append(child)
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     st.lists(
         st.sampled_from(["title", "body", "box", "cell", "notes", "group", "hidden", "foot"]), max_size=6

@@ -1,6 +1,6 @@
 import pytest
 from fpdf import FPDF
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order
@@ -119,7 +119,6 @@ def line(left: float, bottom: float, right: float, start: int) -> Line:
 
 
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
-@settings(max_examples=200, deadline=None)
 def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
     lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
     read = [one for stretch in in_columns(lines) for one in stretch]

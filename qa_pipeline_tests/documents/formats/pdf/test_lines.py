@@ -8,7 +8,7 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from fpdf import FPDF
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.formats.pdf.lines import Line, _joined, _same_line
@@ -212,7 +212,6 @@ lines = st.text("abc defg-hij KLM. 12()–•", min_size=1, max_size=60)
 
 @example([(0, 0, "1. 1")], 1)  # the number of an item is its block's marker
 @given(st.lists(st.tuples(st.integers(0, 19), st.integers(0, 27), lines), max_size=25), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
 def test_every_character_of_a_page_is_in_a_block_or_counted_as_left_out(
     pieces: list[tuple[int, int, str]], pages: int
 ) -> None:
