@@ -25,7 +25,7 @@ SIGNIFICANCE = 0.05
 def compare_paired(
     baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = ()
 ) -> Document:
-    """Two runs over one data set, row by row.
+    """Return the comparison of two runs over one data set, row by row.
 
     Args:
         baseline: the run before.
@@ -93,7 +93,7 @@ def compare_paired(
 
 
 def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
-    """Two runs over different rows, as independent samples.
+    """Return the comparison of two runs over different rows, as independent samples.
 
     Returns:
         As `compare_paired`, `rows` being those of each run. Of a metric: `difference` with `low` and `high`
@@ -141,7 +141,7 @@ def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> di
 
 
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
-    """Metrics that mean the same in both, in the order of current; the others, and why."""
+    """Return the metrics that mean the same in both, in the order of current; the others, with the reason."""
     excluded = {}
     for name in [*current.metrics, *(metric for metric in baseline.metrics if metric not in current.metrics)]:
         before, now = baseline.metrics.get(name), current.metrics.get(name)
@@ -168,7 +168,7 @@ def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]
 def _difference_bounds(
     sums: Sums, current: StoredReport, names: Sequence[str], families: Sequence[Sequence[str]]
 ) -> dict[str, Floats]:
-    """Each alone at 95 %, and all of a family together; none beyond what a metric's range allows."""
+    """Return bounds of each difference at 95 %, alone and in its family, within the metric's range."""
     ranges = [current.metrics[name].range for name in names]
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
     sizes = {name: len(family) for family in families for name in family}
@@ -218,7 +218,7 @@ def _unpaired(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Docume
 
 
 def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
-    """Means and what current gained; None where one side knows nothing."""
+    """Return both means and their difference; None where one side has no value."""
     is_measured = bool(len(first) and len(second))
     before, now = (float(values.mean()) if is_measured else None for values in (first, second))
     difference = None if before is None or now is None else now - before
@@ -251,7 +251,7 @@ _NO_SPREAD = 1e-12
 
 
 def _pooled(first: Floats, second: Floats) -> float:
-    """The pooled deviation of two samples (Cohen 1988)."""
+    """Return the pooled deviation of two samples (Cohen 1988)."""
     free = len(first) + len(second) - 2
     if min(len(first), len(second)) < 2:
         return 0
@@ -260,13 +260,13 @@ def _pooled(first: Floats, second: Floats) -> float:
 
 
 def _mcnemar(gains: Floats) -> float | None:
-    """Exact test of yes/no rows (McNemar 1947): as many lost as gained; None where none changed."""
+    """Return the exact test of yes/no rows (McNemar 1947); None where no row changed."""
     gained, lost = int((gains > 0).sum()), int((gains < 0).sum())
     return float(binomtest(gained, gained + lost).pvalue) if gained + lost else None
 
 
 def _wilcoxon(gains: Floats) -> float | None:
-    """Signed ranks of the rows that changed (Wilcoxon 1945), by their normal limit; None where none did."""
+    """Return the signed-rank test of changed rows (Wilcoxon 1945), normal limit; None without any."""
     changed = gains[np.abs(gains) > _NO_SPREAD]
     return number(wilcoxon(changed, method="asymptotic").pvalue) if len(changed) else None
 

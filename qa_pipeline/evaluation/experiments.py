@@ -14,7 +14,7 @@ MOST_ROWS = 10**9
 
 
 def ab_decision(compared: Document) -> Document:
-    """Whether to deploy what was tried: p < 0.05 and Cohen's d > 0.1 for the better, else keep what is there.
+    """Return whether to deploy the change: p < 0.05 and Cohen's d > 0.1 for the better, else keep.
 
     The metric is to be chosen before the figures are seen: p is not adjusted for others. d is the gain by
     the pooled deviation of scores, so that it means the same of paired and unpaired runs (Lakens 2013).
@@ -48,7 +48,7 @@ def rows_needed(
     power: float = POWER,
     significance: float = SIGNIFICANCE,
 ) -> int | None:
-    """The least rows, of each run, in which a two-sided t test finds a difference so often (`power`).
+    """Return the least rows of each run in which a two-sided t test finds a difference with `power`.
 
     By the noncentral t distribution (Cohen 1988), for rows that do not depend on each other.
 

@@ -70,12 +70,12 @@ _AT_RANK = re.compile(r"(\w+_at)_(\d+)")
 
 
 def meaning_of(name: str) -> str | None:
-    """A sentence about what a metric measures; None of one that has none."""
+    """Return a sentence about what a metric measures; None of one that has none."""
     if match := _AT_RANK.fullmatch(name):
         return MEANINGS[match[1]].format(match[2]) if match[1] in MEANINGS else None
     return MEANINGS.get(name)
 
 
 def lack_of(column: str) -> str:
-    """Why a row without a column has no value."""
+    """Return why a row without a column has no value."""
     return LACKS.get(column, f"{column.replace('_', ' ')} is not known")

@@ -27,7 +27,7 @@ SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm
 
 @dataclass(frozen=True)
 class Means:
-    """What signals are found with.
+    """The models and settings by which signals are computed.
 
     Args:
         resources: embedder, cross-encoder and thresholds.
@@ -44,12 +44,12 @@ class Means:
 
     @property
     def alike(self) -> float:
-        """Cosine from which a text says what a fragment and its question say, if nothing better decides."""
+        """Return the cosine from which a text counts as saying what a fragment and its question say."""
         return self.resources.settings.verification.similarity_pass
 
     @property
     def related(self) -> float:
-        """Cosine from which a text is about what another is about."""
+        """Return the cosine from which a text is about the subject of another."""
         return self.resources.settings.verification.similarity_fail
 
 
