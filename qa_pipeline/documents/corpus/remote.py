@@ -47,7 +47,7 @@ class RemoteCorpus(Corpus):
         self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """A hash of what the listing of each batch shows, from one listing of the whole corpus."""
+        """Return a hash of what the listing of each batch shows, from one listing of the whole corpus."""
         hashes: dict[str, Any] = defaultdict(sha256)
         try:
             with _faults_named(self.location):
@@ -81,7 +81,7 @@ class RemoteCorpus(Corpus):
         raise CorpusError(f"batch {address} does not exist")
 
     def _in_root(self) -> dict[str, Info]:
-        """What lies directly at the address, by name; some stores list the address itself too."""
+        """Return what is directly at the address, by name; some stores list the address itself too."""
         with _faults_named(self.location):
             entries = self._files.ls(self._root, detail=True)
         listed = {str(info["name"]).rstrip("/")[len(self._root) :].strip("/"): info for info in entries}
@@ -155,7 +155,7 @@ def _faults_named(address: str) -> Iterator[None]:
 
 
 def cause_of(error: Exception) -> str:
-    """What happened, without the library's own message."""
+    """Return the cause of an error, without the library's own message."""
     if isinstance(error, PermissionError):
         return "permission denied"
     if isinstance(error, FileNotFoundError):
