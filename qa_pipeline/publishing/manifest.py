@@ -54,7 +54,7 @@ def _inside(name: str) -> str:
 
 
 class File(_Part):
-    """One file of a release; `rows` of a table, null for others."""
+    """A file of a release; `rows` of a table, null for others."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
@@ -62,7 +62,7 @@ class File(_Part):
 
 
 class Bound(_Part):
-    """What an audit says of a part of a release.
+    """The bounds that an audit gives for a part of a release.
 
     `at_most` bounds its share of wrong rows, unsure ones counted as wrong; None with too few rows.
     """
@@ -75,7 +75,7 @@ class Bound(_Part):
 
 
 class Look(_Part):
-    """One sample that people labelled.
+    """A sample that people labelled.
 
     Args:
         seed: of its lots.
@@ -101,7 +101,7 @@ class Look(_Part):
 
 
 class Certificate(_Part):
-    """What people's audits allow to be said of the wrong rows of a release.
+    """The bounds that people's audits allow for the wrong rows of a release.
 
     Args:
         rows: of the release.
@@ -119,7 +119,7 @@ class Certificate(_Part):
 
     @property
     def at_most(self) -> float | None:
-        """The bound over all rows; None where no look counts."""
+        """Return the bound over all rows; None where no look counts."""
         return None if self.best is None else self.looks[self.best].at_most
 
 
@@ -167,7 +167,7 @@ class Manifest(_Part):
 
 
 class Tombstone(_Part):
-    """Why a release is yanked, and how many rows it had."""
+    """The reason why a release is yanked, and the number of its rows."""
 
     version: int = Field(ge=1)
     reason: str
@@ -175,7 +175,7 @@ class Tombstone(_Part):
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file, in hex.
+    """Return the SHA-256 of a file, in hex.
 
     Raises:
         OSError: it cannot be read.
@@ -199,7 +199,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def manifest_of(folder: Path) -> Manifest:
-    """What a release says of itself, be it yanked or not.
+    """Return the manifest of a release, be it yanked or not.
 
     Raises:
         ReleaseError: the folder is no whole release, or one of a newer layout.
@@ -241,7 +241,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def latest_release(releases: Path) -> Path | None:
-    """The folder that `latest.json` names; None before the first release.
+    """Return the folder that `latest.json` names; None before the first release.
 
     Raises:
         ReleaseError: the pointer is damaged.
@@ -259,7 +259,7 @@ def latest_release(releases: Path) -> Path | None:
 
 
 def point_to(releases: Path, version: int) -> None:
-    """Make a release the latest, in one step.
+    """Mark a release as the latest, in one step.
 
     Raises:
         StorageError: the pointer cannot be written.
@@ -268,7 +268,7 @@ def point_to(releases: Path, version: int) -> None:
 
 
 def tombstone_of(folder: Path) -> Tombstone | None:
-    """Why a release is yanked; None where it is not.
+    """Return the tombstone of a yanked release; None where it is not yanked.
 
     Raises:
         ReleaseError: the tombstone is damaged.
@@ -283,7 +283,7 @@ def tombstone_of(folder: Path) -> Tombstone | None:
 
 
 def release_folders(releases: Path) -> list[Path]:
-    """All whole releases, yanked ones too, in the order of their numbers."""
+    """Return all whole releases, yanked ones too, in the order of their numbers."""
     numbered = (
         folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
     )
@@ -291,7 +291,7 @@ def release_folders(releases: Path) -> list[Path]:
 
 
 def newest_keys(releases: Path) -> Path | None:
-    """The keys of the newest release, be it yanked or not; None before the first.
+    """Return the keys of the newest release, be it yanked or not; None before the first.
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """
@@ -301,7 +301,7 @@ def newest_keys(releases: Path) -> Path | None:
 
 @contextmanager
 def alone(releases: Path) -> Iterator[None]:
-    """Be the only one who changes the releases; what a killed publisher left behind is removed.
+    """Lock the releases for one writer; what a killed publisher left behind is removed.
 
     Raises:
         ReleaseError: somebody else changes them.
