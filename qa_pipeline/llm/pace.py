@@ -43,7 +43,7 @@ class Pace:
     changed_at: float = 0.0
 
     def rate(self, now: float) -> float | None:
-        """Requests per second that were learned; None when nothing limits them."""
+        """Return the requests per second that were learned; None when nothing limits them."""
         if self.refused_rate is None:
             return None
         elapsed = (now - self.changed_at) / RETURN_SECONDS
@@ -53,7 +53,7 @@ class Pace:
         return max(_SLOWEST, self.refused_rate * (1 + depth * (elapsed - 1) ** 3))
 
     def allowed(self, now: float, requests_per_minute: int | None) -> float | None:
-        """The lower of the learned and the given rate; None when there is neither."""
+        """Return the lower of the learned and the configured rate; None when there is neither."""
         learned = self.rate(now)
         if requests_per_minute is None:
             return learned
