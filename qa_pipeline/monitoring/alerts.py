@@ -52,7 +52,7 @@ _STEPS = 2**14
 
 @dataclass(frozen=True)
 class Findings:
-    """What the scores of some days say.
+    """The findings in the scores of some days.
 
     Args:
         levels: means held against limits (`LEVELS`).
@@ -63,7 +63,7 @@ class Findings:
     drift: pl.DataFrame
 
     def alerts(self, since: date = date.min) -> list[dict[str, Any]]:
-        """What somebody should know of, as JSON objects in order of time: bad means, and where drift begins.
+        """Return alerts as JSON objects in order of time: bad means, and where drift begins.
 
         Args:
             since: the first day that is told of.
@@ -78,7 +78,7 @@ class Findings:
 def findings(
     rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> Findings:
-    """Hold scored rows against their limits and their reference.
+    """Return the findings on scored rows, by their limits and their reference.
 
     Args:
         rows: scored rows of some days.
@@ -92,7 +92,7 @@ def findings(
 
 
 def mean_interval(values: Floats, error: float) -> tuple[float, float]:
-    """An interval that holds the mean of scores between 0 and 1 but for a chance of `error`.
+    """Return an interval that holds the mean of scores from 0 to 1 but for a chance of `error`.
 
     It depends on their order, which must not depend on them; that of time does not.
 
@@ -104,7 +104,7 @@ def mean_interval(values: Floats, error: float) -> tuple[float, float]:
 
 
 def _lower_end(values: Floats, error: float) -> float:
-    """The highest mean that is excluded as too low: bets on a higher one ever made the capital too large."""
+    """Return the highest mean that is excluded as too low: bets on a higher one gained too much."""
     count = np.arange(1, len(values) + 1)
     means = (0.5 + np.cumsum(values)) / (count + 1)
     spread = (0.25 + np.cumsum((values - means) ** 2)) / (count + 1)
@@ -122,7 +122,7 @@ def _lower_end(values: Floats, error: float) -> float:
 
 
 def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFrame:
-    """Every mean that has a limit (`LEVELS`), by the metric and then by time.
+    """Return every mean that has a limit (`LEVELS`), by metric and then by time.
 
     A day of the hourly ones shares its chance of error among 24 hours (Bonferroni). A row without a time
     counts in its day and in no hour.
@@ -164,7 +164,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
 
 
 def _state(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
-    """The mean of some scores against its limit."""
+    """Return the mean of some scores compared with its limit."""
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < least_rows:
@@ -177,7 +177,7 @@ def _state(scores: Floats, limit: float, side: str, error: float, least_rows: in
 
 
 def _message(row: dict[str, Any]) -> str:
-    """A row of `LEVELS` as one sentence."""
+    """Return a row of `LEVELS` as one sentence."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     where = f"{row['metric']} on {row['day']}{hour}"
     if "low" not in row:

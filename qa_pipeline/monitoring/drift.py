@@ -55,7 +55,7 @@ _RECOVERED = 7
 
 
 def stability_index(day: Counts, reference: Counts) -> Floats:
-    """Population stability index of counts in equal bins (last axis); half a row is added to each bin.
+    """Return the population stability index of counts in equal bins (last axis), each plus half a row.
 
     The sum over bins of (d - r) * ln(d / r), for the shares d and r; without what is added an empty bin
     would make it infinite.
@@ -67,19 +67,19 @@ def stability_index(day: Counts, reference: Counts) -> Floats:
 
 
 def binned(values: Floats, edges: Floats) -> Counts:
-    """Counts between edges, and on each of them: scores that many rows share have a bin of their own."""
+    """Return the counts between edges, and on each: scores that many rows share have a bin."""
     places = np.searchsorted(edges, values, "left") + np.searchsorted(edges, values, "right")
     return np.bincount(places, minlength=2 * len(edges) + 1).astype(np.int64)
 
 
 def quantile_edges(reference: Floats) -> Floats:
-    """The inner edges of ten bins with equally many rows of the reference; equal ones are one."""
+    """Return the inner edges of ten bins with equally many rows of the reference; equal ones are one."""
     edges: Floats = np.unique(np.quantile(reference, np.linspace(0, 1, BINS + 1)[1:-1]))
     return edges
 
 
 def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float, float]:
-    """KS distance, stability index, and the chance of so large a difference where there is none.
+    """Return KS distance, stability index, and the chance of such a difference without drift.
 
     Args:
         values: of the day, at least one.
@@ -104,7 +104,7 @@ def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float,
 def find_drift(
     rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Hold each day of each metric against the reference; `DRIFT`, by day and then by metric.
+    """Compare each day of each metric with the reference; `DRIFT`, by day and then by metric.
 
     Args:
         rows: scored rows of some days.
@@ -142,7 +142,7 @@ def find_drift(
 def _tested(
     day: date, scores: pl.Series, reference: Floats, least_rows: int, *, is_reference: bool
 ) -> dict[str, Any]:
-    """A row of `DRIFT`; without a state where it was tested."""
+    """Return a row of `DRIFT`, without a state where it was tested."""
     values = np.sort(scores.drop_nulls().to_numpy())  # sums do not depend on the order then
     row: dict[str, Any] = {
         "day": day,
@@ -170,7 +170,7 @@ def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
 
 
 def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
-    """The state of each tested row, from those of its metric before; days without a test change nothing."""
+    """Set the state of each tested row from earlier ones of its metric; untested days change nothing."""
     differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
     for row in rows:
         if "p" not in row:
@@ -190,7 +190,7 @@ def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> Non
 
 
 def _message(row: dict[str, Any]) -> str:
-    """A row of `DRIFT` as one sentence."""
+    """Return a row of `DRIFT` as one sentence."""
     about = f"{row['metric']} on {row['day']}: {row['state']}"
     if "p" not in row:
         return f"{about} ({row['rows']} rows)"
