@@ -21,7 +21,7 @@ from qa_pipeline.verification.consistency.allowed import ALLOWED
 
 
 def pages() -> Mapping[str, str]:
-    """The text of each page by its file name."""
+    """Return the text of each page by its file name."""
     return {
         "tables.md": tables_page(),
         "settings.md": settings_page(),
@@ -32,7 +32,7 @@ def pages() -> Mapping[str, str]:
 
 
 def tables_page() -> str:
-    """Every stored table: its grain, key and columns."""
+    """Return the page of every stored table: its grain, key and columns."""
     parts = [
         "# Tables\n",
         (
@@ -54,7 +54,7 @@ def tables_page() -> str:
 
 
 def differences_page() -> str:
-    """Every difference between a claim and its evidence that leaves the claim proved."""
+    """Return the page of every difference between a claim and its evidence that leaves the claim proved."""
     parts = [
         "# Allowed differences\n",
         (
@@ -79,7 +79,7 @@ def differences_page() -> str:
 
 
 def metrics_page() -> str:
-    """Every metric of an evaluation, by family."""
+    """Return the page of every metric of an evaluation, by family."""
     from qa_pipeline.evaluation.metrics.registry import FAMILIES
 
     parts = [
@@ -105,7 +105,7 @@ def metrics_page() -> str:
 
 
 def settings_page() -> str:
-    """Every setting: path, default and meaning, by group."""
+    """Return the page of every setting: path, default and meaning, by group."""
     parts = [
         "# Settings\n",
         (
@@ -124,7 +124,7 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as `--help` prints them."""
+    """Return the page of every command with its arguments and options, as `--help` prints them."""
     command = typer.main.get_command(app)
     _whole_summaries(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="qa-pipeline", title="Commands")

@@ -92,7 +92,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def works_on(out: Path, *, alone: bool = False) -> Iterator[None]:
-    """Hold an output folder while a command works on it: with others, or alone.
+    """Lock an output folder while a command works on it: with others, or alone.
 
     Raises:
         StorageError: the folder cannot be opened, or another command works on it.
@@ -118,7 +118,7 @@ def _write_synced(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut."""
+    """Sync the folder, so that the new name survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
