@@ -292,7 +292,7 @@ Role = Literal[
     "evaluate",
 ]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
-"""How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
+"""The way a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking again
 with the error shown; from plain text that held no JSON."""
 
 

@@ -93,7 +93,7 @@ def together(scored: Sequence[LabelledRows]) -> LabelledRows:
 
 
 QUALITY = "quality"
-"""What the reason of a rejection begins with that says nothing about the sources."""
+"""The beginning of a reason of rejection that says nothing about the sources."""
 
 
 def decided_rows(layout: Layout) -> LabelledFile:

@@ -19,7 +19,7 @@ SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
 
 GRACE_SECONDS = 5.0
-"""How long a command may take to end after a signal; then the process ends whatever it is doing."""
+"""The time a command may take to end after a signal; then the process ends whatever it is doing."""
 _SIGNALS = {
     signal.SIGHUP: "because its terminal was closed (SIGHUP)",
     signal.SIGINT: "by Ctrl-C (SIGINT)",

@@ -34,7 +34,7 @@ OTHER_IDS = frozenset(
 MENDED = frozenset({"near_duplicate_of", "duplicate_of", "exact_group", "near_group", "similar"})
 """Columns that name another row which may go while their own stays."""
 REPEATED_FORGOTTEN = "repeated_forgotten"
-"""Why a pair awaits the next run: the pair it repeated, or the sentence that denied it, is forgotten."""
+"""The reason of a pair that awaits the next run: the pair it repeated, or its denial, is forgotten."""
 LEAST_WORDS = 30
 """Characters from which a sentence is not said twice by chance."""
 _ID_COLUMNS = re.compile(r"(?:^|_)(document|chunk|question|pair|claim)_ids?$")

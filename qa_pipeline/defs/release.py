@@ -29,7 +29,7 @@ RELEASE = dg.AssetKey("release")
 POOL = "release"
 """A second run fails at once where one publishes; with a limit of 1 on this pool it waits instead."""
 MADE_FROM = "qa_pipeline/made_from"
-"""What the nightly schedule compares: the state of the tables that a release was made from."""
+"""The tag that the nightly schedule compares: the state of the tables that a release was made from."""
 MOST_SHOWN = 200
 """Batches, or problems, that are listed; all are counted."""
 

@@ -34,7 +34,7 @@ _DECLARATION = re.compile(
 _DECLARED_WITHIN = 4096
 _GUESSED_FROM = 200_000
 _SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
-"""What files in the languages handled here are written in when it is not Unicode, the likeliest first."""
+"""The encodings of files in the handled languages that are not Unicode, the likeliest first."""
 _LETTERS = frozenset({"é", "É", *of_all("letters"), *(letter.upper() for letter in of_all("letters"))})
 _LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍÚÑÇÆØŒ")
 _BEFORE_SHARP_S = frozenset("aeiouyäöü")

@@ -29,7 +29,7 @@ from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
-"""Why a row has no text: a person had the document forgotten."""
+"""The reason of a row without text: a person had the document forgotten."""
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 

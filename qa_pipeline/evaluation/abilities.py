@@ -36,7 +36,7 @@ RATIOS = (0.0, 0.2, 0.4, 0.6, 0.8)
 CONTEXTS = 5
 """Contexts of a row, of which every ratio is a whole number."""
 VALUES, OTHERS = ("date", "number", "unit"), ("name", "negation")
-"""What is changed in a planted statement: a value where one suits, else a name or negation, drawn."""
+"""The kinds of change in a planted statement: a value where one suits, else a name or negation, drawn."""
 _MOST_HELD = 0.6
 """Share of what a claim adds to its question that noise may not hold."""
 _MOST_ASKED = 0.8

@@ -127,7 +127,7 @@ class _ClaimOfAnswer:
 
 
 Stated = tuple[bool, str]
-"""Whether a claim is stated, and what decided that."""
+"""A flag whether a claim is stated, and its decider."""
 
 
 def judge_answers(

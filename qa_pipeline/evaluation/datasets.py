@@ -21,7 +21,7 @@ from qa_pipeline.storage.row_files import Fault, open_rows
 Row = dict[str, Any]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv", ".json", ".arrow")
 _SAVED = ("state.json", "dataset_info.json", "dataset_dict.json")
-"""What `save_to_disk` of `datasets` writes beside the rows."""
+"""The files that `save_to_disk` of `datasets` writes beside the rows."""
 LEFT_OUT = pl.Schema(
     {
         "file": pl.String(),
@@ -47,7 +47,7 @@ class LabelledRow(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
     types: ClassVar[Mapping[str, tuple[Callable[[pl.DataType], bool], str]]] = {}
     other_names: ClassVar[bool] = False
-    """Whether `given` finds fields under other names too, so that columns are checked row by row alone."""
+    """True if `given` finds fields under other names too, so that columns are checked row by row alone."""
 
     @classmethod
     def given(cls, values: Row) -> Row:

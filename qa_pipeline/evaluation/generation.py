@@ -21,7 +21,7 @@ Document = dict[str, Any]
 Frames = Mapping[str, pl.DataFrame]
 
 IDENTITY = ("batch", "target_chunk_ids", "question")
-"""What makes a question of one run the same as one of another."""
+"""The columns by which a question of one run is the same as one of another."""
 SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
 _DECIDED = ("twins", "claims", "verdicts", "round_trips")
 """Tables with rows about pairs."""

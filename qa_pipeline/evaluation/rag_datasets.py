@@ -84,7 +84,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "seconds": ("completion_time", "latency"),
     "group": ("group_id",),
 }
-"""What fields are called in exports: Ragas (user_input, response, retrieved_contexts, reference and, before
+"""The names of fields in exports: Ragas (user_input, response, retrieved_contexts, reference and, before
 0.2, question, contexts, ground_truth), DeepEval (input, actual_output, retrieval_context, context,
 expected_output), TruLens (record_id, input, output)."""
 UNANSWERABLE = "UNANSWERABLE"
@@ -97,7 +97,7 @@ _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""
 _PYTHON_LIST = re.compile(rf"\[\s*+(?:(?:{_QUOTED})[\s,]*+)*+\]", re.DOTALL)
 """A list of texts as Python and NumPy write it into a cell; NumPy sets no commas."""
 _DEEPEVAL_SEPARATOR = re.compile(r"(?<! )\|(?! )")
-"""What DeepEval joins contexts by in CSV and JSONL; the sign among spaces is one of a table in a context."""
+"""The sign by which DeepEval joins contexts in CSV and JSONL; among spaces it is one of a table."""
 
 
 def _number(value: object) -> object:

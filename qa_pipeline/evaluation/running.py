@@ -191,7 +191,7 @@ def _done(
 
 
 _state_of_worker: dict[str, Any] = {}
-"""What a worker process was started with."""
+"""The arguments that a worker process was started with."""
 
 
 def _start(settings: Settings, undecided: Undecided, names: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ MOST_PARTS = 100
 OTHERS = "(others)"
 BINS = 10
 _TOLERANCE = 1e-6
-"""How far rounding may carry a score out of its range, as cosines of 1.0000001."""
+"""The distance that rounding may carry a score out of its range, as cosines of 1.0000001."""
 _FIGURES = ("mean", "median", "std", "min", "max", "percentile_95", "low", "high")
 
 

@@ -20,7 +20,7 @@ from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
-"""How many of the best passages are looked at, and how much of each."""
+"""The number of the best passages that are read, and the characters of each."""
 
 Row = dict[str, Any]
 

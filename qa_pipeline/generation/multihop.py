@@ -18,17 +18,17 @@ from qa_pipeline.text.words import Occupied, Token, tokenize
 from qa_pipeline.verification.consistency.names import Name, find_names
 
 MOST_CHUNKS = 6
-"""What more chunks than this speak of joins nothing in particular."""
+"""The most chunks that may share a node: one of more joins nothing in particular."""
 MOST_SHARED = 0.3
 """Chunks that share a larger part of what the poorer one speaks of say the same, and are no two hops."""
 LINKS_EACH = 3
 """Edges kept of a chunk in each scope, best first."""
 _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
-"""What joins two chunks, and what it weighs for each unit of inverse document frequency."""
+"""The kinds of node that join two chunks, and their weight per unit of inverse document frequency."""
 _LONGEST_HEADING = 4
 _JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-"""What a name has that is more than a number or an abbreviation."""
+"""The letters of a name that is more than a number or an abbreviation."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 

@@ -28,7 +28,7 @@ PLAN = pl.Schema(
     }
 )
 SECTION = ("document_id", "section_start")
-"""What tells one section of a batch from another, in chunks."""
+"""The columns that tell one section of a batch from another, in chunks."""
 
 _SUMMARY_CHARACTERS = 400
 """A shorter passage has nothing to sum up."""
@@ -42,7 +42,7 @@ _OFFERED: Mapping[QuestionType, pl.Expr] = {
     "table": pl.col("text").str.count_matches(_ROWS) >= 2,
     **{kind: pl.col(scope).is_not_null() for kind, scope in HOP_SCOPES.items()},
 }
-"""What a chunk must have for a type to be asked of it; other types are asked of any."""
+"""The condition on a chunk for a type to be asked of it; other types are asked of any."""
 
 
 def plan_questions(

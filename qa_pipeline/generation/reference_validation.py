@@ -20,9 +20,9 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CHARACTERS = 500
-"""How much of a passage the strategy `embedding` reads."""
+"""The characters of a passage that the strategy `embedding` reads."""
 UNSURE_BELOW = 0.1
-"""How far below the threshold a cosine is unsure and not a no."""
+"""The distance below the threshold at which a cosine is unsure and not a no."""
 
 Row = Mapping[str, Any]
 Decision = Literal["accept", "reject", "unsure"]

@@ -14,7 +14,7 @@ CATCH_UP_SECONDS = 0.25
 FALLS = (0.97, 0.94, 0.88, 0.75, 0.5)
 """Share of the refused rate to fall to: little at first, more each time that was not enough."""
 RETURN_SECONDS = 30.0
-"""How long the rate takes back to the one that was refused."""
+"""The time the rate takes back to the one that was refused."""
 QUIET_SECONDS = 3.0
 """A refusal of a request that left so soon after the rate fell says that it did not fall far enough."""
 _SEARCHING = len(FALLS) - 1

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 PACKAGES = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}
-"""What sentence-transformers imports for each backend but torch."""
+"""The packages that sentence-transformers imports for each backend but torch."""
 BATCH_SIZE = 32
 """Most texts computed at once: more gain nothing on a CPU, and texts of one length are rarely so many."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DECIDED_BY = "decided_by"
 DECISIONS = pl.List(pl.Struct({"metric": pl.String(), "step": pl.String(), "count": pl.Int64()}))
-"""How many decisions each step took for the figures of a row, by metric; null where that was not stored."""
+"""The number of decisions of each step about a row's figures, by metric; null where not stored."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
 """From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
 

@@ -47,7 +47,7 @@ RATINGS = pl.Schema(
 )
 """One rating. Numbers are written as texts: 1, 1.0 and "1" are one rating."""
 CRITERION = "rating"
-"""What is rated where the rows do not say."""
+"""The criterion of rows that name none."""
 GOLD = "gold"
 """The annotator whose ratings are known to be right."""
 MOST_ANNOTATORS = 100

@@ -34,7 +34,7 @@ TEMPLATE = (
 )  # fmt: skip
 """Columns of the template; those behind `source` are for the person to fill."""
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that a spreadsheet takes for a formula."""
+"""The signs at the beginning of a cell that a spreadsheet takes for a formula."""
 _CONVERTED = re.compile(
     r"[\d\s.,:;/%€$£()e+-]+|[\d.]{1,3}[\s.-]+[^\W\d_]{3,9}[\s.,\d-]*|[^\W\d_]{3,9}[\s.-]+[\d\s,.:-]+"
     r"|true|false|sant|falskt|wahr|falsch",
@@ -44,7 +44,7 @@ _CONVERTED = re.compile(
 _LONGEST_CELL = 32_767
 """Characters of a cell in Excel; it drops what comes after them."""
 _NAMELESS = re.compile(r"column \d+")
-"""What the reader calls a column without a name."""
+"""The reader's name for a column without a name."""
 
 
 def _blank_is_none(value: object) -> object:
@@ -119,7 +119,7 @@ class ReadFile:
     problems: list[Problem]
     blank: int
     unit: str
-    """What the numbers count: rows of a spreadsheet, its header being row 1, or lines."""
+    """The unit of the numbers: rows of a spreadsheet, its header being row 1, or lines."""
 
 
 def read_decision_file(path: Path) -> ReadFile:

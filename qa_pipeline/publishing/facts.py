@@ -62,7 +62,7 @@ _MAKERS = (
     ("round trip", "round_trips", "model", None),
     ("judged", "assessments", "judge", "prompt_hash"),
 )
-"""What models did: role, table, and its columns of model and prompt."""
+"""The work of models: role, table, and its columns of model and prompt."""
 
 
 class CardFacts:
@@ -354,7 +354,7 @@ _HOW = (
     ),
     *("release.audits", "release.signing_"),
 )
-"""How models are asked, and what is in the manifest anyway."""
+"""The settings of the way models are asked, and those in the manifest anyway."""
 _PLACES = (
     *("corpus", "out", "llm.vertex_project"),
     *(f"llm.{prefix}base_url" for prefix in ("", "verifier.", "judge.")),

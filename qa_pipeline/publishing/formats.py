@@ -17,7 +17,7 @@ from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 Tables = Mapping[str, pl.DataFrame]
 
 ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "version")
-"""What every row about a pair carries; `version` is the release that first held it."""
+"""The columns that every row about a pair carries; `version` is the release that first held it."""
 
 _ROLES = {"system": "system", "user": "human", "assistant": "gpt"}
 _ANSWERED = pl.col("coverage") != "none"

@@ -39,7 +39,7 @@ HUB = "hf://"
 _HUB_TARGET = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)")
 _TAG = re.compile(r"v([1-9]\d*)")
 _OF_THE_HUB = ".gitattributes"
-"""What the hub itself puts into an empty repository."""
+"""The file that the hub itself puts into an empty repository."""
 _REFUSALS = {
     401: "the token is not accepted (401)",
     403: "the token may not write there (403)",

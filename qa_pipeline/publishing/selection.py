@@ -29,7 +29,7 @@ PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
 KEPT = ""
 REASONS = (KEPT, DUPLICATE, JOINS_SPLITS, IN_EVALUATION, FORGOTTEN)
-"""Why an accepted row is not released; the first is that of one which is."""
+"""The reasons why an accepted row is not released; the first is that of a released row."""
 
 Reasons = npt.NDArray[np.int8]
 

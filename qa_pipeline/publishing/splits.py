@@ -129,7 +129,7 @@ def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Seque
 
 
 TOLERANCE = 0.05
-"""How far the share of a split may be from the one wanted, without a word about it."""
+"""The distance of a split's share from the wanted one that is not reported."""
 
 
 def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:

@@ -638,7 +638,7 @@ class _Rows:
 
 _LINE = pl.Schema({"pair_id": pl.String()})
 _DOCUMENT = pl.Schema({"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct(_LINE))}))})
-"""Where a line of SQuAD's file names the rows it is about."""
+"""The fields in which a line of SQuAD's file names the rows it is about."""
 
 
 def _pair_ids(file: Path) -> Iterator[pl.Series]:

@@ -25,7 +25,7 @@ BUILD_BREADTH = 100
 EFFORTS = (64, 128, 256, 512, 1024)
 """Candidates held while searching (efSearch), tried in this order; beyond, comparing all is no slower."""
 TRIAL_NOISE = 1.6
-"""How far a vector of length 1 must be moved to be as hard to search for as a question."""
+"""The distance to move a vector of length 1 that makes it as hard to search for as a question."""
 TRIAL_QUERIES = 256
 TRIAL_DEPTH = 10
 SEED = 7

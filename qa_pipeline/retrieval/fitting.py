@@ -49,7 +49,7 @@ def _shorter(path: Path) -> Path:
 
 
 _SAFE = 0.95
-"""Where an estimate was too low, the next one stays a little below."""
+"""The factor for the next estimate where one was too low: it stays a little below."""
 
 
 @dataclass(frozen=True, slots=True)

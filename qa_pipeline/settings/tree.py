@@ -56,7 +56,7 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
         "llm": {"provider": "gemini"},
     },
 }
-"""What each profile sets where nothing else does: `embedded` needs no hub and no key.
+"""The values that each profile sets where nothing else does: `embedded` needs no hub and no key.
 
 The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times,
 and only for what they can ask.

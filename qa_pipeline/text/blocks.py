@@ -14,7 +14,7 @@ NUMBERED_ITEM = re.compile(
     r"(?:[ \t]+|$)",
     re.MULTILINE,
 )
-"""What an item of an ordered list begins with in canonical text, such as `- 6. `."""
+"""The beginning of an item of an ordered list in canonical text, such as `- 6. `."""
 _QUOTE = re.compile(r"[ \t]*>")
 _KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")
 

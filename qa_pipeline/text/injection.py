@@ -43,7 +43,7 @@ STRUCTURAL = tuple(re.compile(pattern) for pattern in (*REPLIES, *DELIMITERS))
 
 
 GAP = "[…]"
-"""What a model reads in the place of an injection."""
+"""The text that a model reads in the place of an injection."""
 
 INJECTION_IN_SOURCE = "injection_in_source"
 """Reason code of what is left to a person because a passage holds an injection."""

@@ -25,7 +25,7 @@ NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s
 """A numbered citation such as [3], [c3] or [1, 2]; its row says which sources the numbers stand for."""
 
 FOUND_BY_SEARCH = "found_by_search"
-"""What is said of an imported pair that cites nothing, and of its claims: passages are searched for them."""
+"""The reason at an imported pair that cites nothing, and at its claims: passages are searched for them."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)

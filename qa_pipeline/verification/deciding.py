@@ -28,7 +28,7 @@ SIMILARITY_ONLY = (
     "Claims decided by similarity_only are not proved: over real documents this policy accepted 20.5 % of "
     "3,807 false claims and 22.7 % of 300 sentences copied from them."
 )
-"""What users of the policy are told; the figures are of `quality.measure_canaries` under it."""
+"""The message to users of the policy; the figures are of `quality.measure_canaries` under it."""
 _MOST_EXAMPLES = 3
 
 Rule = tuple[pl.Expr, pl.Expr]
@@ -226,7 +226,7 @@ REPLIES = pl.Schema(
         "prompt_hash": pl.String(),
     }
 )
-"""What a verifying model replied: `decision` is accept, reject, unsure, or null where it failed.
+"""The replies of a verifying model: `decision` is accept, reject, unsure, or null where it failed.
 
 `reason` says why it failed, or why its decision is not taken at its word.
 """

@@ -208,7 +208,7 @@ def _explained() -> list[pl.Expr]:
 
 
 _WEIGH_PAIRS = ("entailment", "llm", "person")
-"""Who reads both pieces; what any other step supports rests on the first alone."""
+"""The steps that read both pieces; what any other step supports rests on the first alone."""
 
 
 def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:

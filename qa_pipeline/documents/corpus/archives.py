@@ -37,7 +37,7 @@ _ENCRYPTED = 0x1
 # The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000
-"""What decompresses to less needs no look at how well it was compressed."""
+"""The size below which the ratio of compression is not checked."""
 _STEP = 1 << 20
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BROKEN = (

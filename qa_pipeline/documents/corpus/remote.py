@@ -29,7 +29,7 @@ _VOUCHERS = (
     "md5Hash", "ContentMD5", "content_md5", "md5", "sha256", "blob_id", "sha", "checksum", "crc32c",
     "ETag", "etag",
 )  # fmt: skip
-"""What stores call a hash of the content in their listings, the closest to the content first."""
+"""The names of stores for a hash of the content in their listings, the closest to the content first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 _ADVICE = "check the address, and that the credentials in the environment may read it"
 

@@ -90,7 +90,7 @@ _KINDS = {
     }.items()
     for name in names.split()
 }
-"""What the directives of docutils, of Sphinx and its extensions are for the text; in others all is text."""
+"""The kinds of the directives of docutils, of Sphinx and its extensions; in others all is text."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
-"""What programs call the only sheet of a new file, in English, German and Swedish."""
+"""The names that programs give the only sheet of a new file, in English, German and Swedish."""
 _MOST_CELLS = 20_000_000
 """Places between the first and last cell of a sheet; the library takes memory for each."""
 

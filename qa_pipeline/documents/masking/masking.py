@@ -246,7 +246,7 @@ def _parted(name: str) -> tuple[str, str]:
 
 
 _BETWEEN = "\x1e\x1e"
-"""What `clean` takes out of every text; no item goes on behind it."""
+"""A sign that `clean` takes out of every text; no item goes on behind it."""
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:

@@ -48,11 +48,11 @@ _START_SECONDS = 120.0
 _GRACE_SECONDS = 5.0
 """A worker keeps the time of its file itself; one that does not is killed so much later."""
 _PATIENCE_SECONDS = 0.2
-"""How long the last started worker must have been ready before one more is: few small files need only one."""
+"""The time the last worker must have been ready before the next starts: few small files need only one."""
 _RETRY_SECONDS = 30.0
 _WATCH_SECONDS = 0.25
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
-"""What a file may fail with because of what other files left behind in its worker."""
+"""The failures that other files may cause, by what they left behind in the worker."""
 _LONGEST_HEAD = 1 << 16
 _MOST_MESSAGES = 1 << 16
 _MOST_WAITING = 1000
@@ -230,7 +230,7 @@ class Worker:
         self._late = False
         self._deadline = math.inf
         self.ended: tuple[int, int, bytes] | None = None
-        """What `end` returned, once it was called."""
+        """The result of `end`, once it was called."""
         self._lock = Lock()
         try:
             self._connection, theirs = Pipe()

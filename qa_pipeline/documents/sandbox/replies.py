@@ -27,7 +27,7 @@ _MEMORY_SHARES = {
     signal.SIGSEGV: 0.4,
     signal.SIGBUS: 0.4,
 }
-"""How libraries end when they get no memory, and the share of the limit seen in use that tells it from a bug:
+"""The signals of libraries without memory, and the share of the limit in use that tells it from a bug:
 what grows by doubling is refused more when it holds less than half, and the last of it may go unseen.
 """
 _WORDS_OF_MEMORY = (b"bad_alloc", b"memory allocation of", b"out of memory", b"memory exhausted")

@@ -9,7 +9,7 @@ HALLUCINATES = 0.5
 _SUPPORTED = pl.element().struct.field("verdict") == "supported"
 _IS_DECIDED = pl.element().struct.field("verdict") != "undecided"
 DECIDED = field(pl.col("statements"), "decided_by")
-"""Who decided the statements of an answer."""
+"""The deciders of the statements of an answer."""
 _SCORED = field(pl.col("statements"), "scored_by")
 _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 

@@ -63,7 +63,7 @@ LACKS: Mapping[str, str] = {
     "meanings": "there are no further answers to the question",
     "conflicts": "there are no passages, or only a refusal",
 }
-"""Why a row has no value, by the column it lacks."""
+"""The reason why a row has no value, by the column it lacks."""
 MARKS: Mapping[str, str] = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undecided": "?"}
 """Verdicts on statements, each with a sign that needs no colour."""
 _AT_RANK = re.compile(r"(\w+_at)_(\d+)")

@@ -20,9 +20,9 @@ Undecided = Literal["similarity", "unknown"]
 Found = tuple[Sequence[Any], Sequence[list[str] | None]]
 """Values, one a row, null where unknown, and who found each out."""
 Verified = Sequence[Sequence[list[Row] | None]]
-"""What was found of each statement of each row."""
+"""The findings about each statement of each row."""
 SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
-"""Who finds things out beside the steps of verification."""
+"""The deciders beside the steps of verification."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ to look in), and where its marks stand in the answer."""
 CITATION_SUPPORT = pl.Struct(
     {"score": pl.Float64(), "proves": pl.List(pl.Int64()), "decided_by": pl.String()}
 )
-"""How far a citation supports the statements it stands for: the best score of these against what it names
+"""The support of a citation for its statements: the best score of these against what it names
 alone (null where its text or the verdict is unknown), and the positions of those it proves."""
 _SUFFIX = re.compile(r"(?<=[^/])\.[a-z0-9]{1,8}$")
 

@@ -60,7 +60,7 @@ to support it, and what the scores are."""
 VERDICT = pl.Struct({"verdict": pl.String(), "decided_by": pl.String()})
 """A statement of an answer, held against its reference."""
 HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
-"""Whether a text holds one true claim, or statement of the reference; null where that is undecided."""
+"""The support of a text for one true claim, or statement of the reference; null where undecided."""
 
 
 def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:

@@ -371,7 +371,7 @@ def _columns(record: Item | ProviderJob) -> dict[str, Any]:
 
 
 ItemResult = RawReply | ModelError
-"""What came of one request: a reply, or the error that the same would be if it had been sent alone."""
+"""The result of one request: a reply, or the error as if it had been sent alone."""
 
 
 @dataclass(frozen=True, slots=True)

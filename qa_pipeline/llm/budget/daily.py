@@ -21,7 +21,7 @@ LONGEST_CALL = 1800.0
 """Seconds after which a call is over, whatever its limits of time: who holds room longer has died."""
 _BILLIONTHS = Decimal(1_000_000_000)
 _FAR = 2 * LONGEST_CALL
-"""What expires later still was taken by a clock that has been set back since."""
+"""The seconds ahead beyond which an expiry is of a clock that has been set back since."""
 _LOCK = 7206136
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_TOKENS = 100_000_000
 """Tokens of a call beyond which its server is not believed: no model reads or writes a hundredth of it."""
 BATCH_FACTOR = Decimal("0.5")
-"""What a request of a batch job costs of the price of a call; the same at every provider that has them."""
+"""The share of a call's price that a request of a batch job costs, the same at every provider of them."""
 _PROVIDERS = {"gemini": "google", "openai": "openai"}
 _OWN_HOSTS = {
     "gemini": ("generativelanguage.googleapis.com", "aiplatform.googleapis.com"),

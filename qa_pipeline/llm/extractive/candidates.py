@@ -13,7 +13,7 @@ MAX_ANSWER = 600
 
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _TORN = re.compile(r"\s[.,;](?:\s|$)")
-"""Where a picture or a link without text left a gap: "click on , then"."""
+"""The gap that a picture or a link without text left: "click on , then"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
 JsonMode = Literal["schema", "object", "text"]
-"""How JSON is asked for: held to a schema; held to JSON; by words alone."""
+"""The way JSON is asked for: by a schema; as JSON; in words alone."""
 
 LOCAL_CAPS: dict[Role, int] = {
     "questions": 2048,

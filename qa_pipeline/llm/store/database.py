@@ -21,9 +21,9 @@ from qa_pipeline.llm.store.schema import prepare
 
 Done = TypeVar("Done")
 GONE_SECONDS = 180.0
-"""How long a Postgres server may be gone before a run gives up."""
+"""The time a Postgres server may be gone before a run gives up."""
 BUSY_SECONDS = 60.0
-"""How long another process may hold the SQLite file."""
+"""The time another process may hold the SQLite file."""
 _LONGEST_PAUSE = 5.0
 _BEGIN = "qa_pipeline_begin"
 _OPENING_LOCK = 7206135

@@ -22,7 +22,7 @@ from qa_pipeline.records import CallRecord
 
 Done = TypeVar("Done")
 Flight = Future[Outcome | None]
-"""What came of a request that a coroutine of this process asks; None: the next one may ask."""
+"""The outcome of a request that a coroutine of this process asks; None: the next one may ask."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.5
 
 

@@ -281,7 +281,7 @@ CROSS_ENCODERS: Presets = {
         "input_tokens": 2048,
     },
 }
-"""How public cross-encoders are given texts, by their name on the hub: as their cards and the code of their
+"""The inputs of public cross-encoders, by their name on the hub: as their cards and the code of their
 authors do it. A revision is a commit whose files were seen to be safetensors and a fast tokenizer."""
 SPAN_DETECTORS: Presets = {
     "KRLabsOrg/lettucedect-base-modernbert-en-v1": _LETTUCEDETECT,

@@ -40,7 +40,7 @@ from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
 
 SETTING = "verification.entailment"
-"""What a model classifies."""
+"""The setting that names the model."""
 BATCH_TOKENS = 4096
 """Most tokens of a batch: a core is busy with them, and their activations stay small."""
 

@@ -95,7 +95,7 @@ def any_of(text: str) -> str:
 
 
 SUBJECT = r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \([^()]{1,60}\))?"
-"""What is before the verb, with or without what an abbreviation stands for."""
+"""The words before the verb, with or without what an abbreviation stands for."""
 REST = r".{15,}"
 NUMBER = r"(?:[^\W\d][\w ]{0,20} )?\d"
 YEAR = r"(?:1[5-9]|20)\d\d"

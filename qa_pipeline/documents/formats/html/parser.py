@@ -61,7 +61,7 @@ _MAIN = (
     ".main-content",
     "article",
 )
-"""Where generators of pages put the content, most telling first."""
+"""The places where generators of pages put the content, most telling first."""
 
 _LEAST_SHARE = 0.25
 _DEEPEST = 5_000

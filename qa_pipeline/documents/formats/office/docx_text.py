@@ -391,7 +391,7 @@ _NO_LIST = "0"
 _STYLES: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 _PLACE = re.compile(r"%([1-9])")
 _OUTLINE = re.compile(r"[(]?%[1-9](?:\.%[1-9])+[.)]?")
-"""How a level is written that shows the numbers of those above it."""
+"""The form of a level that shows the numbers of those above it."""
 
 
 class Numbering:

@@ -181,9 +181,9 @@ def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int
 
 
 Gap = tuple[float, float]
-"""Where the white between two columns begins and ends."""
+"""The begin and the end of the white between two columns."""
 Strip = list[list[Line]]
-"""What is side by side at one height of a table: for each column the parts of lines in it."""
+"""The row at one height of a table: for each column the parts of lines in it."""
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""

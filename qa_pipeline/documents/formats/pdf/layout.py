@@ -298,7 +298,7 @@ _FURTHER_PAGES = 20
 
 
 _Entry = tuple[int, str, int]
-"""Where on the page a line is that dots lead to a page number, its text before the dots, and the number."""
+"""A line with dots before a page number: its place on the page, its text before the dots, the number."""
 
 
 def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:

@@ -322,7 +322,7 @@ _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6
 _LOOKED_AT = 300
-"""How much of a line is looked at: time must not grow with the square of a line's length."""
+"""The part of a line that is read: time must not grow with the square of a line's length."""
 
 
 def joined_text(lines: Sequence[Line], spelling: Spelling) -> str:
