@@ -56,7 +56,7 @@ def measure(
 
 
 def _outcomes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """What becomes of each pair, by its claims, without a model."""
+    """Return the outcome of each pair, by its claims, without a model."""
     verdict = pl.col("verdict")
     step = pl.col("decided_by").replace_strict({name: place for place, name in enumerate(_ORDER)}, default=-1)
     rejected = verdict.is_in(["unsupported", "contradicted"]).any()

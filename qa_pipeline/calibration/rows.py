@@ -29,7 +29,7 @@ class LabelledFile:
 
     @property
     def name(self) -> str:
-        """The set's name: the file's without its ending."""
+        """Return the set's name: the file's without its ending."""
         return self.path.stem
 
 
@@ -70,7 +70,7 @@ def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
 
 
 def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
-    """The order in which one row of a source is drawn: that of a hash."""
+    """Return the order in which one row of a source is drawn: that of a hash."""
     groups = [f"{file.name}\x1f{group}" for group in file.items["group_id"]]
     parts = zip(groups, file.items["id"], map(str, range(file.items.height)), strict=True)
     return pl.DataFrame(
@@ -85,7 +85,7 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
 
 
 def together(scored: Sequence[LabelledRows]) -> LabelledRows:
-    """Rows of several files as one; a statement that two files hold is scored alike and kept once."""
+    """Return the rows of several files as one; a statement in two files is scored alike and counted once."""
     rows = pl.concat([part.rows for part in scored])
     claims = pl.concat([part.claims for part in scored])
     numbered = rows.with_columns(group=pl.col("group").rank("dense").cast(pl.Int64()))
@@ -93,11 +93,11 @@ def together(scored: Sequence[LabelledRows]) -> LabelledRows:
 
 
 QUALITY = "quality"
-"""What the reason of a rejection begins with that says nothing about the sources."""
+"""The beginning of a reason of rejection that says nothing about the sources."""
 
 
 def decided_rows(layout: Layout) -> LabelledFile:
-    """The decisions of an output folder that stand: accepted is supported, rejected is not.
+    """Return the decisions of an output folder that stand: accepted is supported, rejected is not.
 
     Left out are edits, refusals, pairs without evidence, and rejections whose reason begins with "quality".
 

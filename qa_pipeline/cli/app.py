@@ -97,7 +97,7 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Options that stand before a command."""
+    """Read the options before a command."""
 
 
 @app.command(rich_help_panel=RUNNING)
@@ -224,7 +224,7 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """While anything is awaited the run is not over; what has failed is reported again by the last one."""
+    """Return the exit code of several runs: awaited comes first, since the run is not over then."""
     if any(outcome.outcome == "pending" for outcome in outcomes):
         return PENDING
     return OK if all(outcome.passed for outcome in outcomes) else FAILED

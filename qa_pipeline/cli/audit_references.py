@@ -59,7 +59,7 @@ def audit_references(
 
 
 def _decided(resources: "Resources", batch: str, documents: int) -> Iterator[dict[str, Any]]:
-    """A row for each passage of each kept question about the first documents of a batch."""
+    """Yield a row for each passage of each kept question about the first documents of a batch."""
     import polars as pl
 
     from qa_pipeline.generation.reference_validation import accepted_places

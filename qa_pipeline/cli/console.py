@@ -159,7 +159,7 @@ class StageAtWork:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the stage began."""
+        """Return the seconds since the stage began."""
         return self._clock() - self.started
 
     def pause(self) -> str:
@@ -178,7 +178,7 @@ class StageAtWork:
 
 
 class StageLines:
-    """Progress where there is no terminal: a line for each batch, and others while a stage takes long."""
+    """The progress where there is no terminal: a line for each batch, and others in long stages."""
 
     def __init__(self, *, hosted: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._hosted, self._clock = hosted, clock
@@ -210,7 +210,7 @@ def _duration(seconds: float) -> str:
 
 
 class _PauseColumn(ProgressColumn):
-    """For how long nothing has come, where that is long."""
+    """A column of the time for which nothing has come, where that is long."""
 
     def render(self, task: Task) -> Text:
         stage: StageAtWork = task.fields["at_work"]
@@ -466,7 +466,7 @@ def _show_unproved(batches: pl.DataFrame) -> None:
 
 
 def _problems(summary: Report, reported: Collection[str]) -> list[tuple[str, str]]:
-    """Batches without training examples, or without tables that can be counted, and why."""
+    """Return the batches without training examples, or without countable tables, and the reason."""
     withdrawn = [
         (batch, f"withdrawn since {stone.since}, no training examples: {stone.message()}")
         for batch, stone in summary.withdrawn.items()
@@ -517,7 +517,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
-    """Expected verdicts and kinds in order, and a line that adds them up."""
+    """Return expected verdicts and kinds in order, and a line with their sums."""
     if not answers.height:
         return answers
     counts = answers.select(pl.exclude("expected_verdict", "expected_kind").sum())
@@ -526,7 +526,7 @@ def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
-    """The types with the most frequent reasons for which planned questions of them were lost, in words."""
+    """Return the types with the most frequent reasons, in words, why planned questions were lost."""
     most = shortfalls.sort("questions", descending=True, maintain_order=True)
     words = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")
     lost = most.group_by("question_type", maintain_order=True).agg(lost=words)
@@ -573,14 +573,14 @@ def _cell(value: object) -> str:
 
 
 def _harmless(text: str) -> str:
-    """The text without what would steer a terminal; names and ratings come from files of anybody."""
+    """Return the text without what would steer a terminal; names and ratings come from anybody's files."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if _steers(sign) else sign for sign in text)
 
 
 def _steers(sign: str) -> bool:
-    """Whether a character is a control, newline and tab aside, or turns the direction of writing."""
+    """Return whether a character is a control, newline and tab aside, or turns the direction of writing."""
     return (category(sign) == "Cc" and sign not in "\n\t") or sign in _DIRECTIONS
 
 
@@ -596,7 +596,7 @@ def _console() -> Console:
 
 
 def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
-    """The rows of a funnel: each stage named once, its parts below it, unknown ones empty."""
+    """Return the rows of a funnel: each stage shown once, its parts below it, unknown ones empty."""
     again = pl.col("stage") == pl.col("stage").shift()
     renamed = steps.with_columns(
         stage=pl.when(again.fill_null(value=False)).then(pl.lit("")).otherwise("stage")
@@ -605,7 +605,7 @@ def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
 
 
 def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
-    """The report as JSON values."""
+    """Return the report as JSON values."""
     return {
         "out": str(layout.out),
         "tables": summary.tables,

@@ -189,7 +189,7 @@ def _name(how: str, resources: "Resources") -> str:
 
 
 def _show(document: dict[str, Any], to: Path) -> None:
-    """A table for each language of more than one, and one for all; counts of errors."""
+    """Print a table for each language of several, and one for all; and counts of errors."""
     from qa_pipeline.cli.console import print_line, show_table
     from qa_pipeline.cli.evaluation_tables import with_interval
 

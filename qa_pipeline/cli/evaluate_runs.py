@@ -149,7 +149,7 @@ def _decision(compared: dict[str, Any], metric: str) -> dict[str, Any]:
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
-    """Bounds by metric.
+    """Return the bounds by metric.
 
     Raises:
         InputError: one is no number, or a metric has two.

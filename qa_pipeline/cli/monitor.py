@@ -101,7 +101,7 @@ def check(
 
 
 def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
-    """Score and keep each day whose logs are newer than its scores; these days, and what was left out."""
+    """Score each day whose logs are newer than its scores; return these days and what was left out."""
     import polars as pl
 
     from qa_pipeline.errors import InputError

@@ -24,7 +24,7 @@ from qa_pipeline.verification.consistency.allowed import ALLOWED
 
 
 def pages() -> Mapping[str, str]:
-    """The text of each page by its file name."""
+    """Return the text of each page by its file name."""
     return {
         "tables.md": tables_page(),
         "settings.md": settings_page(),
@@ -35,7 +35,7 @@ def pages() -> Mapping[str, str]:
 
 
 def tables_page() -> str:
-    """Every stored table: its grain, key and columns."""
+    """Return the page of every stored table: its grain, key and columns."""
     parts = [
         "# Tables\n",
         (
@@ -60,7 +60,7 @@ def tables_page() -> str:
 
 
 def differences_page() -> str:
-    """Every difference between a claim and its evidence that leaves the claim proved."""
+    """Return the page of every difference between a claim and its evidence that leaves the claim proved."""
     parts = [
         "# Allowed differences\n",
         (
@@ -84,7 +84,7 @@ def differences_page() -> str:
 
 
 def metrics_page() -> str:
-    """Every metric of an evaluation, by family."""
+    """Return the page of every metric of an evaluation, by family."""
     from qa_pipeline.evaluation.metrics.registry import FAMILIES
 
     parts = [
@@ -110,7 +110,7 @@ def metrics_page() -> str:
 
 
 def settings_page() -> str:
-    """Every setting: path, default and meaning, by group."""
+    """Return the page of every setting: path, default and meaning, by group."""
     parts = [
         "# Settings\n",
         (
@@ -125,7 +125,7 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as `--help` prints them."""
+    """Return the page of every command with its arguments and options, as `--help` prints them."""
     command = typer.main.get_command(app)
     _whole_summaries(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="qa-pipeline", title="Commands")

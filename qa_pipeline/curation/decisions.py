@@ -26,7 +26,7 @@ APPLIED, STALE, REPLACED = "applied", "stale", "replaced"
 
 
 def read_decisions(path: Path) -> pl.DataFrame:
-    """The decisions recorded for a batch, in the order in which they were; none without a file.
+    """Return the decisions recorded for a batch, in their order; none without a file.
 
     Raises:
         TableError: the file is damaged. It holds people's work, so nothing goes on as if it were empty.
@@ -59,7 +59,7 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
 
 
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
-    """A hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
+    """Return a hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
     quotes: dict[str, set[str]] = defaultdict(set)
     for pair_id, *claim_quotes in claims.select(
         "pair_id", "evidence_quote", "second_evidence_quote"
@@ -72,7 +72,7 @@ def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
 
 
 def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The decisions with their state.
+    """Return the decisions with their state.
 
     Returns:
         The decisions table and `state`: replaced where a later decision was recorded about the same pair or
@@ -96,7 +96,7 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The decisions that stand, with `said`, who made them and why."""
+    """Return the decisions that stand, with their outcome, author and reason."""
     standing = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
     why = pl.format(": {}", "why").fill_null("")
     return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("said"))

@@ -39,7 +39,7 @@ _OTHERS = {
 
 
 def code_version(step: str, settings: Settings) -> str:
-    """Package version and a hash of the settings and prompts the step depends on."""
+    """Return the package version and a hash of the settings and prompts that the step depends on."""
     stage = STAGES.get(step)  # the files of training jobs are no stage: nothing but their input decides them
     groups, prompts = (stage.settings, stage.prompts) if stage else (_OTHERS.get(step, ()), ())
     resources = {
@@ -70,7 +70,7 @@ def _group(settings: Settings, group: str) -> dict[str, object]:
 
 
 def _without(values: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """The values but those named; `a.b` names b in the group a."""
+    """Return the values but those named; `a.b` names b in the group a."""
     remaining: dict[str, object] = {}
     for name, value in values.items():
         below = [

@@ -38,7 +38,7 @@ LEAST_EFFECT = 0.1
 def compare_paired(
     baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = ()
 ) -> Document:
-    """Two runs over one data set, row by row.
+    """Return the comparison of two runs over one data set, row by row.
 
     Args:
         baseline: the run before.
@@ -106,7 +106,7 @@ def compare_paired(
 
 
 def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
-    """Two runs over different rows, as independent samples.
+    """Return the comparison of two runs over different rows, as independent samples.
 
     Returns:
         As `compare_paired`, `rows` being those of each run. Of a metric: `difference` with `low` and `high`
@@ -129,7 +129,7 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
 
 
 def ab_decision(compared: Document) -> Document:
-    """Whether to deploy what was tried: p < 0.05 and Cohen's d > 0.1 for the better, else keep what is there.
+    """Decide whether to deploy what was tried: p < 0.05 and Cohen's d > 0.1 for the better, else keep the old.
 
     The metric is to be chosen before the figures are seen: p is not adjusted for others. d is the gain by
     the pooled deviation of scores, so that it means the same of paired and unpaired runs (Lakens 2013).
@@ -181,7 +181,7 @@ def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> di
 
 
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
-    """Metrics that mean the same in both, in the order of current; the others, and why."""
+    """Return the metrics that mean the same in both, in the order of current; the others, with the reason."""
     excluded = {}
     for name in [*current.metrics, *(metric for metric in baseline.metrics if metric not in current.metrics)]:
         before, now = baseline.metrics.get(name), current.metrics.get(name)
@@ -208,7 +208,7 @@ def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]
 def _difference_bounds(
     sums: Sums, current: StoredReport, names: Sequence[str], families: Sequence[Sequence[str]]
 ) -> dict[str, Floats]:
-    """Each alone at 95 %, and all of a family together; none beyond what a metric's range allows."""
+    """Return bounds of each difference at 95 %, alone and in its family, within the metric's range."""
     ranges = [current.metrics[name].range for name in names]
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
     sizes = {name: len(family) for family in families for name in family}
@@ -248,7 +248,7 @@ def _unpaired(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Docume
 
 
 def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
-    """Means and what current gained; None where one side knows nothing."""
+    """Return both means and their difference; None where one side has no value."""
     is_measured = bool(len(first) and len(second))
     before, now = (float(values.mean()) if is_measured else None for values in (first, second))
     difference = None if before is None or now is None else now - before

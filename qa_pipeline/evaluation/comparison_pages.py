@@ -34,7 +34,7 @@ Page = Sequence[Table | str]
 
 
 def comparison_page(compared: Document) -> Page:
-    """What `compare_paired` or `compare_unpaired` found, with the `decision`, where there is one."""
+    """Return the page of a comparison of two evaluations, with the `decision` where there is one."""
     rows = [
         [
             name,
@@ -59,7 +59,7 @@ def comparison_page(compared: Document) -> Page:
 
 
 def gate_page(checked: Document) -> Page:
-    """What `gates.gate` found: failures first, then what is within noise."""
+    """Return the page of a gate: failures first, then what is within noise."""
     page = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
     if golden := checked["golden"]:
         columns = ("name", "version", "rows", "sha256")
@@ -100,7 +100,7 @@ def markdown(title: str, page: Page) -> str:
 
 
 def cautions(compared: Document) -> list[str]:
-    """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
+    """Return what a reader must know before believing the figures: what was left out or measured otherwise."""
     reasons: dict[str, list[str]] = {}
     for name, why in compared["excluded"].items():
         reasons.setdefault(why, []).append(name)
@@ -114,7 +114,7 @@ def cautions(compared: Document) -> list[str]:
 
 
 def _counted(compared: Document) -> str:
-    """How many rows were compared, and what the columns are."""
+    """Say how many rows were compared, and what the columns are."""
     rows = compared["rows"]
     if not compared["paired"]:
         return (

@@ -22,7 +22,7 @@ _STRENGTH = {"refused_answerable": 0, "unproved_refusal": 1, "correct_refusal": 
 
 @dataclass(frozen=True, slots=True)
 class BatchText:
-    """What is searched of one batch."""
+    """The searchable texts of one batch."""
 
     batch: str
     documents: pl.DataFrame
@@ -31,7 +31,7 @@ class BatchText:
 
 
 def stored_batches(layout: Layout) -> Iterator[BatchText]:
-    """The batches of an output folder that have vectors, one after the other, by name.
+    """Yield the batches of an output folder that have vectors, one after the other, by name.
 
     Raises:
         TableError: a table cannot be read.
@@ -45,7 +45,7 @@ def stored_batches(layout: Layout) -> Iterator[BatchText]:
 
 
 def stored_refusals(layout: Layout) -> pl.DataFrame:
-    """The pairs of all batches that refuse to answer.
+    """Return the pairs of all batches that refuse to answer.
 
     Raises:
         TableError: a table cannot be read.
@@ -115,7 +115,7 @@ def _in_batch(
 
 
 def _strongest(pairs: pl.DataFrame, by_batch: list[pl.DataFrame]) -> pl.DataFrame:
-    """The batch that speaks most against each refusal; without any batch nothing is proved."""
+    """Return the batch that speaks most against each refusal; no batch, no proof."""
     empty = REFUSALS.empty().with_columns(
         found_batch=pl.lit(None, pl.String()), found_path=pl.lit(None, pl.String())
     )

@@ -34,7 +34,7 @@ _LONGEST_NAME, _MOST_NAMES = 80, 5
 
 @dataclass(frozen=True)
 class About:
-    """What a report tells beside its figures.
+    """Facts that a report tells beside its figures.
 
     Args:
         dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
@@ -212,7 +212,7 @@ def _no_better_than_length(document: Document, agreement: Mapping[str, Any]) -> 
 
 
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
-    """Why rows have no value, and the metrics that it is so with; nothing of those that all rows have."""
+    """Return why rows have no value, with the metrics concerned; nothing of those that all rows have."""
     alike: dict[str, list[str]] = {}
     for name, metric in metrics.items():
         if metric["unknown"]:
@@ -221,7 +221,7 @@ def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
 
 
 def _why_unknown(metric: Document) -> str:
-    """What all unknown rows lack, else everything; one row may lack several things."""
+    """Return what all unknown rows lack, else everything; one row may lack several things."""
     every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
     missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
     why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
@@ -295,7 +295,7 @@ def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
 
 
 def sentence_about(document: Document, name: str) -> str:
-    """What a metric measures and what it is here, for people who have never heard of it."""
+    """Say what a metric measures and what it is here, for people who have never heard of it."""
     metric = document["metrics"][name]
     meaning = meaning_of(name) or metric["source"]
     return f"{meaning} {'Higher' if metric['direction'] == 'higher' else 'Lower'} is better."

@@ -51,7 +51,7 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
 
 @contextmanager
 def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A new folder beside `place` that takes its name where the block ends well, and else is deleted.
+    """Yield a new folder beside `place` that takes its name where the block ends well, and else is deleted.
 
     Args:
         place: of the report; there may be nothing, or an empty folder.

@@ -125,7 +125,7 @@ def _cards(
     name: str | None,
     metrics: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
-    """What is shown of each row, and the choices of a reader: their names by number, for the script."""
+    """Return what is shown of each row, and the names a reader can choose, by number, for the script."""
     statements_by_row = statements.join(rows_of_cards.select("id"), on="id", how="semi").partition_by(
         "id", as_dict=True
     )

@@ -40,7 +40,7 @@ class StatementTables:
 
 
 def statement_tables(statements: Sequence[Statement]) -> StatementTables:
-    """Each statement becomes an imported pair that cites its passages; equal passages share a document.
+    """Return statements as imported pairs that cite their passages; equal passages share a document.
 
     Passages of nothing but white space are left out: a statement without any other cites no text.
     """
@@ -78,7 +78,7 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
 
 
 def items_as_tables(items: pl.DataFrame) -> StatementTables:
-    """The answers of labelled items (`ITEMS`), each with its passages."""
+    """Return the answers of labelled items (`ITEMS`), each with its passages."""
     rows = items.select("answer", "context", "language", "question").iter_rows()
     return statement_tables([Statement(claim, tuple(context), *rest) for claim, context, *rest in rows])
 
@@ -106,7 +106,7 @@ def _document(document_id: str, passages: Sequence[str], language: str) -> dict[
 def _chunks(
     document_id: str, passages: Sequence[tuple[str, Sequence[str]]], language: str
 ) -> list[dict[str, Any]]:
-    """A chunk for each passage, under its headings."""
+    """Return a chunk for each passage, under its headings."""
     rows, start = [], 0
     length = len(_BETWEEN.join(text for text, _ in passages))
     for position, (text, headings) in enumerate(passages):

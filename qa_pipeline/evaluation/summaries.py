@@ -25,7 +25,7 @@ _FIGURES = ("mean", "median", "std", "min", "max", "percentile_95", "low", "high
 
 
 def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
-    """Summaries of metrics over all rows and over each category, difficulty and language.
+    """Return summaries of metrics over all rows and over each category, difficulty and language.
 
     `low` and `high` bound the mean with 95 % confidence, rows of one group counting as rising and falling
     together (`statistics.mean_bounds`); `interval` names how: `wilson`, or `t` where nothing bounds the
@@ -61,7 +61,7 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
 
 
 def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
-    """Scores as floats, what is no number being unknown.
+    """Return the scores as floats; what is no number is unknown.
 
     Raises:
         InputError: there is no such column, or it holds no numbers.
@@ -90,13 +90,13 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
 
 
 def is_yes_no(scores: pl.Series) -> bool:
-    """Whether every known score is 0 or 1, and there is one."""
+    """Return whether every known score is 0 or 1, and there is one."""
     values = scores.drop_nulls()
     return bool(len(values) and values.is_in([0.0, 1.0]).all())
 
 
 def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
-    """Sums and counts of known scores by `group`, groups by name."""
+    """Return sums and counts of known scores by `group`, groups by name."""
     names = list(names)
     totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
@@ -155,7 +155,7 @@ def _summary(scores: pl.Series, edges: Floats) -> Document:
 
 
 def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
-    """Rows by the value of a column, by name; the rarest values beyond `MOST_PARTS` as one."""
+    """Return the rows by the value of a column, by name; the rarest values beyond `MOST_PARTS` as one."""
     if column not in rows.columns or rows[column].dtype == pl.Null():
         return []
     sizes = rows.drop_nulls(column).group_by(column).len().sort("len", column, descending=[True, False])

@@ -59,7 +59,7 @@ class Selection:
 
     @property
     def stops(self) -> bool:
-        """Whether no answer may be drafted."""
+        """Return whether no answer may be drafted."""
         return self.error is not None or (self.validated and not self.places)
 
 
@@ -73,7 +73,7 @@ def keep_all(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Selec
 
 
 def _only(row: Row, selection: Selection) -> Row:
-    """The row with the chosen passages alone."""
+    """Return the row with the chosen passages alone."""
     selected = {name: row[name] and [row[name][place] for place in selection.places] for name in _BY_PASSAGE}
     return {**row, **selected}
 
@@ -147,7 +147,7 @@ def draft_answers(
 
 
 def _stopped(row: Row, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
-    """What stands in the place of an answer that was not asked for."""
+    """Return the reply in the place of an answer that was not asked for."""
     if relevance.error is not None:
         return relevance.error
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), used_chunks=[], citations=[])
@@ -167,7 +167,7 @@ def _guarded(relevance: Relevance) -> Row:
 def answer_request(
     row: Row, passages: list[Passage], settings: GenerationSettings, seed: int
 ) -> Request[AnswerReply]:
-    """What a question is answered with; `row` is its row of the questions table."""
+    """Return the request to answer a question; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "answer", settings.prompts)
     prompt = prompt.with_part(row["language"], STYLE_PARTS[settings.style_of(row["question_type"])])
     return Request(
@@ -205,7 +205,7 @@ def _relevances(
     settings: GenerationSettings,
     guard: Guard,
 ) -> list[Relevance]:
-    """What the guard says of each question; a model is not asked again about an unchanged one."""
+    """Return the guard's decision on each question; unchanged questions are not asked again."""
     relevances: dict[int, Relevance] = {}
     for place, (row, request) in enumerate(requests):
         pair = earlier.get((row["question_id"], 1))
@@ -295,7 +295,7 @@ def _pair(
 
 
 def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
-    """Chunks of the passage numbers named, each once; a number that was never shown names none."""
+    """Return the chunks of the passage numbers named, each once; an unknown number names none."""
     numbers = [*draft.used_chunks, *(citation.passage for citation in draft.citations)]
     valid = [number for number in numbers if 1 <= number <= len(passage_ids)]
     return list(dict.fromkeys(passage_ids[number - 1] for number in valid))

@@ -76,6 +76,6 @@ def _line(pair: Row, edit: Row) -> Row:
 
 
 def _reference(citation: Row) -> str:
-    """What was cited, by a name that resolves to it again."""
+    """Return a name of the cited text that resolves to it again."""
     name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
     return str(citation["chunk_id"] or name)

@@ -20,14 +20,14 @@ from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
-"""How many of the best passages are looked at, and how much of each."""
+"""The number of the best passages that are read, and the characters of each."""
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """What the guard says of one question.
+    """The guard's decision on one question.
 
     Args:
         decided_by: prompt (nothing looked beforehand), embedding, hybrid or llm.
@@ -56,7 +56,7 @@ def guard_questions(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[Relevance]:
-    """Whether each question may be answered from its passages; one without passages never is.
+    """Return whether each question may be answered from its passages; one without passages never is.
 
     Args:
         rows: rows of the questions table.
@@ -95,7 +95,7 @@ def guard_questions(
 def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
-    """Mean cosine of each question to the beginnings of its best passages; None without passages."""
+    """Return each question's mean cosine to the beginnings of its best passages; None without any."""
     texts = [[passage.text[:CHARACTERS] for passage in row_passages[:CONTEXTS]] for row_passages in passages]
     vectors = encoder.encode([*questions, *(text for row_texts in texts for text in row_texts)])
     similarities: list[float | None] = []
@@ -124,7 +124,7 @@ def _decided(
 
 
 def guard_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
-    """What a model is asked about a question and its passages; `row` is its row of the questions table."""
+    """Return the request to the guard about a question; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "guard")
     return Request(
         role="guard",

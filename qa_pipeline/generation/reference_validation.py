@@ -20,9 +20,9 @@ from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CHARACTERS = 500
-"""How much of a passage the strategy `embedding` reads."""
+"""The characters of a passage that the strategy `embedding` reads."""
 UNSURE_BELOW = 0.1
-"""How far below the threshold a cosine is unsure and not a no."""
+"""The distance below the threshold at which a cosine is unsure and not a no."""
 
 Row = Mapping[str, Any]
 Decision = Literal["accept", "reject", "unsure"]
@@ -30,7 +30,7 @@ Decision = Literal["accept", "reject", "unsure"]
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRequest:
-    """One passage to be held against one question.
+    """A passage to be compared with one question.
 
     Args:
         question: the question.
@@ -49,7 +49,7 @@ class ReferenceRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceDecision:
-    """What was decided of a passage; `similarity` is its cosine, where one was computed.
+    """The decision on a passage; `similarity` is its cosine, where one was computed.
 
     A model that could not be asked decides nothing: `error` says why.
     """
@@ -60,7 +60,7 @@ class ReferenceDecision:
 
 
 def reference_requests(row: Row, passages: Sequence[Passage], draft_evidence: str) -> list[ReferenceRequest]:
-    """A request for each passage of a question; `row` is its row of the questions table."""
+    """Return a request for each passage of a question; `row` is its row of the questions table."""
     scores = row["passage_scores"] or [None] * len(passages)
     return [
         ReferenceRequest(row["question"], draft_evidence[:CHARACTERS], passage, score, row["batch"])
@@ -75,7 +75,7 @@ def validate_references(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[ReferenceDecision]:
-    """A decision for each passage, by the strategy of the settings; the rationale of a model is not kept.
+    """Return a decision for each passage, by the strategy of the settings; rationales are dropped.
 
     Raises:
         SettingsError: the strategy asks a model and there is none.
@@ -115,7 +115,7 @@ def _sure(cosine: float, threshold: float) -> Decision:
 
 
 def accepted_places(decisions: Sequence[ReferenceDecision], settings: GenerationSettings) -> list[int]:
-    """Places of the passages an answer may be drafted from: accepted, the best first, and not too many."""
+    """Return the places of the passages to draft from: accepted, the best first, up to a limit."""
     if not settings.enable_reference_validation:
         return list(range(len(decisions)))
     good = ("accept", "unsure") if settings.validation_unsure == "accept" else ("accept",)
@@ -128,7 +128,7 @@ def accepted_places(decisions: Sequence[ReferenceDecision], settings: Generation
 
 
 def reference_request(request: ReferenceRequest, llm: LLMSettings) -> Request[ReferenceReply]:
-    """What a model is asked about one passage."""
+    """Return the request to a model about one passage."""
     passage = request.passage
     prompt = load_prompt(passage.language, "validate_reference")
     return Request(

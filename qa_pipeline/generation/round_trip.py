@@ -51,7 +51,7 @@ def make_round_trips(
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """A row for each generated pair that passed source verification.
+    """Return a row for each generated pair that passed source verification.
 
     Args:
         pairs: PAIRS frame.
@@ -99,7 +99,7 @@ def _ask(
     llm: LLMSettings,
     notify: ProgressCallback,
 ) -> list[Row]:
-    """What the model makes of each question, and how that compares with the answer."""
+    """Return the model's answer to each question, and its comparison with the pair's answer."""
     attempts: list[tuple[int, str, Sequence[Passage]]] = []
     for place, row in enumerate(rows):
         attempts.append((place, "agrees", _quoted(row, passages)))
@@ -139,14 +139,14 @@ def _ask(
 
 
 def _any(outcomes: Sequence[bool | None]) -> bool | None:
-    """Whether one of them is so; null where none is and one is not known."""
+    """Return whether one of them is true; null where none is and one is unknown."""
     return True if True in outcomes else None if None in outcomes else False
 
 
 def _with_quotes(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, chunks: pl.DataFrame
 ) -> list[Row]:
-    """The pairs with the quotes of their proof, the rank of its first chunk and what else holds them all."""
+    """Return the pairs with the quotes of their proof, the rank of its first chunk, and other holders."""
     proofs = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
@@ -182,13 +182,13 @@ def _with_quotes(
 
 
 def _rank(row: Row) -> int | None:
-    """Place, from 1, of the first chunk of the proof among the passages that were retrieved."""
+    """Return the rank of the proof's first chunk among the retrieved passages, from 1."""
     places = [row["passage_ids"].index(i) + 1 for i in row["evidence_chunk_id"] if i in row["passage_ids"]]
     return min(places, default=None)
 
 
 def _quoted(row: Row, passages: Mapping[str, Passage]) -> Sequence[Passage]:
-    """The quotes of the proof, and nothing else of their chunks."""
+    """Return the quotes of the proof, without the rest of their chunks."""
     return [
         Passage(chunk_id, passages[chunk_id].title, passages[chunk_id].section_path, quote, row["language"])
         for chunk_id, quote in zip(row["evidence_chunk_id"], row["evidence_quote"], strict=True)
@@ -196,7 +196,7 @@ def _quoted(row: Row, passages: Mapping[str, Passage]) -> Sequence[Passage]:
 
 
 def solve_request(row: Row, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
-    """The question beside what it is to be answered from."""
+    """Return the request to answer a question from what is visible."""
     prompt = load_prompt(row["language"], "answer")
     return Request(
         role="solve",
@@ -214,7 +214,7 @@ def solve_request(row: Row, visible: Sequence[Passage], llm: LLMSettings) -> Req
 
 
 def recall_request(row: Row, llm: LLMSettings) -> Request[RecallReply]:
-    """The question alone."""
+    """Return the request to answer the question alone."""
     prompt = load_prompt(row["language"], "recall")
     return Request(
         role="recall",
@@ -262,7 +262,7 @@ def _compare(
 
 
 def compare_request(row: Row, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
-    """The answers beside that of the pair."""
+    """Return the request to compare the answers with that of the pair."""
     prompt = load_prompt(row["language"], "compare")
     return Request(
         role="compare",

@@ -25,7 +25,7 @@ FAKE = "fake-"
 
 @dataclass(frozen=True)
 class Request(Generic[ReplyT]):
-    """One question to a model.
+    """A question to a model.
 
     `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit`, `types`
     and `earlier_questions` are the same material unrendered, for providers that work on the text itself;
@@ -50,7 +50,7 @@ class Request(Generic[ReplyT]):
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 over everything that can change a reply, the reply's schema included."""
+        """Return the SHA-256 over everything that can change a reply, the reply's schema included."""
         # as json.dumps(…, sort_keys=True) writes it; the schema's part is made once, being most of the work
         parts = (
             f'{{"prompt": {json.dumps(self.prompt)}, "role": {json.dumps(self.role)}, '
@@ -61,13 +61,13 @@ class Request(Generic[ReplyT]):
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """Ids of the documents whose text the request shows, each once."""
+        """Return the ids of the documents whose text the request shows, each once."""
         return tuple(dict.fromkeys(passage.document_id for passage in self.passages if passage.document_id))
 
 
 @cache
 def json_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """The reply model's JSON schema, built once; callers must not change it."""
+    """Return the reply model's JSON schema, built once; callers must not change it."""
     return reply_model.model_json_schema()
 
 
@@ -117,7 +117,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Stable identity, stored with every row and part of the cache key."""
+        """Return the stable identity, stored with every row and part of the cache key."""
         ...
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:

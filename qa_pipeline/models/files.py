@@ -31,7 +31,7 @@ class ModelFolder:
 
     @cached_property
     def revision(self) -> str:
-        """The hub's commit, or `sha256:` and the hash of the files that shape a result."""
+        """Return the hub's commit, or `sha256:` and the hash of the files that shape a result."""
         if self.commit is not None:
             return self.commit
         listing = "".join(f"{hash_file(self.folder / name)}  {name}\n" for name in self._shaping_files())
@@ -50,7 +50,7 @@ class ModelFolder:
             )
 
     def read_json(self, *parts: str) -> Any:
-        """Content of one of the folder's JSON files, by the parts of its path; None when there is none.
+        """Return the content of a JSON file of the folder, by the parts of its path; None without it.
 
         Raises:
             SettingsError: it is not JSON.

@@ -43,7 +43,7 @@ _HOURS = 24
 
 @dataclass(frozen=True)
 class Findings:
-    """What the scores of some days say.
+    """The findings in the scores of some days.
 
     Args:
         levels: means held against limits (`LEVELS`).
@@ -54,7 +54,7 @@ class Findings:
     drift: pl.DataFrame
 
     def alerts(self, since: date = date.min) -> list[dict[str, Any]]:
-        """What somebody should know of, as JSON objects in order of time: bad means, and where drift begins.
+        """Return alerts as JSON objects in order of time: bad means, and where drift begins.
 
         Args:
             since: the first day that is told of.
@@ -69,7 +69,7 @@ class Findings:
 def findings(
     rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> Findings:
-    """Hold scored rows against their limits and their reference.
+    """Return the findings on scored rows, by their limits and their reference.
 
     Args:
         rows: scored rows of some days.
@@ -83,7 +83,7 @@ def findings(
 
 
 def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFrame:
-    """Every mean that has a limit (`LEVELS`), by the metric and then by time.
+    """Return every mean that has a limit (`LEVELS`), by metric and then by time.
 
     A day of the hourly ones shares its chance of error among 24 hours (Bonferroni). A row without a time
     counts in its day and in no hour.
@@ -125,7 +125,7 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
 
 
 def _state(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
-    """The mean of some scores against its limit."""
+    """Return the mean of some scores compared with its limit."""
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < least_rows:
@@ -138,7 +138,7 @@ def _state(scores: Floats, limit: float, side: str, error: float, least_rows: in
 
 
 def _message(row: dict[str, Any]) -> str:
-    """A row of `LEVELS` as one sentence."""
+    """Return a row of `LEVELS` as one sentence."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     where = f"{row['metric']} on {row['day']}{hour}"
     if "low" not in row:

@@ -53,7 +53,7 @@ _RECOVERED = 7
 def find_drift(
     rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Hold each day of each metric against the reference; `DRIFT`, by day and then by metric.
+    """Compare each day of each metric with the reference; `DRIFT`, by day and then by metric.
 
     Args:
         rows: scored rows of some days.
@@ -91,7 +91,7 @@ def find_drift(
 def _tested(
     day: date, scores: pl.Series, reference: Floats, least_rows: int, *, is_reference: bool
 ) -> dict[str, Any]:
-    """A row of `DRIFT`; without a state where it was tested."""
+    """Return a row of `DRIFT`, without a state where it was tested."""
     values = np.sort(scores.drop_nulls().to_numpy())  # sums do not depend on the order then
     row: dict[str, Any] = {
         "day": day,
@@ -117,7 +117,7 @@ def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
 
 
 def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
-    """The state of each tested row, from those of its metric before; days without a test change nothing."""
+    """Set the state of each tested row from earlier ones of its metric; untested days change nothing."""
     differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
     for row in rows:
         if "p" not in row:
@@ -137,7 +137,7 @@ def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> Non
 
 
 def _message(row: dict[str, Any]) -> str:
-    """A row of `DRIFT` as one sentence."""
+    """Return a row of `DRIFT` as one sentence."""
     about = f"{row['metric']} on {row['day']}: {row['state']}"
     if "p" not in row:
         return f"{about} ({row['rows']} rows)"

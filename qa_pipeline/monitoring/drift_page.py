@@ -52,7 +52,7 @@ def drift_page(rows: pl.DataFrame, findings: Findings, settings: MonitoringSetti
 
 
 def _metric(name: str, rows: pl.DataFrame, findings: Findings, days: Sequence[date]) -> Row:
-    """What is shown of a metric: its last day in numbers, and all of them in a picture."""
+    """Return what is shown of a metric: its last day in numbers, and all of them in a picture."""
     scores = {day: of["day", name] for (day,), of in rows.group_by("day", maintain_order=True)}
     of_days = [_of_day(scores[day][name].drop_nulls().to_numpy()) for day in days]
     levels = findings.levels.filter(pl.col("metric") == name).to_dicts()
@@ -81,7 +81,7 @@ def _of_day(values: np.ndarray[Any, np.dtype[np.float64]]) -> Row:
 def _picture(
     of_days: Sequence[Row], levels: Sequence[Row], states: Sequence[str | None], days: Sequence[date]
 ) -> Row:
-    """Where the template draws what, in units of the picture."""
+    """Return where the template draws what, in units of the picture."""
     bad = [level for level in levels if level["state"] == "alert"]
     measured = [(place, day) for place, day in enumerate(of_days) if day["rows"]]
     values = [day[key] for _, day in measured for key in ("low", "high")]

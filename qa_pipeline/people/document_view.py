@@ -78,7 +78,7 @@ def _chunks_of(layout: Layout, document: Row) -> list[Row]:
 
 
 def find_chunk(view: DocumentView, chunk_id: str) -> Row:
-    """The chunk of a document by its id or the beginning of it.
+    """Return the chunk of a document by its id or the beginning of it.
 
     Raises:
         InputError: the document has no such chunk, or several.
@@ -94,7 +94,7 @@ def find_chunk(view: DocumentView, chunk_id: str) -> Row:
 
 
 def pieces(view: DocumentView) -> Iterator[Piece]:
-    """The text of a document cut at every border, each border named; all text pieces make up the text."""
+    """Return the text of a document cut at every named border; all text pieces make up the text."""
     document, text = view.document, view.document["text"] or ""
     borders = [border for chunk in view.chunks for border in _chunk_borders(chunk)]
     borders += [
@@ -108,14 +108,14 @@ def pieces(view: DocumentView) -> Iterator[Piece]:
 
 
 def in_context(view: DocumentView, chunk: Row) -> Iterator[Piece]:
-    """A chunk between what stands before and after it in its section."""
+    """Return a chunk between the text before and after it in its section."""
     start, end = chunk["section_start"], chunk["section_end"]
     heading = (start, 2, _section(chunk["section_path"], start, end))
     return _cut(view.document["text"], start, end, [heading, *_chunk_borders(chunk)])
 
 
 def _cut(text: str, done: int, end: int, borders: list[tuple[int, int, Piece]]) -> Iterator[Piece]:
-    """A stretch of text with its borders: offset, rank among those at one offset (ends first), and name."""
+    """Yield a stretch of text with its borders: offset, rank at one offset (ends first), name."""
     for place, _, border in sorted(borders, key=itemgetter(0, 1)):
         if place > done:
             yield Piece("text", text[done:place])
@@ -147,7 +147,7 @@ def _chunk_line(chunk: Row) -> str:
 
 
 def facts(view: DocumentView) -> list[tuple[str, str]]:
-    """What is known of a document besides its text, as names and values for people; unknowns left out."""
+    """Return the facts of a document besides its text, as names and values for people."""
     row = view.document
     counts = ", ".join(
         f"{len(part):,} {name}"
@@ -208,7 +208,7 @@ def page_picture(
 
 
 def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> int:
-    """The page to draw: the one asked for, or the first that the span touches.
+    """Return the page to draw: the one asked for, or the first that the span touches.
 
     Raises:
         InputError: the page asked for has nothing of the span, or no page has.
@@ -228,7 +228,7 @@ def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> in
 
 
 def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
-    """The bytes that a document was read from, under whatever name they lie there now."""
+    """Return the bytes that a document was read from, whatever their name is now."""
     files_found = sorted(files.list(), key=lambda file: file.path != document["path"])
     for file in files_found:
         if file.failure is None and file.size in (document["size"], None):
@@ -241,7 +241,7 @@ def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
 
 
 def span_of(text: str) -> Span:
-    """The span that a text such as `120:180` names.
+    """Return the span that a text such as `120:180` names.
 
     Raises:
         InputError: it names none.

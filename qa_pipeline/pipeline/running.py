@@ -54,7 +54,7 @@ LOOK_BACK = 20
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What became of a batch.
+    """Result of a run of a batch.
 
     Args:
         batch: its name.
@@ -72,7 +72,7 @@ class BatchOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether the batch's tables are complete and behind passed gates."""
+        """Return whether the batch's tables are complete and behind passed gates."""
         return self.outcome in ("succeeded", "unchanged", "waiting")
 
 

@@ -79,7 +79,7 @@ def write_card(folder: Path, manifest: Manifest) -> Manifest:
 
 
 def card_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Where the card is not what facts and manifest make of it, or the facts not what the files hold.
+    """Yield where the card is not what facts and manifest make of it, or the facts not what the files hold.
 
     Args:
         folder: of the release.

@@ -53,7 +53,7 @@ class _Line(BaseModel):
 def draw_sample(
     release: Path, count: int, seed: str | None = None, labelled: Sequence[Path] = ()
 ) -> pl.DataFrame:
-    """Rows to be audited, with their quotes; a larger sample of the same seed holds the smaller one.
+    """Return rows to audit, with their quotes; a larger sample of the same seed holds the smaller.
 
     Args:
         release: folder of a release.
@@ -101,7 +101,7 @@ def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:
 
 
 def read_audits(files: Sequence[Path]) -> pl.DataFrame:
-    """The lines of audit files: seed, pair_id, label (null: not yet), thresholds, language, type, sample.
+    """Return lines of audit files: seed, pair_id, label (null: not yet), thresholds, language, type, sample.
 
     Raises:
         InputError: a line cannot be read or contradicts another, or a file has no label.
@@ -141,7 +141,7 @@ def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
 
 
 class Certifier:
-    """Holds audits against the rows of a release, batch by batch; keeps the first lots alone.
+    """The audits of a release compared with its rows, batch by batch; only the first lots stay.
 
     Args:
         audits: as `read_audits` gives them.
@@ -167,7 +167,7 @@ class Certifier:
             self._first[seed, sample] = lots.sort("lot").head(sample)
 
     def certificate(self) -> Certificate | None:
-        """What the audits show; None without any.
+        """Return the certificate that the audits allow; None without any.
 
         Raises:
             InputError: no labelled row is in the release.
@@ -210,7 +210,7 @@ class Certifier:
         )  # fmt: skip
 
     def _removed(self, seed: str, sample: int) -> pl.DataFrame:
-        """Rows of a sample that were labelled and are no longer in the release.
+        """Return the labelled rows of a sample that are no longer in the release.
 
         To remove the wrong rows that an audit has found makes no other row better. So they still count as
         wrong: these and the wrong ones among the rows that took their places are at least as many as were
@@ -223,7 +223,7 @@ class Certifier:
         return labelled.join(self._released, on="pair_id", how="anti")
 
     def _parts(self, look: Look, confidence: float) -> Iterator[Bound]:
-        """The bounds of a look over all rows, and by language and type where the sample allows."""
+        """Yield the bounds of a look over all rows, and by language and type where the sample allows."""
         names = ("pair_id", "language", "question_type", "label")
         audited = self._first[look.seed, look.sample].join(self._labels, on="pair_id").select(names)
         removed = self._removed(look.seed, look.sample).filter(pl.col("label") != "right").select(names)
@@ -253,7 +253,7 @@ def _count(labels: pl.Series, label: str) -> int:
 
 
 def certify(release: Path, files: Sequence[Path]) -> Certificate:
-    """What audit files show of a published release.
+    """Return the certificate that audit files allow for a published release.
 
     Raises:
         InputError: a file cannot be used, or no labelled row is in the release.
@@ -280,7 +280,7 @@ def hold_to(certificate: Certificate | None, max_error: float | None) -> None:
 
 
 def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
-    """What is missing for at most this share of wrong rows; None where nothing is."""
+    """Return what is missing for at most this share of wrong rows; None where nothing is."""
     if certificate is None:
         rows = further_trials_needed(0, 0, max_error)
         return (
@@ -310,7 +310,7 @@ def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
 
 
 def in_words(certificate: Certificate) -> list[str]:
-    """A certificate in sentences."""
+    """Return a certificate in sentences."""
     words = []
     if certificate.best is not None:
         look = certificate.looks[certificate.best]
@@ -345,7 +345,7 @@ def in_words(certificate: Certificate) -> list[str]:
 
 
 def bound_problems(certificate: Certificate | None) -> Iterator[str]:
-    """Bounds that do not follow from the counts beside them."""
+    """Yield bounds that do not follow from the counts beside them."""
     if certificate is None:
         return
     level = 1 - (1 - CONFIDENCE) / max(1, len(certificate.looks))
@@ -365,7 +365,7 @@ def bound_problems(certificate: Certificate | None) -> Iterator[str]:
 
 
 def certificate_document(certificate: Certificate, max_error: float | None) -> dict[str, Any]:
-    """A certificate as JSON values."""
+    """Return a certificate as JSON values."""
     missing = None if max_error is None else unsettled(certificate, max_error)
     return {
         **certificate.model_dump(mode="json"),

@@ -53,7 +53,7 @@ def _inside(name: str) -> str:
 
 
 class File(_Part):
-    """One file of a release; `rows` of a table, null for others."""
+    """A file of a release; `rows` of a table, null for others."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
@@ -61,7 +61,7 @@ class File(_Part):
 
 
 class Bound(_Part):
-    """What an audit says of a part of a release.
+    """The bounds that an audit gives for a part of a release.
 
     `at_most` bounds its share of wrong rows, unsure ones counted as wrong; None with too few rows.
     """
@@ -74,7 +74,7 @@ class Bound(_Part):
 
 
 class Look(_Part):
-    """One sample that people labelled.
+    """A sample that people labelled.
 
     Args:
         seed: of its lots.
@@ -100,7 +100,7 @@ class Look(_Part):
 
 
 class Certificate(_Part):
-    """What people's audits allow to be said of the wrong rows of a release.
+    """The bounds that people's audits allow for the wrong rows of a release.
 
     Args:
         rows: of the release.
@@ -118,7 +118,7 @@ class Certificate(_Part):
 
     @property
     def at_most(self) -> float | None:
-        """The bound over all rows; None where no look counts."""
+        """Return the bound over all rows; None where no look counts."""
         return None if self.best is None else self.looks[self.best].at_most
 
 
@@ -180,7 +180,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def manifest_of(folder: Path) -> Manifest:
-    """What a release says of itself, be it yanked or not.
+    """Return the manifest of a release, be it yanked or not.
 
     Raises:
         ReleaseError: the folder is no whole release, or one of a newer layout.
@@ -222,7 +222,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def latest_release(releases: Path) -> Path | None:
-    """The folder that `latest.json` names; None before the first release.
+    """Return the folder that `latest.json` names; None before the first release.
 
     Raises:
         ReleaseError: the pointer is damaged.
@@ -240,7 +240,7 @@ def latest_release(releases: Path) -> Path | None:
 
 
 def point_to(releases: Path, version: int) -> None:
-    """Make a release the latest, in one step.
+    """Mark a release as the latest, in one step.
 
     Raises:
         StorageError: the pointer cannot be written.
@@ -264,7 +264,7 @@ def yank_reason(folder: Path) -> str | None:
 
 
 def release_folders(releases: Path) -> list[Path]:
-    """All whole releases, yanked ones too, in the order of their numbers."""
+    """Return all whole releases, yanked ones too, in the order of their numbers."""
     numbered = (
         folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
     )
@@ -272,7 +272,7 @@ def release_folders(releases: Path) -> list[Path]:
 
 
 def newest_keys(releases: Path) -> Path | None:
-    """The keys of the newest release, be it yanked or not; None before the first.
+    """Return the keys of the newest release, be it yanked or not; None before the first.
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """

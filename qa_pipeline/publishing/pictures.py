@@ -23,7 +23,7 @@ Step = tuple[str, int, int]
 
 
 def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Step]:
-    """From planned questions to released rows: totals, and between them the losses by reason."""
+    """Return the steps from planned questions to released rows: totals, and losses by reason."""
     by_stage: dict[str, list[tuple[str, str | None, int]]] = {}
     for funnel in facts["funnel"]:
         by_stage.setdefault(funnel["stage"], []).append((funnel["what"], funnel["reason"], funnel["count"]))
@@ -62,7 +62,7 @@ def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) 
 
 
 def draw_yield(steps: Sequence[Step]) -> bytes:
-    """The waterfall as PNG."""
+    """Return the picture of the waterfall as PNG."""
     figure = new_figure(_WIDTH, 0.32 * len(steps) + 0.7)
     axes = figure.add_subplot()
     most = max(1, *(count for _, count, _ in steps))
@@ -88,7 +88,7 @@ def _words(name: str) -> str:
 
 
 def draw_scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> bytes | None:
-    """Histograms of the scores, all over released, as PNG; None without any score."""
+    """Return the histograms of the scores, all over released, as PNG; None without any score."""
     if not scores:
         return None
     columns = min(3, len(scores))

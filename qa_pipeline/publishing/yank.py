@@ -31,7 +31,7 @@ _FILES_THAT_STAY = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
 
 
 def check_reason(reason: str) -> str:
-    """A person's reason, as it is kept.
+    """Return a person's reason, as it is stored.
 
     Raises:
         InputError: it is empty, too long, or holds control characters.
@@ -43,7 +43,7 @@ def check_reason(reason: str) -> str:
 
 
 def newest_instead(folder: Path) -> Path | None:
-    """The newest release that is not yanked, this one aside; None where there is none."""
+    """Return the newest release that is not yanked, this one aside; None where there is none."""
     others = [
         other for other in release_folders(folder.parent) if other != folder and yank_reason(other) is None
     ]
@@ -77,7 +77,7 @@ def yank_release(folder: Path, reason: str) -> str:
 
 
 def check_release(folder: Path) -> None:
-    """Hold a path to being that of a release in its place.
+    """Verify that a path is that of a release in its place.
 
     Raises:
         ReleaseError: it is none.
@@ -107,7 +107,7 @@ def _delete(path: Path) -> None:
 
 
 def released_places(releases: Path) -> pl.DataFrame:
-    """Which contents the releases that are not yanked hold, and where they were: as `known_places`."""
+    """Return the contents of releases that are not yanked, and where they were: as `known_places`."""
     ids = pl.col("content_sha256").str.slice(0, 32).alias("document_id")
     places = (
         pl.scan_parquet(folder / SOURCES).select("content_sha256", ids, "batch", "path").collect()
@@ -118,7 +118,7 @@ def released_places(releases: Path) -> pl.DataFrame:
 
 
 def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
-    """How many rows of each release rest on these contents; of those that may hold a passage of them.
+    """Return the number of rows of each release that rest on these contents.
 
     Args:
         releases: their folder; yanked ones are not looked at.

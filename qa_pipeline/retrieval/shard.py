@@ -83,12 +83,12 @@ class Shard:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return int(self.vectors.shape[1])
 
     @property
     def kind(self) -> str:
-        """Flat compares every vector, hnsw a part."""
+        """Return the kind of index: flat compares every vector, hnsw a part."""
         return "flat" if self.choice.index is None else "hnsw"
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
@@ -143,7 +143,7 @@ class Shard:
 
     @cached_property
     def links(self) -> Any:
-        """The index of faiss; None where every vector is compared."""
+        """Return the index of faiss; None where every vector is compared."""
         index, effort = self.choice.index, self.choice.effort
         return None if index is None or effort is None else read_index(index, self.vectors, effort)
 
@@ -159,7 +159,7 @@ def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDA
 
 @contextmanager
 def faiss_threads(number: int | None) -> Iterator[None]:
-    """Have faiss use so many threads for what this one asks of it; None leaves it as it is."""
+    """Limit the threads of faiss while entered; None leaves them as they are."""
     import faiss
 
     usual = faiss.omp_get_max_threads()
@@ -196,7 +196,7 @@ _ALLOWANCE = 3
 
 
 def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
-    """The nearest chunks of other documents, at most `count` for each chunk.
+    """Return the nearest chunks of other documents, at most `count` for each chunk.
 
     There are fewer where the nearest ones belong to the same document; `owners` has that of each chunk.
 
@@ -332,7 +332,7 @@ def load_shard(
 
 
 def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
-    """Header and vectors of a whole file whose parts fit each other."""
+    """Return the header and vectors of a whole file whose parts fit each other."""
     first, newline, _ = content[: len(MAGIC) + 65].partition(b"\n")
     if not newline or not first.startswith(MAGIC):
         raise _damaged(source, "it does not begin like a shard")

@@ -55,7 +55,7 @@ class Bands(Part):
 
 
 class Models(Part):
-    """Whose scores the bands are of; null where a step had no score."""
+    """The models whose scores the bands are of; null where a step had no score."""
 
     embedding: Name
     entailment: Name | None = None
@@ -89,7 +89,7 @@ class Interval(Part):
 
 
 class Figures(Part):
-    """What the bands do to one labelled set, or to all: one row of each source, drawn by hash.
+    """The result of the bands on one labelled set, or on all: one row of each source, by hash.
 
     `precision` is the share of accepted rows that are supported, `coverage` that of all rows that are
     accepted, `recall` that of supported rows that are accepted; `passed_on` is the share of rows of which a
@@ -105,7 +105,7 @@ class Figures(Part):
 
 
 class Fit(Part):
-    """How one threshold was found.
+    """The evidence of one fitted threshold.
 
     `tested` thresholds from strict to lax were held against the target with `confidence`; `n` groups stand
     behind the chosen one, or behind the best one where none was chosen, and `why` says what is missing.
@@ -125,7 +125,7 @@ class Fit(Part):
 
 
 class Measured(Part):
-    """What was seen on the calibration data.
+    """The measurements on the calibration data.
 
     `macro_precision` is the mean over the sets that have accepted rows; `accepted_by` gives the precision of
     what each step accepts, also of those that are not fitted.
@@ -156,7 +156,7 @@ class Thresholds(Part):
 
     @property
     def full_id(self) -> str:
-        """Name and id, as verdicts carry them."""
+        """Return name and id, as verdicts carry them."""
         return f"{self.name}-{self.id}"
 
 
@@ -167,12 +167,12 @@ def content_id(thresholds: Thresholds) -> str:
 
 
 def with_id(thresholds: Thresholds) -> Thresholds:
-    """The same artefact under the id of its content."""
+    """Return the same artefact under the id of its content."""
     return thresholds.model_copy(update={"id": content_id(thresholds)})
 
 
 def has_thresholds(thresholds: Thresholds, step: str) -> bool:
-    """Whether any threshold of a step was found."""
+    """Return whether any threshold of a step was fitted."""
     return any(value is not None for value in getattr(thresholds.bands, step).model_dump().values())
 
 
@@ -182,7 +182,7 @@ _MOST_NAMED = 5
 
 
 def read_thresholds(path: Path | None) -> Thresholds:
-    """The artefact of a file, the shipped one without; an unchanged file is read once.
+    """Return the artefact of a file, or the shipped one; an unchanged file is read once.
 
     Raises:
         SettingsError: the file is not there, is no artefact, or its content does not match its id.
@@ -223,12 +223,12 @@ def _explained(error: ValidationError) -> str:
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
-    """The artefact as a file: equal artefacts give equal bytes."""
+    """Return the artefact as a file: equal artefacts give equal bytes."""
     return thresholds.model_dump_json(by_alias=True, indent=1).encode() + b"\n"
 
 
 def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
-    """Hold the model of an artefact against the one configured.
+    """Verify that the model of an artefact is the one configured.
 
     A file somebody chose must fit. The shipped one need not: scores of another model than its own are then
     decided by no band of it, which the returned message reports.

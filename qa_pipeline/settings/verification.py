@@ -145,7 +145,7 @@ class VerificationSettings(Group):
 
     @property
     def fitted(self) -> Thresholds:
-        """The artefact of fitted thresholds.
+        """Return the artefact of fitted thresholds.
 
         Raises:
             SettingsError: its file cannot be used.
@@ -154,11 +154,11 @@ class VerificationSettings(Group):
 
     @property
     def thresholds_id(self) -> str:
-        """The artefact and a hash of every other value that decides, named by every verdict."""
+        """Return the identity of artefact and every other deciding value, named by every verdict."""
         return self.thresholds_named(self.fitted)
 
     def thresholds_named(self, fitted: Thresholds) -> str:
-        """The same id under another artefact than the configured one."""
+        """Return the same id under another artefact than the configured one."""
         return f"{fitted.full_id}-{self.values_id}"
 
     @property
@@ -313,7 +313,7 @@ class EvaluationSettings(Group):
 
 
 class ReleaseSettings(Group):
-    """What is published for training."""
+    """The publication of rows for training."""
 
     splits: dict[str, float] = Field(
         {"train": 0.8, "validation": 0.1, "test": 0.1},

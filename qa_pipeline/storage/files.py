@@ -107,7 +107,7 @@ def _write_synced(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut."""
+    """Sync the folder, so that the new name survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -12,7 +12,7 @@ from qa_pipeline.errors import TableError
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; `nullable` columns hold null for unknown, never a default."""
+    """A column; `nullable` columns hold null for unknown, never a default."""
 
     name: str
     dtype: pl.DataType
@@ -42,7 +42,7 @@ class Table:
 
     @cached_property
     def schema(self) -> pl.Schema:
-        """Column names and types in stored order."""
+        """Return the column names and types in stored order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     @cached_property
@@ -50,7 +50,7 @@ class Table:
         return self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
     def empty(self) -> pl.DataFrame:
-        """A frame with the schema and no rows."""
+        """Return a frame with the schema and no rows."""
         return pl.DataFrame(schema=self.schema)
 
     def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:

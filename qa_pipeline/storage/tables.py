@@ -79,7 +79,7 @@ PROVENANCE = pl.Struct(
 
 
 def column(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:
-    """A column; `dtype` is a type or an instance of one."""
+    """Return a column; `dtype` is a type or an instance of one."""
     return Column(name, dtype() if isinstance(dtype, type) else dtype, description, nullable)
 
 
@@ -91,7 +91,7 @@ PAIR_ID = column("pair_id", S, "Content hash of question, answer and sources.")
 
 
 def _side(side: str) -> tuple[Column, ...]:
-    """Where one of two sentences is."""
+    """Return the columns of the place of one of two sentences."""
     return (
         column(f"{side}_document_id", S, f"Document of the {side} sentence."),
         column(f"{side}_content_sha256", S, "Hash of that document's bytes."),

@@ -42,7 +42,7 @@ GAIN = 0.20
 
 @dataclass(slots=True)
 class _Task:
-    """One claim, read once, with everything it will be compared with.
+    """A claim, read once, with everything it will be compared with.
 
     `stated` is the reading of the claim as it is understood alone: what evidence must hold of it, the words
     that replace its pronouns included. `compared_text` is what is embedded: the same text, or a fragment
@@ -163,7 +163,7 @@ def _tasks(
 
 @functools.lru_cache(maxsize=1024)
 def _claims_of(answer: str, language: str) -> tuple[Claim, ...]:
-    """The claims of an answer, remembered: an evaluation holds each against several texts."""
+    """Return the claims of an answer, cached: an evaluation compares each with several texts."""
     return tuple(split_claims(answer, language))
 
 
@@ -199,7 +199,7 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
 
 
 def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
-    """A quote in the column quotes: offsets point into the document's text."""
+    """Return a row of the column quotes for a quote: offsets point into the document's text."""
     row: Row = {"given": check.quote, "kind": check.kind}
     if check.chunk_id is None:
         return row
@@ -215,7 +215,7 @@ def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
 
 
 def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Row:
-    """Columns of the chosen evidence and of what it proves of the claim."""
+    """Return the columns of the chosen evidence and of what it proves of the claim."""
     ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
@@ -260,13 +260,13 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
 
 
 def _may_prove(task: _Task, evidence: Candidate, batch: Batch) -> bool:
-    """Whether a piece has enough of the claim's words to be worth a comparison: a proof has nearly all."""
+    """Return whether a piece has enough of the claim's words to be compared: a proof has nearly all."""
     headings = batch.headings(evidence.chunk_id, task.reading.language).term_set
     return (recall(task.stated.terms, evidence.terms | headings) or 0.0) >= _WORTH_TRYING
 
 
 def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
-    """A passage that is not cited and proves the claim: the citation is wrong, whatever it holds."""
+    """Return a passage that is not cited and proves the claim: the citation is wrong then."""
     others = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
     candidates = (candidate for candidate in others if _may_prove(task, candidate, batch))
     return next(
@@ -275,7 +275,7 @@ def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
 
 
 def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candidate]:
-    """Candidates, the best first: half recall, half cosine, a little for being short.
+    """Return the candidates, the best first: half recall, half cosine, a little for being short.
 
     The claim's own words, where they are in one piece, come first; for a fragment, which may be in many
     places, the question's words decide as well.
@@ -307,7 +307,7 @@ def _second_piece(
     pool: Sequence[Candidate],
     cosines: Sequence[float],
 ) -> Candidate | None:
-    """The piece of another passage that holds most of what the evidence lacks.
+    """Return the piece of another passage that holds most of what the evidence lacks.
 
     None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
     accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
@@ -329,7 +329,7 @@ def _second_piece(
 
 
 def _placed(name: str, piece: Candidate, batch: Batch) -> Row:
-    """Columns of a piece of evidence: where in its document it is."""
+    """Return the columns of a piece of evidence: where in its document it is."""
     chunk = batch.chunks[piece.chunk_id]
     document = batch.documents[chunk["document_id"]]
     start = chunk["char_start"] + piece.start

@@ -68,7 +68,7 @@ def assess_pairs(
 
 
 def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> list[Row]:
-    """Rows of `pairs` with the chunks their supported claims rest on, each once, in claim order."""
+    """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
     evidence = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == "supported")
@@ -83,7 +83,7 @@ def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl
 def judge_request(
     row: Row, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
 ) -> Request[JudgeReply]:
-    """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
+    """Return the request to judge a pair; `row` is its row of pairs with the chunks of its evidence."""
     prompt = load_prompt(row["language"], "judge")
     evidence = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
     return Request(
@@ -111,12 +111,12 @@ def _base(pair: Row) -> Row:
 
 
 def not_judged(pair: Row) -> Row:
-    """The assessment of a pair that no judge is there for."""
+    """Return the assessment of a pair for which there is no judge."""
     return {**_base(pair), "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
 
 
 def _unaskable(pair: Row, passages: dict[str, Passage]) -> Row:
-    """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+    """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
     if missing:
         detail = f"chunks of the evidence do not exist: {', '.join(missing)}"

@@ -114,7 +114,7 @@ def ask_verifier(
 def claims_request(
     rows: Sequence[Row], passages: dict[str, Passage], settings: VerificationSettings, seed: int
 ) -> Request[VerifyReply]:
-    """What claims of one pair are verified with, each a row of the claims table with its pair's columns."""
+    """Return the request to verify claims of one pair, rows of the claims table with their pair's columns."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify")
     visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
@@ -136,7 +136,7 @@ def claims_request(
 
 
 def _groups(rows: Sequence[Row], passages: dict[str, Passage]) -> Iterator[list[Row]]:
-    """Rows that are asked about together: of one pair, with no more evidence than one request shows."""
+    """Yield rows for one request: of one pair, with no more evidence than one request shows."""
     group: list[Row] = []
     for row in rows:
         together = [*group, row]
@@ -152,7 +152,7 @@ def _groups(rows: Sequence[Row], passages: dict[str, Passage]) -> Iterator[list[
 
 
 def _with_probe(claims: list[str], language: str, settings: VerificationSettings) -> list[str]:
-    """The claims, with one that no passage states at a place that depends on them."""
+    """Return the claims, with one that no passage states at a place that depends on them."""
     if not settings.probe_passages:
         return claims
     place = _probe_place(claims)
@@ -170,7 +170,7 @@ def _verdicts(
     settings: VerificationSettings,
     passages: dict[str, Passage],
 ) -> Iterator[Row]:
-    """The columns of `REPLIES` that a reply gives for each row of its request."""
+    """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
     if isinstance(reply, ModelError):
         yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
         return
@@ -205,7 +205,7 @@ def _verdicts(
 
 
 def _unfounded(row: Row, quotes: Sequence[str], visible: Sequence[Passage]) -> tuple[str, str] | None:
-    """Why the quotes of an accept do not found it: reason and words; None where they do."""
+    """Return reason and words where the quotes of an accept do not prove it; None where they do."""
     language = row["language"]
     stated_quotes = [quote for quote in quotes if quote.strip()]
     if not stated_quotes:
@@ -246,7 +246,7 @@ def _injected(row: Row, passages: Mapping[str, Passage]) -> bool:
 
 
 def _stated(row: Row) -> str:
-    """The claim as it is understood alone; a fragment together with the question it answers."""
+    """Return the claim as it is understood alone; a fragment follows the question it answers."""
     if row["self_contained"] is not None:
         return str(row["self_contained"])
     return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])

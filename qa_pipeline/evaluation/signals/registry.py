@@ -69,13 +69,13 @@ _BY = pl.List(pl.String())
 
 
 def _series(values: Sequence[Any], type_: pl.DataType) -> pl.Series:
-    """Nested values as a column; Arrow builds it at once, polars a frame for each row."""
+    """Return nested values as a column; Arrow builds it at once, polars a frame for each row."""
     arrow = pl.Series([], dtype=type_).to_arrow(compat_level=pl.CompatLevel.oldest()).type
     return pl.Series(pa.array(values, type=arrow)).cast(type_)
 
 
 def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.DataFrame:
-    """The rows with the signals named, those they are made of, and who found them out.
+    """Return the rows with the named signals, those they are made of, and their deciders.
 
     Raises:
         PermanentModelError: a model can answer no further request.
@@ -99,7 +99,7 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
 
 
 def _with_needs(names: Iterable[str]) -> set[str]:
-    """The signals named, and those they are made of."""
+    """Return the named signals, and those they are made of."""
     needed = {name for name in names if name in SIGNALS}
     return needed.union(*(_with_needs(SIGNALS[name].needs) for name in needed))
 
@@ -107,7 +107,7 @@ def _with_needs(names: Iterable[str]) -> set[str]:
 def _with_statements(
     rows: pl.DataFrame, signals: Mapping[str, StatementSignal], means: Means
 ) -> pl.DataFrame:
-    """The rows with signals of statements, which are verified together: many share texts and passages."""
+    """Return the rows with signals of statements, verified in one call: many share texts."""
     taken = {name: _having(rows, signal.needs) for name, signal in signals.items()}
     stated = {name: signal.states(taken[name]) for name, signal in signals.items()}
     statements: dict[Statement, bool] = {}
@@ -122,7 +122,7 @@ def _with_statements(
 
 
 def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
-    """The rows that have all of the columns, each with its place, `row`."""
+    """Return the rows that have all of the columns, each with its place, `row`."""
     return rows.with_row_index("row").filter(
         pl.all_horizontal(pl.col(column).is_not_null() for column in needs)
     )
@@ -131,7 +131,7 @@ def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
 def _with_signal(
     rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: SignalValues
 ) -> pl.DataFrame:
-    """The rows with what was found of some of them, null for the others."""
+    """Return the rows with the values of some of them, null for the others."""
     values, by = values_and_deciders
     columns = {"row": taken["row"], name: _series(values, SIGNALS[name].type), f"{name}_by": _series(by, _BY)}
     joined = rows.with_row_index("row").join(

@@ -35,7 +35,7 @@ answer commits itself to nothing."""
 
 
 def find_refusals(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """Whether each answer only says that there is none, as refusals read; unknown of an empty answer."""
+    """Return whether each answer only says that there is none; unknown of an empty answer."""
     del means
     refusals_said = [
         is_refusal(answer, language) if answer.strip() else None
@@ -45,7 +45,7 @@ def find_refusals(rows: pl.DataFrame, means: Means) -> SignalValues:
 
 
 def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """Whether each context contradicts the answer: where a statement denies what the context says.
+    """Return whether each context contradicts the answer: where a statement denies what the context says.
 
     The local steps find a number, unit, date, name, negation or quantifier in another's place, and nothing
     else: what they find is a lower bound.
@@ -61,7 +61,7 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
 
 
 def find_relevances(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """How near the question is to what each answer answers (`RELEVANCE`)."""
+    """Return the similarity of the question to the questions each answer answers (`RELEVANCE`)."""
     committed: list[bool | None]
     if means.judge is not None:
         replies = asked.ask_back_questions(rows, means.judge, means.resources.settings.llm)
@@ -90,7 +90,7 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> SignalValues:
 
 
 def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """Whether each sentence of each context helps to answer the question; a list for each context.
+    """Return whether each sentence of each context helps to answer the question; a list for each context.
 
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
     """
@@ -122,7 +122,7 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> SignalValues:
 def _where_known(
     rows: pl.DataFrame, flags_by_row: Sequence[Sequence[Sequence[bool | None]] | None]
 ) -> list[list[Sequence[bool | None]] | None]:
-    """What was found, one unknown in the place of each context whose text is not known."""
+    """Return the flags by row, with one unknown in the place of each context whose text is unknown."""
     return [
         None
         if of_row is None
@@ -142,7 +142,7 @@ def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit
 
 
 def find_meanings(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """The group of same meaning, from 0, of each sample of an answer, in the order in which they appear.
+    """Return the group of same meaning, from 0, of each sample of an answer, in order of appearance.
 
     Each sample joins the first group whose first sample means the same: equal texts but for case, spacing
     and punctuation, or the judge's word; without a judge near vectors where neither text denies the other.
@@ -178,7 +178,7 @@ def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -
 
 
 def find_conflicts(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """The contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
+    """Return the contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
 
     Without a judge: sentences that share nearly all their words and deny each other in one place. The answer
     deals with them if it is a refusal, or holds what both sides have in that place.
@@ -221,7 +221,7 @@ def _about_one_thing(first: Sentence, second: Sentence) -> bool:
 
 
 def find_reference_similarity(rows: pl.DataFrame, means: Means) -> SignalValues:
-    """Cosine of each answer to its reference, at least 0."""
+    """Return the cosine of each answer to its reference, at least 0."""
     pairs = rows.select("answer", "reference").rows()
     vectors = TextVectors([text for pair in pairs for text in pair], means.resources.embedder)
     similarities = [

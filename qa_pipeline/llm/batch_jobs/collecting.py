@@ -46,7 +46,7 @@ NO_REPLY = "the job ended without a reply to this request"
 
 @dataclass
 class Collected:
-    """What looking at the jobs came to.
+    """The result of one look at the jobs.
 
     Args:
         jobs: those that ended.
@@ -65,7 +65,7 @@ class Collected:
 
 @dataclass
 class _Ended:
-    """What a job brought, sorted by what is done with it."""
+    """The results of a job, sorted by what is done with them."""
 
     paid: list[Paid] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
@@ -74,7 +74,7 @@ class _Ended:
 
 
 class Collector:
-    """Looks at the jobs of a deployment.
+    """A collector of the batch jobs of a deployment.
 
     Args:
         book: the jobs.
@@ -97,7 +97,7 @@ class Collector:
         self._clock = clock or Clock()
 
     async def collect(self) -> Collected:
-        """Look at every awaited job once; doing so again changes nothing.
+        """Check every awaited job once; doing so again changes nothing.
 
         Raises:
             KeyRejectedError: the provider refuses the key.
@@ -228,7 +228,7 @@ class Collector:
         )
 
     def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
-        """What a reply took of the room of its job; its share of it where the provider does not report it."""
+        """Return what a reply took of its job's room; its share where the provider does not report it."""
         if job.reservation is None:
             return Amount()
         reserved = job.reservation.amount
@@ -238,7 +238,7 @@ class Collector:
 
 
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
-    """What a reply comes to, read as if it had come at once."""
+    """Return the outcome of a result, read as if it had come at once."""
     if isinstance(result, UnreadableReplyError):
         return failed(result)
     try:

@@ -55,7 +55,7 @@ _NAMED_JOBS = 3
 
 @dataclass
 class Basket:
-    """What the calls of one loop put off, wait for by key of its job, and reported as failed.
+    """The calls that one loop put off, waits for by key of job, and reported as failed.
 
     `refusal` says why some found no room under the caps.
     """
@@ -157,7 +157,7 @@ class DeferredModel(ReadingModel):
                 waiting = await self._submit_what_fits(waiting, basket)
 
     def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
-        """Requests in the order of asking, no more together than a job takes, of one role and batch."""
+        """Yield requests in the order of asking, at most a job's size, of one role and batch."""
         some: list[PutOff] = []
         size = 0
         for request in put_off:
@@ -245,7 +245,7 @@ class DeferredModel(ReadingModel):
         )
 
     def _note_others(self, chosen: Sequence[PutOff], basket: Basket) -> None:
-        """What another process has put into a job meanwhile is awaited all the same."""
+        """Note as awaited what another process has put into a job meanwhile."""
         for key in {request.request.key for request in chosen} - basket.awaited.keys():
             item = self._book.item(self.name, key)
             if item is not None and item.state == "open":
@@ -257,7 +257,7 @@ def _kind(put_off: PutOff) -> tuple[str, str]:
 
 
 def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> RawReply:
-    """What a provider would have returned, or raised."""
+    """Return the reply that a provider would have returned, or raise its error."""
     if answer.call is not None:
         calls.append(answer.call)
     if answer.reason is None:

@@ -65,7 +65,7 @@ def draw_canaries(
 
 
 def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
-    """All claims of a generator, over the sentences or rows in an order that looks random."""
+    """Yield all claims of a generator, over the sentences or rows in an order that looks random."""
     key = (generator.kind, generator.mechanism)
     pieces = material.rows if generator.over == "rows" else material.sentences
     ordered = sorted(pieces, key=lambda piece: (draw_number(material.seed, *key, piece.text), piece.chunk_id))
@@ -79,7 +79,7 @@ def _id(generator: Generator, draft: Draft) -> str:
 
 
 def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> pl.DataFrame:
-    """Canaries as rows of the pairs table: an answer without question that cites one chunk."""
+    """Return the canaries as rows of the pairs table: an answer without question that cites one chunk."""
     return PAIRS.frame([_pair(canary, material, batch) for canary in canaries])
 
 

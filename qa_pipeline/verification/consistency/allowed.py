@@ -69,24 +69,24 @@ class Change:
 
     @functools.cached_property
     def added_words(self) -> tuple[str, ...]:
-        """The claim's words, casefolded."""
+        """Return the claim's words, casefolded."""
         return tuple(unit.folded for unit in self.added)
 
     @functools.cached_property
     def removed_words(self) -> tuple[str, ...]:
-        """The evidence's words, casefolded."""
+        """Return the evidence's words, casefolded."""
         return tuple(unit.folded for unit in self.removed)
 
     def before(self) -> str:
-        """The evidence before what is left out."""
+        """Return the evidence before what is left out."""
         return self.evidence.text[: self.removed[0].start]
 
     def after(self) -> str:
-        """The evidence after what is left out."""
+        """Return the evidence after what is left out."""
         return self.evidence.text[self.removed[-1].end :]
 
     def described(self) -> str:
-        """The difference in words for people."""
+        """Return the difference in words for people."""
         added = self.claim.text[self.added[0].start : self.added[-1].end] if self.added else ""
         removed = self.written() if self.removed else ""
         if added and removed:
@@ -94,13 +94,13 @@ class Change:
         return f'"{added}" added' if added else f'"{removed}" left out'
 
     def written(self) -> str:
-        """What is left out, as written."""
+        """Return what is left out, as written."""
         return self.evidence.text[self.removed[0].start : self.removed[-1].end]
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """One kind of difference that proves no less: an example that holds, and one that does not.
+    """A kind of difference that proves no less: an example that holds, and one that does not.
 
     The examples are (evidence, claim) and are what the tests hold the row to.
     """
@@ -118,12 +118,12 @@ def _only_fillers(change: Change) -> bool:
 
 
 def _opening(change: Change) -> bool:
-    """A word before the claim that links it to others and states nothing of its own."""
+    """Return whether the claim only adds an opening word that links it to others and states nothing."""
     return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.vocabulary.openings
 
 
 def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
-    """Whether words narrow, deny, hedge or condition what they stand beside."""
+    """Return whether words narrow, deny, hedge or condition what they stand beside."""
     scope = (
         vocabulary.negations
         | vocabulary.soft_negations
@@ -135,7 +135,7 @@ def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
 
 
 def _bracketed(change: Change) -> bool:
-    """All of what is in a pair of brackets, where that neither restricts nor hedges.
+    """Return whether all of a pair of brackets is left out, and it neither restricts nor hedges.
 
     What opens with a function word, "(in winter)" or "(this is disputed)", limits it.
     """
@@ -153,7 +153,7 @@ def _bracketed(change: Change) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _brackets(text: str) -> Sequence[tuple[int, int]]:
-    """What each outermost pair of round brackets encloses."""
+    """Return the spans between each outermost pair of round brackets."""
     spans, depth, start = [], 0, 0
     for match in re.finditer(r"[()]", text):
         depth += 1 if match[0] == "(" else -1
@@ -166,7 +166,7 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
 
 
 def _example(change: Change) -> bool:
-    """An example to the end of the sentence or to the next comma."""
+    """Return whether an example is left out, to the end of the sentence or to the next comma."""
     written = change.written().casefold()
     opener = next(
         (
@@ -184,7 +184,7 @@ def _example(change: Change) -> bool:
 
 
 def _reason(change: Change) -> bool:
-    """A reason at the end of a sentence that denies nothing: "not because" may deny the reason alone."""
+    """Return whether a final reason is left out and denies nothing: "not because" may deny it alone."""
     vocabulary = change.vocabulary
     opens = change.removed_words[0] in vocabulary.reason_openers
     denying = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
@@ -198,21 +198,21 @@ def _reason(change: Change) -> bool:
 
 
 def _ends(change: Change) -> bool:
-    """Whether what is left out reaches to the end of a sentence."""
+    """Return whether what is left out reaches to the end of a sentence."""
     end = change.removed[-1].end
     ends = (stop for start, stop in change.evidence.sentences if start < end <= stop)
     return not _LETTER.search(change.evidence.text[end : next(ends, end)])
 
 
 def _begins(change: Change) -> bool:
-    """Whether what is left out begins where a sentence does."""
+    """Return whether what is left out begins where a sentence does."""
     start = change.removed[0].start
     begins = (first for first, stop in change.evidence.sentences if first <= start < stop)
     return not _LETTER.search(change.evidence.text[next(begins, start) : start])
 
 
 def _other_sentence(change: Change) -> bool:
-    """Whole sentences, the next of which takes nothing back."""
+    """Return whether whole sentences are left out, the next of which takes nothing back."""
     if not _begins(change):
         return False
     opener = change.removed_words[0]
@@ -221,7 +221,7 @@ def _other_sentence(change: Change) -> bool:
 
 
 def _coordinate(change: Change) -> bool:
-    """A clause behind the last "and", up to the end of the sentence; an equal of a list is none.
+    """Return whether a clause behind the last "and", up to the end of the sentence, is left out.
 
     A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
@@ -251,14 +251,14 @@ def _coordinate(change: Change) -> bool:
 
 
 def _is_verb(unit: Unit, change: Change) -> bool:
-    """Whether a word behind "and" can only be a verb, by its letters."""
+    """Return whether a word behind "and" can only be a verb, by its letters."""
     written = change.evidence.text[unit.start : unit.end]
     plain = not unit.article and unit.folded not in change.vocabulary.stop_words
     return plain and re.fullmatch(change.vocabulary.verb_form, written) is not None
 
 
 def _of_question(change: Change) -> bool:
-    """What the question says already, and the claim answers to."""
+    """Return whether the words are in the question already, which the claim answers."""
     content = [unit for unit in change.removed if unit.content]
     scope = change.vocabulary.conditional_words | change.vocabulary.exclusive | change.vocabulary.negations
     return (
@@ -269,7 +269,7 @@ def _of_question(change: Change) -> bool:
 
 
 def _pronoun(change: Change) -> bool:
-    """A pronoun that opens the evidence gave way to what title or heading name."""
+    """Return whether a pronoun that opens the evidence is replaced by the name in title or heading."""
     return (
         len(change.removed) == 1
         and change.removed_words[0] in change.vocabulary.subject_pronouns
@@ -280,7 +280,7 @@ def _pronoun(change: Change) -> bool:
 
 
 def _identified(change: Change) -> bool:
-    """The words "is a ... that" before what the subject of the sentence does or is."""
+    """Return whether "is a ... that" is left out before what the subject of the sentence does or is."""
     words, vocabulary = change.removed_words, change.vocabulary
     subject = {word.folded for word in change.evidence.words if word.end <= change.removed[0].start}
     clauses = (
@@ -295,7 +295,7 @@ def _identified(change: Change) -> bool:
 
 
 def _relative(change: Change) -> bool:
-    """A clause between commas that only adds to what it follows.
+    """Return whether a clause between commas is left out that only adds to what it follows.
 
     At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
     """
@@ -308,7 +308,7 @@ def _relative(change: Change) -> bool:
 
 
 def _sentence_joint(change: Change) -> bool:
-    """An "and" in the claim where the evidence begins another sentence."""
+    """Return whether the claim has "and" where the evidence begins another sentence."""
     if len(change.added) != 1 or change.added_words[0] not in change.vocabulary.conjunctions:
         return False
     theirs = units(change.evidence)
@@ -326,7 +326,7 @@ def _sentence_joint(change: Change) -> bool:
 
 
 def _abbreviation(change: Change) -> bool:
-    """An abbreviation for its words or the other way round, where the passages define it."""
+    """Return whether an abbreviation stands for its words, or they for it, as the passages define it."""
     added, removed = " ".join(change.added_words), " ".join(change.removed_words)
     if not added:
         match = re.match(r"\s*\((\w+)\)", change.after())
@@ -336,7 +336,7 @@ def _abbreviation(change: Change) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def abbreviations(text: str, language: str) -> Mapping[str, str]:
-    """What a text defines as "Words Of a Name (WON)": the words of each abbreviation, casefolded."""
+    """Return the words of each abbreviation that a text defines ("Words Of a Name (WON)"), casefolded."""
     vocabulary = lexicon(language)
     expansions = {}
     for match in re.finditer(r"\(([^\W\d_]{2,8})\)", text):
@@ -355,7 +355,7 @@ def abbreviations(text: str, language: str) -> Mapping[str, str]:
 
 
 def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
-    """Whether one text is the passive of the other with the same agent and patient, and nothing else differs.
+    """Return whether one text is the passive of the other, same agent and patient, and nothing else differs.
 
     A command is the passive with "must". English and Swedish, regular verbs; German participles have other
     stems and are left to a model.
@@ -369,7 +369,7 @@ def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
 
 
 def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Lexicon) -> bool:
-    """Whether one says "the valve must not be used in winter", the other "do not use the valve in winter"."""
+    """Return whether one text says "the valve must not be used", the other "do not use the valve"."""
     obliging = vocabulary.strong & vocabulary.finite_verbs
     must = next((at for at, unit in enumerate(passive) if unit.folded in obliging), 0)
     ordered = command[1:] if command and command[0].folded in vocabulary.auxiliaries else command
@@ -392,7 +392,7 @@ def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Le
 
 
 def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lexicon) -> bool:
-    """Patient, verb, agent and rest of one sentence are agent, verb, patient and rest of the other."""
+    """Return whether patient, verb, agent, rest of one sentence are agent, verb, patient, rest of another."""
     agents = [at for at, unit in enumerate(passive) if unit.folded in vocabulary.passive_agents]
     if len(agents) != 1 or agents[0] < 2:
         return False
@@ -538,7 +538,7 @@ ALLOWED: tuple[Allowed, ...] = (
 
 @functools.lru_cache(maxsize=4096)
 def units(reading: Reading) -> Sequence[Unit]:
-    """The units of a text in order, articles taken to the word after them and contractions apart."""
+    """Return the units of a text in order, articles taken to the word after them and contractions apart."""
     vocabulary = lexicon(reading.language)
     result = [
         Unit(f"@{d.year}-{d.month}-{d.day}", d.text.casefold(), d.start, d.end, True) for d in reading.dates
@@ -579,7 +579,7 @@ def units(reading: Reading) -> Sequence[Unit]:
 
 
 def _spelled(word: Token, vocabulary: Lexicon) -> str:
-    """The stem of a word, however it is spelled: colour and color are one."""
+    """Return the stem of a word, however it is spelled: colour and color are one."""
     usual = _usual(word.folded, vocabulary.code)
     return word.stem if usual == word.folded else stemmer(vocabulary.code)(usual)
 
@@ -592,7 +592,7 @@ def _usual(word: str, language: str) -> str:
 
 
 def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
-    """The signs of a text, marks of emphasis aside."""
+    """Yield the signs of a text, marks of emphasis aside."""
     marks = {
         place
         for match in _EMPHASIS.finditer(text)
@@ -606,7 +606,7 @@ def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
 
 
 def _opens(text: str, unit: Unit) -> bool:
-    """Whether a word opens a sentence, where a capital says nothing of it."""
+    """Return whether a word opens a sentence, where a capital says nothing of it."""
     before = text[: unit.start].rstrip(" \"'“„«(•-*#")
     return not before or before[-1] in ".!?:\n"
 
@@ -618,7 +618,7 @@ def differences(
     context: frozenset[str] = frozenset(),
     passages: str = "",
 ) -> list[Change]:
-    """Every place where a claim and its evidence differ in what they say, allowed or not."""
+    """Return every place where a claim and its evidence differ in what they say, allowed or not."""
     vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
@@ -638,7 +638,7 @@ def differences(
 
 
 def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
-    """Whether two words of one stem are forms of one word that state the same."""
+    """Return whether two words of one stem are forms of one word that state the same."""
     if first.folded == second.folded or not first.content or first.key[:1] in "@#":
         return True
     if vocabulary.spellings:
@@ -659,7 +659,7 @@ def _common(first: str, second: str) -> str:
 
 
 def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
-    """Articles may come, go and change; in German only within a case, which tells who does what."""
+    """Return whether an article is missing or both agree in case, which in German tells who does what."""
     if not first.article or not second.article:
         return True
     cases = [next(filter(unit.article.endswith, vocabulary.article_cases), "") for unit in (first, second)]
@@ -667,14 +667,14 @@ def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
 
 
 def is_allowed(change: Change) -> bool:
-    """Whether some row of `ALLOWED` covers a difference."""
+    """Return whether some row of `ALLOWED` covers a difference."""
     rows = _rows(change.vocabulary.code, bool(change.added), bool(change.removed))
     return any(row.test(change) for row in rows)
 
 
 @functools.cache
 def _rows(language: str, added: bool, removed: bool) -> tuple[Allowed, ...]:
-    """The rows for differences of one shape in a language."""
+    """Return the rows for differences of one shape in a language."""
     sides = {"added": (True, False), "left out": (False, True)}
     shape = (added, removed)
     return tuple(
