@@ -19,7 +19,7 @@ from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
 from qa_pipeline.evaluation.summaries import group_sums, is_yes_no, number
 
 Document = dict[str, Any]
-SIGNIFICANCE = 0.05
+SIGNIFICANCE = 0.05  # intervals are of 95 %
 
 
 def compare_paired(

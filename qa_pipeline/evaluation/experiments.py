@@ -10,7 +10,7 @@ from qa_pipeline.errors import InputError
 
 Document = dict[str, Any]
 SIGNIFICANCE, LEAST_EFFECT, POWER = 0.05, 0.1, 0.8
-MOST_ROWS = 10**9
+MOST_ROWS = 10**9  # no figure is given where more would be needed
 
 
 def ab_decision(compared: Document) -> Document:

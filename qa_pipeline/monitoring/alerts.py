@@ -44,7 +44,7 @@ LEVELS = pl.Schema(
 whose score is known, `low` and `high` the interval of their mean, null where there are not enough of them.
 `side` is the one of the limit on which a mean is bad, below or above. `state` is alert where the whole
 interval is there, uncertain where the mean alone is, fine, or not enough rows."""
-_HOURS = 24
+_HOURS = 24  # the hours of a day share its chance of error
 _TRUNCATED = 0.75
 _STEPS = 2**14
 """Places that an end of an interval may have; it is taken from the safe side."""

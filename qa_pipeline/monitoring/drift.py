@@ -25,7 +25,7 @@ from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-BINS = 10
+BINS = 10  # of the reference, with equally many rows each
 DRIFT = pl.Schema(
     {
         "day": pl.Date(),
@@ -48,8 +48,8 @@ of both tests together, `differs` whether it is a discovery of its day; null whe
 likeness in the place of drift where likeness alone decided the metric and the settings do not accept it.
 `decided_by` says who decided, with shares."""
 BY_LIKENESS = "by likeness"
-_EXCHANGES = 1999
-_YEAR = 365
+_EXCHANGES = 1999  # with the day itself 2000, so that a chance is counted in 2000ths
+_YEAR = 365  # days: a difference so unlikely that a year of days would not show it is drift at once
 _RECOVERED = 7
 """Tested days in a row without a difference that end a drift."""
 

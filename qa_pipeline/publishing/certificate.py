@@ -26,7 +26,7 @@ from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manif
 from qa_pipeline.storage.row_files import Limits, json_lines
 
 LABELS = ("right", "wrong", "unsure")
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # of all looks together
 FEWEST = 10
 """Audited rows below which nothing is said of a part of the sample."""
 _SAMPLE_COLUMNS = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
