@@ -30,8 +30,8 @@ HIGH = (0.999, 0.998, 0.995, *(float(step) for step in _STEPS))
 LOW = tuple(round(1 - step, 3) for step in HIGH)
 """Scores up to which a row is decided, strict first."""
 
-_STARTS = 3
-_APART = 4
+_STARTS = 3  # the chance of error is shared among as many starts of the sequence
+_APART = 4  # a start has so many times the groups of the one before it
 
 Direction = Literal["from", "up_to"]
 

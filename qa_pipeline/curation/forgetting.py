@@ -59,7 +59,7 @@ from qa_pipeline.storage.tables import (
 
 SHORTEST_NAME = 6
 """Characters of a hash from which its beginning names it."""
-_ID_LENGTH = 32
+_ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
 _PLACE = ("batch", "path")
 PLACES = pl.Schema(dict.fromkeys(("content_sha256", "document_id", *_PLACE), pl.String()))
 

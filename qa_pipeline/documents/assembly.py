@@ -16,7 +16,7 @@ from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
 
-_LONGEST_HEADING = 300
+_LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
 _DEEPEST_ITEM = 8
 _TIGHT = frozenset({"list_item", "table_row"})
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)

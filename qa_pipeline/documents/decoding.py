@@ -31,8 +31,8 @@ _DECLARATION = re.compile(
     rb"""<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]{2,40})""",
     re.IGNORECASE,
 )
-_DECLARED_WITHIN = 4096
-_GUESSED_FROM = 200_000
+_DECLARED_WITHIN = 4096  # bytes in which a file declares its encoding
+_GUESSED_FROM = 200_000  # bytes or characters from which an encoding is guessed
 _SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
 """The encodings of files in the handled languages that are not Unicode, the likeliest first."""
 _LETTERS = frozenset({"é", "É", *of_all("letters"), *(letter.upper() for letter in of_all("letters"))})
@@ -160,8 +160,8 @@ def _refuse(content: bytes) -> NoReturn:
 _PIECE = 1_000_000
 _MOST_EXPANSION = 200
 """Text shrinks to a third or a tenth; what shrinks more than this holds nothing a reader would miss."""
-_ALWAYS_ALLOWED = 1_000_000
-_XZ_MEMORY = 256_000_000
+_ALWAYS_ALLOWED = 1_000_000  # bytes that a file may unpack to, whatever its expansion
+_XZ_MEMORY = 256_000_000  # bytes: the file itself states how much the decompressor needs
 _STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from datasketch import MinHash
 
 _WORD = re.compile(r"\w+")
-_SHINGLE = 5
+_SHINGLE = 5  # words of a sequence that is compared
 _FEWEST_WORDS = 40
 """Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
-_PERMUTATIONS = 128
+_PERMUTATIONS = 128  # hash functions of MinHash
 _MISSES = 1e-4
 """Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
 

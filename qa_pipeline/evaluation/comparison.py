@@ -129,7 +129,7 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
 
 
 def ab_decision(compared: Document) -> Document:
-    """Decide whether to deploy what was tried: p < 0.05 and Cohen's d > 0.1 for the better, else keep the old.
+    """Decide whether to deploy what was tried: p < 0.05 and Cohen's d > 0.1 for the better, else not.
 
     The metric is to be chosen before the figures are seen: p is not adjusted for others. d is the gain by
     the pooled deviation of scores, so that it means the same of paired and unpaired runs (Lakens 2013).

@@ -100,7 +100,7 @@ def markdown(title: str, page: Page) -> str:
 
 
 def cautions(compared: Document) -> list[str]:
-    """Return what a reader must know before believing the figures: what was left out or measured otherwise."""
+    """Return what a reader must know before believing the figures: what is missing or measured otherwise."""
     reasons: dict[str, list[str]] = {}
     for name, why in compared["excluded"].items():
         reasons.setdefault(why, []).append(name)

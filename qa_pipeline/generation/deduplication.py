@@ -40,7 +40,7 @@ _MOST_NEAR = 50
 """Questions of one quote or answer that each is compared with, the nearest first."""
 _LONG_ANSWER = 4
 """Terms from which an answer states a fact of its own and is more than a value such as "Off"."""
-_DIGITS = 4
+_DIGITS = 4  # of stored similarities
 _BETWEEN = "\x1f"
 _SEED = 0
 

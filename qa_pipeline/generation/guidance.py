@@ -26,7 +26,7 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
 MOST_PERSONAS, MOST_EXAMPLES = 200, 20
-_MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000  # of a user's file
 
 
 class _Entry(BaseModel):

@@ -46,8 +46,8 @@ NOT_STANDALONE = "not_standalone"
 FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 _EDGE = ("chunk_id", "other_chunk_id", "bridge")
-_MEDIUM = 3
-_MOST_ASKED = 30
+_MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
+_MOST_ASKED = 30  # earlier questions that a prompt shows
 
 Row = dict[str, Any]
 

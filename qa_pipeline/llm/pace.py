@@ -20,7 +20,7 @@ QUIET_SECONDS = 3.0
 _SEARCHING = len(FALLS) - 1
 _FORGET_AT = 6.0
 """After so many times RETURN_SECONDS without a refusal nothing holds the rate any more."""
-_SLOWEST = 1 / 60
+_SLOWEST = 1 / 60  # requests a second: the rate never falls below one a minute
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from qa_pipeline.llm.provider import Clock
 _REMEMBERED = 2048
 _PAUSE = 0.05
 """Seconds between two looks whether a call in flight has ended."""
-_DECREASE = 0.7
+_DECREASE = 0.7  # of the calls in flight, when the server is crowded
 _REPLIES_AN_INCREASE = 4
 """Replies for each call in flight until one more is tried: a refusal costs a round trip each time."""
 

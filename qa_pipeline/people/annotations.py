@@ -53,7 +53,7 @@ MOST_ANNOTATORS = 100
 MOST_CATEGORIES = 101
 """Different ratings that are compared: as many as there are whole percents."""
 _MOST_BLOCKS = 500
-_MOST_WHOLE = 1e15
+_MOST_WHOLE = 1e15  # below it a float holds every whole number exactly
 _KEY = ("item", "annotator", "criterion")
 
 

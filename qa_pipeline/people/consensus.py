@@ -36,7 +36,7 @@ class DawidSkene:
     converged: bool
 
 
-_LEAST = 1e-300
+_LEAST = 1e-300  # keeps the logarithm of zero finite
 
 
 def dawid_skene(

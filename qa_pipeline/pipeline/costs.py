@@ -17,7 +17,7 @@ STAGES: tuple[Role, ...] = get_args(Role)
 
 @dataclass(frozen=True, slots=True)
 class CostSummary:
-    """The calls, tokens and cost of model calls, by stage and in all.
+    """Hold calls, tokens and cost of model calls, by stage and in all.
 
     `stages` has a row for each stage that asked, and one that adds them up. `cost` is the sum of all costs
     that are known, None where none is, or where they are in several currencies; `calls_without_cost` says how

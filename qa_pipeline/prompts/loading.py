@@ -54,8 +54,8 @@ PartName = Literal[
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_NONCE_LENGTH = 8
-_MOST_BYTES = 100_000
+_NONCE_LENGTH = 8  # hex digits
+_MOST_BYTES = 100_000  # of a prompt in a user's folder
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 

@@ -26,8 +26,8 @@ EFFORTS = (64, 128, 256, 512, 1024)
 """Candidates held while searching (efSearch), tried in this order; beyond, comparing all is no slower."""
 TRIAL_NOISE = 1.6
 """The distance to move a vector of length 1 that makes it as hard to search for as a question."""
-TRIAL_QUERIES = 256
-TRIAL_DEPTH = 10
+TRIAL_QUERIES = 256  # searched in an index before it is taken
+TRIAL_DEPTH = 10  # true nearest vectors that a trial query should find
 SEED = 7
 SAME_COSINE = 1e-6
 """Vectors whose cosines differ by less count as equal: equal texts have equal vectors."""

@@ -63,7 +63,7 @@ and only for what they can ask.
 """
 
 
-PRIVATE_UMASK = 0o077
+PRIVATE_UMASK = 0o077  # files 0600 and folders 0700, for the owner alone
 
 
 class Settings(BaseSettings):

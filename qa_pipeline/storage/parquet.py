@@ -115,7 +115,7 @@ def appended_parquet(
 
 
 def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """Yield the row groups of a Parquet file, one in memory at a time; polars' scans read ahead."""
+    """Yield the row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as opened:

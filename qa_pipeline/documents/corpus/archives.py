@@ -32,8 +32,8 @@ _END_LENGTH, _LOCATOR_LENGTH, _RECORD_LENGTH = 22, 20, 56
 _END_WITHIN = 65_536 + _END_LENGTH + _LOCATOR_LENGTH + _RECORD_LENGTH
 _LARGEST_DIRECTORY = 200_000_000
 """Bytes of the list of members: room for a million names, and not for more than memory holds."""
-_UTF8_NAME = 0x800
-_ENCRYPTED = 0x1
+_UTF8_NAME = 0x800  # bit 11 of the flags of a member (APPNOTE 4.4.4)
+_ENCRYPTED = 0x1  # bit 0 of the same flags
 # The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000

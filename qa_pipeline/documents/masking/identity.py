@@ -74,7 +74,7 @@ _CLOCK = re.compile(
     rf"(?:(?:timestamp|epoch|unix)\W{{0,12}}\w{{0,8}}|{any_of_all('labels.timestamps')})\W{{0,3}}$",
     re.IGNORECASE,
 )
-_COORDINATION = 60
+_COORDINATION = 60  # added to the day of birth in a Swedish coordination number
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d$")
 
 

@@ -84,7 +84,7 @@ def _without(text: str, items: Iterable[Item]) -> str:
 
 
 REMOVED = "[removed]"
-_REPLACING_DIGITS = 8
+_REPLACING_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
 _NAMES = "|".join(kind.upper() for kind in (*MASKED_KINDS, "name"))
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")

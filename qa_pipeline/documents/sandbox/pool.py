@@ -53,8 +53,8 @@ _RETRY_SECONDS = 30.0
 _WATCH_SECONDS = 0.25
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
 """The failures that other files may cause, by what they left behind in the worker."""
-_LONGEST_HEAD = 1 << 16
-_MOST_MESSAGES = 1 << 16
+_LONGEST_HEAD = 1 << 16  # bytes of a reply's head: a worker is not trusted to be short
+_MOST_MESSAGES = 1 << 16  # bytes of what a worker wrote as errors
 _MOST_WAITING = 1000
 _MOST_BYTES_WAITING = 100_000_000
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024

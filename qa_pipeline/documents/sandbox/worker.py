@@ -31,13 +31,13 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import load_models
 
 _IDLE_SECONDS = 60.0
-_NEARLY = 0.9
-_TOO_MUCH_HELD = 0.5
+_NEARLY = 0.9  # of the memory allowed: a file that took so much met the limit
+_TOO_MUCH_HELD = 0.5  # of the memory allowed, held after a file
 _COLLECTIONS = (100_000, 20, 100)
 """Rarer than usual: a parser's tree is garbage all at once, and until then a large one was looked through so
 often as it grew that this took more than half of the time of a table of 100,000 rows.
 """
-_ERRORS = 2
+_ERRORS = 2  # the file descriptor of standard error
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = frozenset({"socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"})
 _PROGRAMS_AND_FILES = frozenset({

@@ -25,7 +25,7 @@ from qa_pipeline.verification.llm_verifier import ask_verifier
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
 """Score of the best single passage from which no pairs of passages are looked at."""
-ENTAILED = 0.5
+ENTAILED = 0.5  # the probability from which a text is likelier to say it than not
 SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
 """Deciders that hold a score against a threshold."""
 STATED = 0.64

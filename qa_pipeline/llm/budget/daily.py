@@ -22,7 +22,7 @@ LONGEST_CALL = 1800.0
 _BILLIONTHS = Decimal(1_000_000_000)
 _FAR = 2 * LONGEST_CALL
 """The seconds ahead beyond which an expiry is of a clock that has been set back since."""
-_LOCK = 7206136
+_LOCK = 7206136  # any number, the same for all runs: the key of the advisory lock in Postgres
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ VERTEX_ADVICE = (
 )
 _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
-_LIMITED = 429
+_LIMITED = 429  # the status of HTTP for too many requests
 _AWAY = frozenset({502, 503})
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)

@@ -77,7 +77,7 @@ os.register_at_fork(after_in_child=_drop_all)
 
 
 LEASE_SECONDS = 30.0
-_BEATS = 3
+_BEATS = 3  # renewals in the time of a lease: one or two may be missed
 _LONGEST_OWNER = 100
 
 _OF_OWNER = LEASES.c.owner == sa.bindparam("of_owner")

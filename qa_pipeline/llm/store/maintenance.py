@@ -27,7 +27,7 @@ from qa_pipeline.llm.store.schema import (
 from qa_pipeline.llm.store.store import REPLIED, call_of
 from qa_pipeline.records import CallRecord
 
-_DAY = 86_400.0
+_DAY = 86_400.0  # seconds
 AGES = (("a day", 1), ("a week", 7), ("30 days", 30), ("90 days", 90))
 """Names and days of the ages by which replies are counted."""
 OLDER = "older"

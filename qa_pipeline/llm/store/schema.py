@@ -23,7 +23,7 @@ KEYS_A_STATEMENT = 500
 """Keys in one statement; databases take no more than some thousand parameters."""
 
 _LONGEST_NAME = 400
-_LARGEST = 2**63 - 1
+_LARGEST = 2**63 - 1  # of an integer column in SQLite and Postgres
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MARK = "\ue000json:"
 

@@ -25,7 +25,7 @@ from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.numbers import Number
 from qa_pipeline.verification.consistency.reading import Reading, read
 
-_YEARS = 9
+_YEARS = 9  # a year is moved by as many at most
 _BEFORE, _AFTER = 24, 16
 """Characters in which a bound may be written beside a value."""
 _OTHER_BEFORE = re.compile(r"\d\W{0,3}(?:\w{1,30}\W{1,2})?$")
@@ -33,7 +33,7 @@ _OTHER_AFTER = re.compile(r"\+|\W{0,3}(?:\w{1,30}\W{1,2})?\d")
 """Another number beside a value: the two may be a range."""
 _LARGEST_WORD = 12
 _TRIES = 8
-_MOST_SHARED = 0.6
+_MOST_SHARED = 0.6  # of the longer words of a sentence: a passage with more may prove it
 _FEWEST_WORDS = 5
 _LONGEST_CELL = 60
 _TOGETHER = 400
