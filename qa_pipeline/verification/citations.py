@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Any
 
+from qa_pipeline.storage.rows import CitationStruct, PairRow
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -272,7 +272,7 @@ class ClaimCitations:
 
 
 def cite_claims(
-    pair: Mapping[str, Any],
+    pair: PairRow,
     claims: Sequence[Claim],
     sources: Sources,
     texts: Mapping[str, str],
@@ -315,7 +315,7 @@ def cite_claims(
     return cited
 
 
-def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: Sources) -> Resolution:
+def _resolution(citation: CitationStruct, pair: PairRow, sources: Sources) -> Resolution:
     """What a stored citation resolves to, its chunks included."""
     if _cites_itself(citation["raw"] or "", pair):
         return Resolution("self", citation["document_id"])
@@ -328,7 +328,7 @@ def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: S
 
 
 def _marked(
-    reference: str, pair: Mapping[str, Any], sources: Sources, by_number: Mapping[int, Resolution]
+    reference: str, pair: PairRow, sources: Sources, by_number: Mapping[int, Resolution]
 ) -> list[Resolution]:
     """What a mark in the answer names; a number that is no citation of the pair names nothing."""
     if NUMBER_MARK.fullmatch(reference):
@@ -336,11 +336,11 @@ def _marked(
     return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
 
 
-def _cites_itself(reference: str, pair: Mapping[str, Any]) -> bool:
+def _cites_itself(reference: str, pair: PairRow) -> bool:
     """Whether a reference names the pair, the file it came from or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name
-    own_ids = (pair["pair_id"], pair.get("question_id"))
+    own_ids = (pair["pair_id"], pair["question_id"])
     from_file = pair["origin"] == "imported" and name == PurePosixPath(normalise_path(pair["generator"])).name
     return bool(name) and (path in own_ids or name in _PAIR_FILES or from_file)
 

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
 
 import polars as pl
 
@@ -26,6 +25,7 @@ from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.rows import PairRow
 from qa_pipeline.text.lexicon.languages import lexicon, of_all
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import Token, tokenize
@@ -40,7 +40,6 @@ from qa_pipeline.verification.splitting import (
     with_references,
 )
 
-Row = Mapping[str, Any]
 _BREAK = re.compile(r"[,;:|()–—\n]")
 _DEPENDENT = frozenset(of_all("dependent_openers"))
 """Words whose clause states nothing without the one it belongs to: "denies that …", "if …"."""
@@ -135,7 +134,7 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
 
 
 def split_request(
-    pair: Row,
+    pair: PairRow,
     sentences: Sequence[str],
     passages: Mapping[str, Passage],
     settings: VerificationSettings,
@@ -164,7 +163,7 @@ def split_request(
     )
 
 
-def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+def parse_reply(pair: PairRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
     """The claims of the rules, each in pieces where the reply's statements of it are taken.
 
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
