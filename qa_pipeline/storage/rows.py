@@ -574,3 +574,81 @@ class LinkRow(TypedDict):
     bridge: str
     weight: float
     shared: int
+
+
+class DraftedPairRow(TypedDict):
+    """Hold one row of pairs, in which question and answer are not null."""
+
+    pair_id: str
+    batch: str
+    question_id: str | None
+    question: str
+    answer: str
+    language: str
+    question_type: str
+    difficulty: str | None
+    persona: str | None
+    answer_style: str | None
+    draft: int | None
+    origin: str
+    passage_ids: list[str]
+    used_chunk_ids: list[str]
+    citations: list[CitationStruct]
+    coverage: str | None
+    status: str
+    reason: str | None
+    detail: str | None
+    generator: str
+    prompt_hash: str | None
+    expected_verdict: str | None
+    expected_kind: str | None
+    passage_scores: list[float] | None
+    guarded_by: str | None
+    guard_similarity: float | None
+    guard_passed: bool | None
+    guard_confidence: float | None
+    guard_reasoning: str | None
+    source_line: int | None
+    source_id: str | None
+    source_fields: str | None
+
+
+class EditRow(TypedDict):
+    """Hold one row of decisions, in which answer are not null."""
+
+    decision_id: str
+    batch: str
+    sequence: int
+    pair_id: str
+    claim_id: str | None
+    content_sha256: str
+    decision: str
+    answer: str
+    who: str
+    why: str | None
+    decided_at: str | None
+
+
+class KeptQuestionRow(TypedDict):
+    """Hold one row of questions, in which question and question_type are not null."""
+
+    question_id: str
+    batch: str
+    question: str
+    question_type: str
+    planned_type: str | None
+    difficulty: str | None
+    persona: str | None
+    round: int | None
+    place: int | None
+    rewritten_from: str | None
+    target_chunk_ids: list[str]
+    passage_ids: list[str]
+    passage_scores: list[float] | None
+    source_fields: str | None
+    language: str
+    status: str
+    reason: str | None
+    detail: str | None
+    prompt_hash: str
+    model: str

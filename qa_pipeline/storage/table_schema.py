@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from types import NoneType
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import polars as pl
 import pyarrow as pa
@@ -105,8 +106,12 @@ def typed_rows(frame: pl.DataFrame, row_type: type[Row]) -> Iterator[Row]:
     """Return the rows of a frame as dictionaries of a type of `rows.py`, or of one derived from it.
 
     Raises:
-        TableError: the frame lacks columns of the type.
+        TableError: a column of the type is missing in the frame, or null where the type has no None.
     """
-    if missing := sorted(row_type.__annotations__.keys() - set(frame.columns)):
+    types = get_type_hints(row_type)
+    if missing := sorted(types.keys() - set(frame.columns)):
         raise TableError(f"rows for {row_type.__name__} lack the columns {', '.join(missing)}")
+    required = [name for name, of in types.items() if NoneType not in get_args(of)]
+    if empty := [name for name in required if frame[name].null_count()]:
+        raise TableError(f"rows for {row_type.__name__} have nulls in {', '.join(empty)}")
     return cast("Iterator[Row]", frame.iter_rows(named=True))

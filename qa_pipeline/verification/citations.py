@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
 
-from qa_pipeline.storage.rows import CitationStruct, PairRow
+from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -272,7 +272,7 @@ class ClaimCitations:
 
 
 def cite_claims(
-    pair: PairRow,
+    pair: DraftedPairRow,
     claims: Sequence[Claim],
     sources: Sources,
     texts: Mapping[str, str],
@@ -309,13 +309,13 @@ def cite_claims(
         checks = tuple(
             _check(quote, resolution.chunk_ids or ids, ids, sources, texts, language)
             for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True)
-            if owner == place
+            if quote is not None and owner == place
         )
         cited.append(_status([*marked, *mine], ids, checks))
     return cited
 
 
-def _resolution(citation: CitationStruct, pair: PairRow, sources: Sources) -> Resolution:
+def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
     """What a stored citation resolves to, its chunks included."""
     if _cites_itself(citation["raw"] or "", pair):
         return Resolution("self", citation["document_id"])
@@ -324,11 +324,11 @@ def _resolution(citation: CitationStruct, pair: PairRow, sources: Sources) -> Re
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
         again = sources.resolve(citation["raw"] or "")
         return again if again.resolved else sources.resolve(citation["document_id"] or "")
-    return Resolution(citation["resolution"], citation["document_id"])
+    return Resolution(citation["resolution"] or "", citation["document_id"])
 
 
 def _marked(
-    reference: str, pair: PairRow, sources: Sources, by_number: Mapping[int, Resolution]
+    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int, Resolution]
 ) -> list[Resolution]:
     """What a mark in the answer names; a number that is no citation of the pair names nothing."""
     if NUMBER_MARK.fullmatch(reference):
@@ -336,7 +336,7 @@ def _marked(
     return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
 
 
-def _cites_itself(reference: str, pair: PairRow) -> bool:
+def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
     """Whether a reference names the pair, the file it came from or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name

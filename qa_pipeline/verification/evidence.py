@@ -20,7 +20,7 @@ import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.base import Encoder, Vectors
-from qa_pipeline.storage.rows import ChunkRow, DocumentRow, PairRow
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.injection import blank_injections
@@ -282,7 +282,9 @@ class Batch:
         chunk = self.chunks[chunk_id]
         return read("\n".join((chunk["title"], *chunk["section_path"])), language)
 
-    def searched(self, pair: PairRow, citations: ClaimCitations, terms: Collection[str]) -> ClaimCitations:
+    def searched(
+        self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str]
+    ) -> ClaimCitations:
         """The passages that hold most words of a claim, where its pair came without any citation.
 
         A pair that was drafted here was asked to cite, and stays uncited.
@@ -328,7 +330,7 @@ class Batch:
         return self._as_written([*verbatim, *quoted, *best_by_words(terms, every, _CANDIDATES)])
 
     def others(
-        self, pair: PairRow, citations: ClaimCitations, terms: Collection[str], most: int
+        self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str], most: int
     ) -> tuple[Candidate, ...]:
         """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
         language = pair["language"]

@@ -25,7 +25,8 @@ from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.rows import PairRow
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.lexicon.languages import lexicon, of_all
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import Token, tokenize
@@ -75,10 +76,10 @@ def split_by_model(
     if settings.split_claims == "rules":
         return {}
     passages = passages_by_id(chunks)
-    pending: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
+    pending: list[tuple[DraftedPairRow, list[Claim], Request[SplitReply]]] = []
     claims_by_pair: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
-    for pair in answered.iter_rows(named=True):
+    for pair in typed_rows(answered, DraftedPairRow):
         claims = split_claims(pair["answer"], pair["language"])
         cited = [passages[i].text for i in pair["used_chunk_ids"] if i in passages]
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, pair["language"])):
@@ -134,7 +135,7 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
 
 
 def split_request(
-    pair: PairRow,
+    pair: DraftedPairRow,
     sentences: Sequence[str],
     passages: Mapping[str, Passage],
     settings: VerificationSettings,
@@ -163,7 +164,7 @@ def split_request(
     )
 
 
-def parse_reply(pair: PairRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+def parse_reply(pair: DraftedPairRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
     """The claims of the rules, each in pieces where the reply's statements of it are taken.
 
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
