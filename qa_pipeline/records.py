@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,28 @@ QuestionType = Literal[
 HOP_SCOPES: "Mapping[QuestionType, str]" = {"multi_hop": "within", "cross_document": "across"}
 """Types whose questions need two chunks, and where the two lie: in one document, or in two."""
 AnswerStyle = Literal["short", "sentence", "long_form", "steps"]
+
+
+class Question(TypedDict):
+    """Hold what a model is asked: columns of a question or a pair that any row may come from."""
+
+    question: str
+    language: str
+    batch: str
+
+
+class TypedQuestion(Question):
+    """Hold a question of a type, which decides how long its answer is."""
+
+    question_type: str
+
+
+class AnsweredQuestion(Question):
+    """Hold a question and its answer."""
+
+    answer: str
+
+
 STYLES: "Mapping[QuestionType, AnswerStyle]" = {
     "summary": "long_form",
     "reasoning": "long_form",

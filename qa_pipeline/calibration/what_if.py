@@ -141,8 +141,8 @@ def _unassessed(pairs: pl.DataFrame, models: Models) -> pl.DataFrame:
     missing = {"status": "failed", "reason": NOT_ASKED, "detail": detail}
     return ASSESSMENTS.frame(
         [
-            {**not_judged(pair), **(missing if models.judge else {})}
-            for pair in pairs.select("pair_id", "batch").iter_rows(named=True)
+            {**not_judged(*ids), **(missing if models.judge else {})}
+            for ids in pairs.select("pair_id", "batch").iter_rows()
         ]
     )
 

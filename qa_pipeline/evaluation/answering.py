@@ -25,7 +25,14 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import passage_selection, relevance_guard
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
+from qa_pipeline.records import (
+    AnswerReply,
+    Passage,
+    ProgressCallback,
+    RecallReply,
+    TypedQuestion,
+    no_progress,
+)
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.tree import Settings
@@ -198,7 +205,7 @@ def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:
 
 
 def _request(row: Row, settings: Settings) -> Request[Any]:
-    fields = {
+    fields: TypedQuestion = {
         "question": row["query"],
         "language": row["language"],
         "question_type": row["category"],

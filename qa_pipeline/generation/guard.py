@@ -6,7 +6,6 @@ that of any other (`verification/refusals.py`). The hardened prompt of the answe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,14 +14,12 @@ from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
-from qa_pipeline.records import GuardReply, Passage
+from qa_pipeline.records import GuardReply, Passage, Question
 from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
 """The number of the best passages that are read, and the characters of each."""
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,7 @@ class Relevance:
 
 
 def guard_questions(
-    rows: Sequence[Row],
+    rows: Sequence[Question],
     passages: Sequence[Sequence[Passage]],
     settings: GuardSettings,
     encoder: Encoder,
@@ -123,8 +120,8 @@ def _decided(
     )
 
 
-def guard_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
-    """Return the request to the guard about a question; `row` is its row of the questions table."""
+def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
+    """What a model is asked about a question and its passages; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "guard")
     return Request(
         role="guard",

@@ -4,9 +4,9 @@ Corrective retrieval (Yan et al. 2024, CRAG): what does not help to answer is dr
 left the question is refused. Off by default: the verification of answers does not rest on it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import Passage, ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.rows import KeptQuestionRow
 
 CHARACTERS = 500
 """The characters of a passage that the strategy `embedding` reads."""
 UNSURE_BELOW = 0.1
 """The distance below the threshold at which a cosine is unsure and not a no."""
 
-Row = Mapping[str, Any]
 Decision = Literal["accept", "reject", "unsure"]
 
 
@@ -59,9 +59,11 @@ class ReferenceDecision:
     error: ModelError | None = None
 
 
-def reference_requests(row: Row, passages: Sequence[Passage], draft_evidence: str) -> list[ReferenceRequest]:
-    """Return a request for each passage of a question; `row` is its row of the questions table."""
-    scores = row["passage_scores"] or [None] * len(passages)
+def reference_requests(
+    row: KeptQuestionRow, passages: Sequence[Passage], draft_evidence: str
+) -> list[ReferenceRequest]:
+    """A request for each passage of a question; `row` is its row of the questions table."""
+    scores: Sequence[float | None] = row["passage_scores"] or [None] * len(passages)
     return [
         ReferenceRequest(row["question"], draft_evidence[:CHARACTERS], passage, score, row["batch"])
         for passage, score in zip(passages, scores, strict=True)

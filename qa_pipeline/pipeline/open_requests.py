@@ -24,6 +24,8 @@ from qa_pipeline.retrieval.search import WordIndex, terms
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.rows import KeptQuestionRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ASSESSMENTS, PAIRS, QUESTIONS, VERDICTS
 from qa_pipeline.verification.judging import judge_request
 from qa_pipeline.verification.llm_splitting import split_request
@@ -34,6 +36,12 @@ SAMPLED = 100
 _QUESTION = 90
 _STATEMENT = 160
 _KEYS_AT_ONCE = 500
+
+
+class QuestionDraftRow(KeptQuestionRow):
+    """Hold a question with the number of its draft, from 1."""
+
+    draft: int
 
 
 class Requests:
@@ -85,8 +93,8 @@ class Requests:
         types = list(generation.mix.weights)[: generation.questions_per_chunk]
         return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
 
-    def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
-        """Return the request to answer a question; `row` is its row, and has the number of the draft."""
+    def answer(self, row: QuestionDraftRow, passages: list[Passage]) -> Request[Any]:
+        """What a question is answered with; `row` is its row, and has the number of the draft."""
         seed = self._settings.llm.seed + row["draft"] - 1
         return answer_request(row, passages, self._settings.generation, seed)
 
@@ -114,7 +122,8 @@ class Requests:
             case _:
                 return self._question(chunk_id)
 
-    def _row(self, passage: Passage) -> dict[str, Any]:
+    def _row(self, passage: Passage) -> Any:
+        """Return what requests read of a question, pair or claim about a passage, whichever they are of."""
         words = " ".join(passage.text.split())
         return {
             "batch": self._batch,
@@ -188,7 +197,7 @@ def open_work(
     unanswered = planned.join(drafted, on=["question_id", "draft"], how="anti", maintain_order="left")
     answers = [
         requests.answer(row, passages)
-        for row in unanswered.iter_rows(named=True)
+        for row in typed_rows(unanswered, QuestionDraftRow)
         if (passages := requests.passages(row["passage_ids"])) is not None
     ]
     stored = _stored_keys(resources, [request.key for request in (*unknown, *answers)])

@@ -52,7 +52,7 @@ from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Passage, ProgressCallback, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
@@ -62,6 +62,7 @@ from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import CANARIES, COVERAGE, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
@@ -246,7 +247,7 @@ def relevance_guard(resources: Resources) -> Guard:
     """Return the relevance guard of the settings; it asks the verifying model, where it asks one."""
     settings, model = resources.settings, resources.reviewer("verifier")
 
-    def guard(rows: Sequence[dict[str, Any]], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
+    def guard(rows: Sequence[Question], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
         mode, embedder = settings.generation.guard, resources.embedder
         return guard_questions(rows, passages, mode, embedder, model, settings.llm)
 
@@ -259,7 +260,7 @@ def passage_selection(resources: Resources) -> Select:
     if not generation.enable_reference_validation:
         return keep_all
 
-    def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
+    def select(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
         decided = decide_references(resources, rows, passages)
         return [
             Selection(
@@ -274,7 +275,7 @@ def passage_selection(resources: Resources) -> Select:
 
 
 def decide_references(
-    resources: Resources, rows: Sequence[Mapping[str, Any]], passages: Mapping[str, Passage]
+    resources: Resources, rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]
 ) -> list[list[ReferenceDecision]]:
     """Return the decisions on each passage of each question by the settings.
 

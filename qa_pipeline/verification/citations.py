@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Any
 
+from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -272,7 +272,7 @@ class ClaimCitations:
 
 
 def cite_claims(
-    pair: Mapping[str, Any],
+    pair: DraftedPairRow,
     claims: Sequence[Claim],
     sources: Sources,
     texts: Mapping[str, str],
@@ -309,14 +309,14 @@ def cite_claims(
         checks = tuple(
             _check(quote, resolution.chunk_ids or ids, ids, sources, texts, language)
             for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True)
-            if owner == place
+            if quote is not None and owner == place
         )
         cited.append(_status([*marked, *mine], ids, checks))
     return cited
 
 
-def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: Sources) -> Resolution:
-    """Return what a stored citation resolves to, its chunks included."""
+def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
+    """What a stored citation resolves to, its chunks included."""
     if _cites_itself(citation["raw"] or "", pair):
         return Resolution("self", citation["document_id"])
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
@@ -324,11 +324,11 @@ def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: S
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
         again = sources.resolve(citation["raw"] or "")
         return again if again.resolved else sources.resolve(citation["document_id"] or "")
-    return Resolution(citation["resolution"], citation["document_id"])
+    return Resolution(citation["resolution"] or "", citation["document_id"])
 
 
 def _marked(
-    reference: str, pair: Mapping[str, Any], sources: Sources, by_number: Mapping[int, Resolution]
+    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int, Resolution]
 ) -> list[Resolution]:
     """Return the citations that a mark in the answer names; none for a number that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
@@ -336,11 +336,11 @@ def _marked(
     return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
 
 
-def _cites_itself(reference: str, pair: Mapping[str, Any]) -> bool:
-    """Return whether a reference names the pair, its own file or another file of pairs: no source."""
+def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
+    """Whether a reference names the pair, the file it came from or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name
-    own_ids = (pair["pair_id"], pair.get("question_id"))
+    own_ids = (pair["pair_id"], pair["question_id"])
     from_file = pair["origin"] == "imported" and name == PurePosixPath(normalise_path(pair["generator"])).name
     return bool(name) and (path in own_ids or name in _PAIR_FILES or from_file)
 

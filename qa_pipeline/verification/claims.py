@@ -14,7 +14,8 @@ import polars as pl
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
@@ -49,7 +50,7 @@ class _Task:
     with its question.
     """
 
-    pair: Mapping[str, Any]
+    pair: DraftedPairRow
     position: int
     claim: Claim
     reading: Reading
@@ -105,7 +106,7 @@ def find_claims(
     for group in answered.iter_slices(_GROUP):
         tasks = [
             task
-            for pair in group.iter_rows(named=True)
+            for pair in typed_rows(group, DraftedPairRow)
             for task in _tasks(pair, batch, model_claims or {}, to_the_question)
         ]
         vectors.load(i for task in tasks for i in task.cited_documents)
@@ -124,13 +125,13 @@ def find_claims(
 
 
 def _tasks(
-    pair: Row, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
+    pair: DraftedPairRow, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
 ) -> Iterator[_Task]:
     language = pair["language"]
     claims = model_claims.get(pair["pair_id"]) or _claims_of(pair["answer"], language)
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
-    question, answer = read(pair["question"] or "", language), read(pair["answer"], language)
+    question, answer = read(pair["question"], language), read(pair["answer"], language)
     for position, (claim, claim_citations) in enumerate(zip(claims, cited, strict=True)):
         reading = read(claim.text, language)
         stated = reading if claim.self_contained is None else read(claim.self_contained, language)

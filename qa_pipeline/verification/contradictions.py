@@ -10,14 +10,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.rows import ChunkRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
@@ -34,6 +35,16 @@ _PLAIN = re.compile(r"[A-Za-z ]+")
 _LETTERS = 0.6
 _OPENING = 3
 Row = Mapping[str, Any]
+
+
+class ChunkText(TypedDict):
+    """Hold what sentences are read from: columns of a `ChunkRow`."""
+
+    chunk_id: str
+    document_id: str
+    char_start: int
+    text: str
+    language: str
 
 
 @dataclass(frozen=True)
@@ -68,8 +79,8 @@ class Sentence:
         return any(word.folded in deictic for word in self.reading.words[:_OPENING])
 
 
-def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
-    """Return sentences of prose long enough to compare, each once, in the order of the chunks."""
+def find_sentences(chunks: Iterable[ChunkText]) -> list[Sentence]:
+    """Sentences of prose long enough to compare, each once, in the order of the chunks."""
     sentences_by_place: dict[tuple[str, int, int], Sentence] = {}
     for chunk in chunks:
         document_id, shift = chunk["document_id"], chunk["char_start"]
@@ -268,7 +279,7 @@ def find_contradictions(
 
     `neighbours` has chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
     """
-    sentences = find_sentences(chunks.iter_rows(named=True)) if settings.contradictions else []
+    sentences = find_sentences(typed_rows(chunks, ChunkRow)) if settings.contradictions else []
     pairs, looked_at = _likely_pairs(sentences, neighbours)
     around = _Surroundings(documents, chunks, sentences)
     compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]

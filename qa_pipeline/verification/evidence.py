@@ -14,21 +14,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.base import Encoder, Vectors
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.reading import Reading, read
-
-Row = Mapping[str, Any]
 
 LONGEST_WINDOW = 3
 """Sentences of the longest piece of evidence: what a claim states is rarely further apart."""
@@ -253,21 +252,21 @@ class Batch:
     """The texts that the pairs of a batch are compared with; `texts` has blanks in place of injections."""
 
     sources: Sources
-    documents: Mapping[str, Row]
-    chunks: Mapping[str, Row]
+    documents: Mapping[str, DocumentRow]
+    chunks: Mapping[str, ChunkRow]
     texts: Mapping[str, str]
     words: ChunkWords
     one_corpus: bool
 
     @classmethod
     def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame, one_corpus: bool = True) -> "Batch":
-        """Return the batch of these tables."""
-        rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
+        """The batch of these tables."""
+        rows = {row["chunk_id"]: row for row in typed_rows(chunks, ChunkRow)}
         # an injection proves nothing, whatever words it shares with a claim
         texts = {chunk_id: blank_injections(row["text"], row["language"]) for chunk_id, row in rows.items()}
         return cls(
             sources=Sources(documents, chunks),
-            documents={row["document_id"]: row for row in documents.iter_rows(named=True)},
+            documents={row["document_id"]: row for row in typed_rows(documents, DocumentRow)},
             chunks=rows,
             texts=texts,
             words=ChunkWords(texts, {chunk_id: row["language"] for chunk_id, row in rows.items()}),
@@ -283,8 +282,10 @@ class Batch:
         chunk = self.chunks[chunk_id]
         return read("\n".join((chunk["title"], *chunk["section_path"])), language)
 
-    def searched(self, pair: Row, citations: ClaimCitations, terms: Collection[str]) -> ClaimCitations:
-        """Return the passages that hold most words of a claim, where its pair came without any citation.
+    def searched(
+        self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str]
+    ) -> ClaimCitations:
+        """The passages that hold most words of a claim, where its pair came without any citation.
 
         A pair that was drafted here was asked to cite, and stays uncited.
         """
@@ -329,7 +330,7 @@ class Batch:
         return self._as_written([*verbatim, *quoted, *best_by_words(terms, every, _CANDIDATES)])
 
     def others(
-        self, pair: Row, citations: ClaimCitations, terms: Collection[str], most: int
+        self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str], most: int
     ) -> tuple[Candidate, ...]:
         """Return the best candidates not cited: of the pair's passages, and of the batch's by words."""
         language = pair["language"]

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
 
 import polars as pl
 
@@ -26,6 +25,8 @@ from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.lexicon.languages import lexicon, of_all
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import Token, tokenize
@@ -40,7 +41,6 @@ from qa_pipeline.verification.splitting import (
     with_references,
 )
 
-Row = Mapping[str, Any]
 _BREAK = re.compile(r"[,;:|()–—\n]")
 _DEPENDENT = frozenset(of_all("dependent_openers"))
 """Words whose clause states nothing without the one it belongs to: "denies that …", "if …"."""
@@ -76,10 +76,10 @@ def split_by_model(
     if settings.split_claims == "rules":
         return {}
     passages = passages_by_id(chunks)
-    pending: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
+    pending: list[tuple[DraftedPairRow, list[Claim], Request[SplitReply]]] = []
     claims_by_pair: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
-    for pair in answered.iter_rows(named=True):
+    for pair in typed_rows(answered, DraftedPairRow):
         claims = split_claims(pair["answer"], pair["language"])
         cited = [passages[i].text for i in pair["used_chunk_ids"] if i in passages]
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, pair["language"])):
@@ -135,7 +135,7 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
 
 
 def split_request(
-    pair: Row,
+    pair: DraftedPairRow,
     sentences: Sequence[str],
     passages: Mapping[str, Passage],
     settings: VerificationSettings,
@@ -164,8 +164,8 @@ def split_request(
     )
 
 
-def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
-    """Return the claims of the rules, each in pieces where the reply's statements of it are taken.
+def parse_reply(pair: DraftedPairRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+    """The claims of the rules, each in pieces where the reply's statements of it are taken.
 
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
     `cut_inside_clause`, `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.

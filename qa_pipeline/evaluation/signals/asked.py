@@ -23,6 +23,7 @@ from qa_pipeline.prompts.loading import (
     render_passages,
 )
 from qa_pipeline.records import (
+    AnsweredQuestion,
     BackQuestionsReply,
     CompareReply,
     ConflictReply,
@@ -162,7 +163,7 @@ def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> 
 
 def _comparison(row: Row, ungrouped: Sequence[int], llm: LLMSettings) -> Request[CompareReply]:
     samples = row["samples"]
-    pair = {
+    pair: AnsweredQuestion = {
         "language": row["language"],
         "question": row["query"],
         "answer": samples[ungrouped[0]],

@@ -18,7 +18,7 @@ from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import denials
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.contradictions import OVERLAP, Sentence, find_sentences
+from qa_pipeline.verification.contradictions import OVERLAP, ChunkText, Sentence, find_sentences
 from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import TextVectors
 
@@ -192,7 +192,7 @@ def find_conflicts(rows: pl.DataFrame, means: Means) -> SignalValues:
 
 
 def _conflicts(row: Row) -> list[Row]:
-    chunks = [
+    chunks: list[ChunkText] = [
         {
             "chunk_id": str(at),
             "document_id": str(at),

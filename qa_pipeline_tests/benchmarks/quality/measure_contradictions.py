@@ -27,6 +27,8 @@ from qa_pipeline.retrieval.shard import Shard, nearest_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.rows import ChunkRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
 from qa_pipeline.verification.contradictions import (
     NEIGHBOURS,
@@ -144,7 +146,7 @@ def measure(layout: Layout, batch: str, each: int, seed: int, *, show: bool) -> 
         for row in alone.table.iter_rows(named=True):
             shown = f"{row['kind']} {row['detail']}\n  A {row['first_quote']}\n  B {row['second_quote']}\n"
             sys.stderr.write(shown)
-    plants = planted(find_sentences(chunks.iter_rows(named=True)), each, seed)
+    plants = planted(find_sentences(typed_rows(chunks, ChunkRow)), each, seed)
     more_documents, more_chunks = planted_rows(plants, batch)
     with_them = search(
         pl.concat([documents, DOCUMENTS.frame(more_documents)]),
