@@ -24,6 +24,7 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.rows import CitationStruct, KeptQuestionRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import PAIRS
@@ -75,7 +76,7 @@ def keep_all(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -
 
 
 def _only(row: KeptQuestionRow, selection: Selection) -> KeptQuestionRow:
-    """The row with the chosen passages alone."""
+    """Return the row with the chosen passages alone."""
     scores = row["passage_scores"]
     return {
         **row,
@@ -153,7 +154,7 @@ def draft_answers(
 
 
 def _stopped(row: KeptQuestionRow, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
-    """What stands in the place of an answer that was not asked for."""
+    """Return the reply in the place of an answer that was not asked for."""
     if relevance.error is not None:
         return relevance.error
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), used_chunks=[], citations=[])

@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.generation.pairs_file import RAW_PAIRS, import_pairs
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow, EditRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.references import RESOLVED, marked_numbers
@@ -54,7 +55,7 @@ def with_edited_pairs(
 
 
 def _edited_id(pair: DraftedPairRow, line: Row) -> str:
-    return hashlib.sha256(f"edited\x1f{pair['pair_id']}\x1f{line['answer']}".encode()).hexdigest()[:32]
+    return hash_parts("edited", pair["pair_id"], line["answer"])[:32]
 
 
 def _line(pair: DraftedPairRow, edit: EditRow) -> Row:
@@ -77,6 +78,6 @@ def _line(pair: DraftedPairRow, edit: EditRow) -> Row:
 
 
 def _reference(citation: CitationStruct) -> str:
-    """What was cited, by a name that resolves to it again."""
+    """Return a name of the cited text that resolves to it again."""
     name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
     return str(citation["chunk_id"] or name)

@@ -121,7 +121,7 @@ def _decided(
 
 
 def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
-    """What a model is asked about a question and its passages; `row` is its row of the questions table."""
+    """Return the request to the guard about a question; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "guard")
     return Request(
         role="guard",

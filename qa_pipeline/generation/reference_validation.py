@@ -62,7 +62,7 @@ class ReferenceDecision:
 def reference_requests(
     row: KeptQuestionRow, passages: Sequence[Passage], draft_evidence: str
 ) -> list[ReferenceRequest]:
-    """A request for each passage of a question; `row` is its row of the questions table."""
+    """Return a request for each passage of a question; `row` is its row of the questions table."""
     scores: Sequence[float | None] = row["passage_scores"] or [None] * len(passages)
     return [
         ReferenceRequest(row["question"], draft_evidence[:CHARACTERS], passage, score, row["batch"])

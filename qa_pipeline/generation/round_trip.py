@@ -199,13 +199,13 @@ def _with_quotes(
 
 
 def _rank(row: QuotedPairRow) -> int | None:
-    """Place, from 1, of the first chunk of the proof among the passages that were retrieved."""
+    """Return the rank of the proof's first chunk among the retrieved passages, from 1."""
     places = [row["passage_ids"].index(i) + 1 for i in row["evidence_chunk_id"] if i in row["passage_ids"]]
     return min(places, default=None)
 
 
 def _quoted(row: QuotedPairRow, passages: Mapping[str, Passage]) -> Sequence[Passage]:
-    """The quotes of the proof, and nothing else of their chunks."""
+    """Return the quotes of the proof, without the rest of their chunks."""
     return [
         Passage(chunk_id, passages[chunk_id].title, passages[chunk_id].section_path, quote, row["language"])
         for chunk_id, quote in zip(row["evidence_chunk_id"], row["evidence_quote"], strict=True)
@@ -213,7 +213,7 @@ def _quoted(row: QuotedPairRow, passages: Mapping[str, Passage]) -> Sequence[Pas
 
 
 def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
-    """The question beside what it is to be answered from."""
+    """Return the request to answer a question from what is visible."""
     prompt = load_prompt(row["language"], "answer")
     return Request(
         role="solve",
@@ -231,7 +231,7 @@ def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -
 
 
 def recall_request(row: Question, llm: LLMSettings) -> Request[RecallReply]:
-    """The question alone."""
+    """Return the request to answer the question alone."""
     prompt = load_prompt(row["language"], "recall")
     return Request(
         role="recall",
@@ -279,7 +279,7 @@ def _compare(
 
 
 def compare_request(row: AnsweredQuestion, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
-    """The answers beside that of the pair."""
+    """Return the request to compare the answers with that of the pair."""
     prompt = load_prompt(row["language"], "compare")
     return Request(
         role="compare",

@@ -94,7 +94,7 @@ class Requests:
         return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
 
     def answer(self, row: QuestionDraftRow, passages: list[Passage]) -> Request[Any]:
-        """What a question is answered with; `row` is its row, and has the number of the draft."""
+        """Return the request to answer a question; `row` is its row, and has the number of the draft."""
         seed = self._settings.llm.seed + row["draft"] - 1
         return answer_request(row, passages, self._settings.generation, seed)
 

@@ -316,7 +316,7 @@ def cite_claims(
 
 
 def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
-    """What a stored citation resolves to, its chunks included."""
+    """Return what a stored citation resolves to, its chunks included."""
     if _cites_itself(citation["raw"] or "", pair):
         return Resolution("self", citation["document_id"])
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
@@ -337,7 +337,7 @@ def _marked(
 
 
 def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
-    """Whether a reference names the pair, the file it came from or another file of pairs: no source."""
+    """Return whether a reference names the pair, its own file or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name
     own_ids = (pair["pair_id"], pair["question_id"])

@@ -14,6 +14,7 @@ import polars as pl
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS

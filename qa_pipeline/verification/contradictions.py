@@ -17,6 +17,7 @@ import polars as pl
 
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ChunkRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CONTRADICTIONS
@@ -80,7 +81,7 @@ class Sentence:
 
 
 def find_sentences(chunks: Iterable[ChunkText]) -> list[Sentence]:
-    """Sentences of prose long enough to compare, each once, in the order of the chunks."""
+    """Return sentences of prose long enough to compare, each once, in the order of the chunks."""
     sentences_by_place: dict[tuple[str, int, int], Sentence] = {}
     for chunk in chunks:
         document_id, shift = chunk["document_id"], chunk["char_start"]

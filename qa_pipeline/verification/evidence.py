@@ -260,7 +260,7 @@ class Batch:
 
     @classmethod
     def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame, one_corpus: bool = True) -> "Batch":
-        """The batch of these tables."""
+        """Return the batch of these tables."""
         rows = {row["chunk_id"]: row for row in typed_rows(chunks, ChunkRow)}
         # an injection proves nothing, whatever words it shares with a claim
         texts = {chunk_id: blank_injections(row["text"], row["language"]) for chunk_id, row in rows.items()}
@@ -285,7 +285,7 @@ class Batch:
     def searched(
         self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str]
     ) -> ClaimCitations:
-        """The passages that hold most words of a claim, where its pair came without any citation.
+        """Return the passages that hold most words of a claim, where its pair came without any citation.
 
         A pair that was drafted here was asked to cite, and stays uncited.
         """

@@ -78,7 +78,7 @@ def assess_pairs(
 def _with_evidence(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[ProvedPairRow]:
-    """Rows of `pairs` with the chunks their supported claims rest on, each once, in claim order."""
+    """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
     evidence = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == "supported")
@@ -122,13 +122,13 @@ def _base(pair: DraftedPairRow) -> Row:
 
 
 def not_judged(pair_id: str, batch: str) -> Row:
-    """The assessment of a pair that no judge is there for."""
+    """Return the assessment of a pair for which there is no judge."""
     reason = {"reason": "no_judge", "detail": "no judge is configured"}
     return {"pair_id": pair_id, "batch": batch, "status": "not_judged", **reason}
 
 
 def _unaskable(pair: ProvedPairRow, passages: dict[str, Passage]) -> Row:
-    """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+    """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
     if missing:
         detail = f"chunks of the evidence do not exist: {', '.join(missing)}"

@@ -165,7 +165,7 @@ def split_request(
 
 
 def parse_reply(pair: DraftedPairRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
-    """The claims of the rules, each in pieces where the reply's statements of it are taken.
+    """Return the claims of the rules, each in pieces where the reply's statements of it are taken.
 
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
     `cut_inside_clause`, `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.

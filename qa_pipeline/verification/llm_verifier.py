@@ -146,7 +146,7 @@ def claims_request(
 
 
 def _groups(rows: Iterable[PairClaimRow], passages: dict[str, Passage]) -> Iterator[list[PairClaimRow]]:
-    """Rows that are asked about together: of one pair, with no more evidence than one request shows."""
+    """Yield rows for one request: of one pair, with no more evidence than one request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
         together = [*group, row]
@@ -180,7 +180,7 @@ def _verdicts(
     settings: VerificationSettings,
     passages: dict[str, Passage],
 ) -> Iterator[dict[str, Any]]:
-    """The columns of `REPLIES` that a reply gives for each row of its request."""
+    """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
     if isinstance(reply, ModelError):
         yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
         return
@@ -217,7 +217,7 @@ def _verdicts(
 def _unfounded(
     row: PairClaimRow, quotes: Sequence[str], visible: Sequence[Passage]
 ) -> tuple[str, str] | None:
-    """Why the quotes of an accept do not found it: reason and words; None where they do."""
+    """Return reason and words where the quotes of an accept do not prove it; None where they do."""
     language = row["language"]
     stated_quotes = [quote for quote in quotes if quote.strip()]
     if not stated_quotes:
@@ -258,7 +258,7 @@ def _injected(row: PairClaimRow, passages: Mapping[str, Passage]) -> bool:
 
 
 def _stated(row: PairClaimRow) -> str:
-    """The claim as it is understood alone; a fragment together with the question it answers."""
+    """Return the claim as it is understood alone; a fragment follows the question it answers."""
     if row["self_contained"] is not None:
         return str(row["self_contained"])
     return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])
