@@ -577,7 +577,7 @@ class LinkRow(TypedDict):
 
 
 class DraftedPairRow(TypedDict):
-    """Hold one row of pairs, in which question and answer are not null."""
+    """Hold one row of pairs, with question and answer."""
 
     pair_id: str
     batch: str
@@ -614,7 +614,7 @@ class DraftedPairRow(TypedDict):
 
 
 class EditRow(TypedDict):
-    """Hold one row of decisions, in which answer are not null."""
+    """Hold one row of decisions, with answer."""
 
     decision_id: str
     batch: str
@@ -630,7 +630,7 @@ class EditRow(TypedDict):
 
 
 class KeptQuestionRow(TypedDict):
-    """Hold one row of questions, in which question and question_type are not null."""
+    """Hold one row of questions, with question and question_type."""
 
     question_id: str
     batch: str

@@ -61,7 +61,7 @@ def _class(name: str, lines: Iterator[str]) -> str:
 
 
 def _columns(table: Table, structs: dict[pl.Struct, str], filled: Sequence[str] = ()) -> Iterator[str]:
-    holding = f", in which {' and '.join(filled)} are not null" if filled else ""
+    holding = f", with {' and '.join(filled)}" if filled else ""
     yield f'"""Hold one row of {table.name}{holding}."""\n'
     for column in table.columns:
         nullable = " | None" if column.nullable and column.name not in filled else ""
