@@ -13,7 +13,7 @@ __all__ = ["load_release", "observe", "start_observing"]
 
 
 def load_release(path: "Path | str", split: str) -> "pl.LazyFrame":
-    """The rows of one split of a release, read only as far as they are asked for.
+    """Return the rows of one split of a release, read only as far as they are asked for.
 
     Args:
         path: a release folder, or the folder of releases, whose latest is read.

@@ -9,7 +9,7 @@ from qa_pipeline.settings.tree import load_settings
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What Dagster loads: the environment's settings, read only now.
+    """Return what Dagster loads, from the environment's settings, which are read only now.
 
     Raises:
         DagsterInvalidDefinitionError: the settings cannot be used. Dagster puts any other error below its own

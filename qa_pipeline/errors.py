@@ -36,7 +36,7 @@ class ReleaseError(QAPipelineError):
 
 
 class SandboxError(QAPipelineError):
-    """No process can be started to parse files in; parsing them here instead would not be safe."""
+    """The error that no process can be started for parsing; parsing here instead would not be safe."""
 
 
 class IndexMismatchError(QAPipelineError):
@@ -48,7 +48,7 @@ class ReplyStoreError(QAPipelineError):
 
 
 class RepliesPendingError(QAPipelineError):
-    """Replies are awaited from batch jobs of the provider; the same run goes on when they have come.
+    """A wait for replies of batch jobs; the same run goes on when they have come.
 
     Args:
         message: how many requests of which role wait, and for what.
@@ -70,7 +70,7 @@ class ModelError(QAPipelineError):
 
 
 class TransientModelError(ModelError):
-    """Worth another try; leaves the adapter only after its own tries are spent.
+    """A failure worth another try; it leaves the adapter only after its own tries are spent.
 
     Args:
         message: what went wrong.
@@ -106,7 +106,7 @@ class TransientModelError(ModelError):
 
 
 class PermanentModelError(ModelError):
-    """No later call can succeed, so the run stops. `status` is of HTTP, where a server said so."""
+    """A failure that no later call can mend, so the run stops. `status` is of HTTP, if known."""
 
     reason = "model_refused"
     status: int | None = None
@@ -131,7 +131,7 @@ class BudgetExhaustedError(PermanentModelError):
 
 
 class MissingReplyError(PermanentModelError):
-    """Replies are replayed from a store, and the one asked for is not there."""
+    """A reply that a replayed store does not have."""
 
     reason = "missing_reply"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,28 @@ QuestionType = Literal[
 HOP_SCOPES: "Mapping[QuestionType, str]" = {"multi_hop": "within", "cross_document": "across"}
 """Types whose questions need two chunks, and where the two lie: in one document, or in two."""
 AnswerStyle = Literal["short", "sentence", "long_form", "steps"]
+
+
+class Question(TypedDict):
+    """Hold what a model is asked: columns of a question or a pair that any row may come from."""
+
+    question: str
+    language: str
+    batch: str
+
+
+class TypedQuestion(Question):
+    """Hold a question of a type, which decides how long its answer is."""
+
+    question_type: str
+
+
+class AnsweredQuestion(Question):
+    """Hold a question and its answer."""
+
+    answer: str
+
+
 STYLES: "Mapping[QuestionType, AnswerStyle]" = {
     "summary": "long_form",
     "reasoning": "long_form",
@@ -40,7 +62,7 @@ Score = Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One piece of a document in reading order, as a format parser sees it.
+    """A piece of a document in reading order, as a format parser sees it.
 
     `level` is 1 to 6 for headings (1 is the title) and the depth of nesting, from 0, for list items.
     `page` is 1-based, None without pages. `continues` says that the block goes on with the one before it,
@@ -58,7 +80,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of a batch: its path relative to the batch folder (POSIX, NFC) and its bytes."""
+    """A file of a batch: its path relative to the batch folder (POSIX, NFC) and its bytes."""
 
     path: str
     content: bytes
@@ -66,7 +88,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Text of a file that its canonical text does not hold, by kind, so that nothing is lost unseen.
+    """The text of a file that its canonical text does not hold, by kind, so that nothing is lost unseen.
 
     `what` is a snake_case noun such as navigation, comment, running_head, include or scanned_page.
     `characters` counts non-blank ones, as far as the file holds them: a scanned page has none.
@@ -79,7 +101,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What a format parser returns: blocks, what the file says about itself, and what it left out.
+    """The result of a format parser: blocks, what the file says about itself, and what was left out.
 
     `notes` are sentences for the document's row about what a reader should know, such as pages without text.
     """
@@ -112,14 +134,14 @@ class ReplyModel(BaseModel):
 
 
 class FieldValue(ReplyModel):
-    """One further field of a question."""
+    """A further field of a question."""
 
     name: str = Field(description="Name of the field.")
     value: str = Field(description="Its value.")
 
 
 class DraftQuestion(ReplyModel):
-    """One proposed question about a passage."""
+    """A proposed question about a passage."""
 
     question: str = Field(min_length=1, description="One standalone question ending in a question mark.")
     question_type: QuestionType = Field(description="The type it is of.")
@@ -132,7 +154,7 @@ class QuestionsReply(ReplyModel):
 
 
 class DraftQuestionWithFields(DraftQuestion):
-    """One proposed question and what the user's model asks of it."""
+    """A proposed question and what the user's model asks of it."""
 
     fields: list[FieldValue] = Field(description="The further fields.")
 
@@ -173,7 +195,7 @@ class AnswerReply(ReplyModel):
 
 
 class GuardReply(ReplyModel):
-    """Whether passages can answer a question; reasoning comes before the decision."""
+    """A decision whether passages can answer a question; reasoning comes before the decision."""
 
     reasoning: str = Field(description="Which words answer it, or what is missing.")
     can_answer: bool = Field(description="Do the passages state what is asked for?")
@@ -181,7 +203,7 @@ class GuardReply(ReplyModel):
 
 
 class ReferenceReply(ReplyModel):
-    """Whether one passage helps to answer a question; the rationale comes before the decision."""
+    """A decision whether one passage helps to answer a question; the rationale comes before the decision."""
 
     rationale: str = Field(description="What the passage states of what is asked for.")
     decision: Literal["accept", "reject", "unsure"] = Field(description="Does the passage help?")
@@ -194,7 +216,7 @@ class RecallReply(ReplyModel):
 
 
 class Comparison(ReplyModel):
-    """How one numbered answer relates to the reference answer; reasoning comes before the decision."""
+    """A decision how one numbered answer relates to the reference answer; reasoning comes first."""
 
     answer: int = Field(ge=1, description="Number of the answer.")
     reasoning: str = Field(description="What they have in common, and what tells them apart.")
@@ -208,7 +230,7 @@ class CompareReply(ReplyModel):
 
 
 class SplitClaim(ReplyModel):
-    """One checkable statement of a numbered sentence of an answer."""
+    """A checkable statement of a numbered sentence of an answer."""
 
     sentence: int = Field(ge=1, description="Number of the sentence that makes the statement.")
     quote: str = Field(min_length=1, description="The words that make it, copied from that sentence.")
@@ -249,7 +271,7 @@ class JudgeReply(ReplyModel):
 
 
 class ContextReply(ReplyModel):
-    """Whether one context denies an answer; reasoning comes before the decision."""
+    """A decision whether one context denies an answer; reasoning comes before the decision."""
 
     reasoning: str = Field(description="Which words of the two cannot both be true, or that there are none.")
     contradicts: Literal["yes", "no", "unsure"] = Field(description="Does the context deny the answer?")
@@ -270,7 +292,7 @@ class BackQuestionsReply(ReplyModel):
 
 
 class ConflictReply(ReplyModel):
-    """Whether contexts contradict one another, and whether an answer says so; reasoning comes first."""
+    """A decision whether contexts contradict one another and an answer says so; reasoning comes first."""
 
     reasoning: str = Field(description="What cannot both be true, and what the answer says of it.")
     contradict: bool = Field(description="Do they contradict one another on what the question asks?")
@@ -292,7 +314,7 @@ Role = Literal[
     "evaluate",
 ]
 Repair = Literal["none", "stripped", "repaired", "reasked", "recovered"]
-"""How a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking once more
+"""The way a reply became readable: as it came; text around its JSON cut off; JSON repaired; by asking again
 with the error shown; from plain text that held no JSON."""
 
 
@@ -312,7 +334,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One call that a provider answered, or may have answered, and what it took.
+    """A call that a provider answered, or may have answered, and what it took.
 
     Args:
         call_id: the run and a number, so that no two calls share one.
@@ -360,7 +382,7 @@ def no_progress(done: int, total: int) -> None:
 
 
 def passages_by_id(chunks: "pl.DataFrame") -> dict[str, Passage]:
-    """Every chunk as a passage, by chunk id."""
+    """Return every chunk as a passage, by chunk id."""
     columns = ["chunk_id", "title", "section_path", "text", "language", "document_id"]
     return {
         chunk_id: Passage(chunk_id, title, tuple(section_path), text, language, document_id)
@@ -369,7 +391,7 @@ def passages_by_id(chunks: "pl.DataFrame") -> dict[str, Passage]:
 
 
 def index_text(section_path: Sequence[str], text: str) -> str:
-    """What is embedded, indexed and counted of a chunk: its headings tell what its text is about."""
+    """Return the text of a chunk that is embedded, indexed and counted: its headings and its own text."""
     return f"{' > '.join(section_path)}\n{text}" if section_path else text
 
 
@@ -378,5 +400,5 @@ Mask = Callable[[str], tuple[str, Mapping[str, int]]]
 
 
 def keep(text: str) -> tuple[str, Mapping[str, int]]:
-    """Look for nothing."""
+    """Return a text unmasked."""
     return text, {}

@@ -14,7 +14,7 @@ from qa_pipeline_tests.benchmarks.support.package_figures import circles_of, imp
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    {"errors", "records"},
+    {"errors", "records", "statistics"},
     {"settings", "storage"},
     {"text", "prompts"},
     {"llm", "models"},
@@ -37,8 +37,8 @@ WHO_KNOWS_THE_TABLES = {
 END_TO_END = {
     "test_accounted_text", "test_bad_input", "test_bad_replies", "test_conftest", "test_corpus_places",
     "test_deploy", "test_docs", "test_fake_server", "test_hosted_bad_input", "test_interrupted_runs",
-    "test_layers", "test_overlapping_chunks", "test_patterns", "test_prompt_safety", "test_readme",
-    "test_signals", "publishing.test_examples", "system.test_backfill", "system.test_tutorial",
+    "test_layers", "test_overlapping_chunks", "test_patterns", "test_plain_english", "test_prompt_safety",
+    "test_readme", "test_signals", "publishing.test_examples", "system.test_backfill", "system.test_tutorial",
     "fake_server.test_commands",
 }  # fmt: skip
 """Test files about no single module: whole runs, the repository, and what the tests themselves use."""

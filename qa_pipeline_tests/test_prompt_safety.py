@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -30,10 +30,11 @@ from qa_pipeline.llm.base import LanguageModel, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts import loading
 from qa_pipeline.prompts.loading import Prompt, delimit, render_passages
-from qa_pipeline.records import Passage, passages_by_id
+from qa_pipeline.records import AnsweredQuestion, Passage, Question, passages_by_id
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
+from qa_pipeline.storage.rows import DraftedPairRow, KeptQuestionRow
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline.text.injection import redact_injections
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -115,14 +116,14 @@ def rewrite(attack: Attack, model: LanguageModel) -> object:
 
 
 def validate(attack: Attack, model: LanguageModel) -> object:
-    row = {"question": attack.text, "batch": "b", "passage_scores": [1.0]}
+    row = cast("KeptQuestionRow", {"question": attack.text, "batch": "b", "passage_scores": [1.0]})
     shown = [passages_by_id(attack.chunks)["c0"]]
     requests = reference_requests(row, shown, attack.text)
     return complete_all(model, [reference_request(one, LLMSettings()) for one in requests], workers=1)
 
 
 def guard(attack: Attack, model: LanguageModel) -> object:
-    row = {"question": attack.text, "language": attack.language, "batch": "b"}
+    row: Question = {"question": attack.text, "language": attack.language, "batch": "b"}
     shown = list(passages_by_id(attack.chunks).values())
     return complete_all(model, [guard_request(row, shown, LLMSettings())], workers=1)
 
@@ -168,21 +169,25 @@ def judge(attack: Attack, model: LanguageModel) -> object:
 
 
 def recall(attack: Attack, model: LanguageModel) -> object:
-    row = {"question": attack.text, "language": attack.language, "batch": "b"}
+    row: Question = {"question": attack.text, "language": attack.language, "batch": "b"}
     return complete_all(model, [recall_request(row, LLMSettings())], workers=1)
 
 
 def compare(attack: Attack, model: LanguageModel) -> object:
-    row = {"question": attack.text, "answer": attack.text, "language": attack.language, "batch": "b"}
+    row: AnsweredQuestion = {
+        "question": attack.text,
+        "answer": attack.text,
+        "language": attack.language,
+        "batch": "b",
+    }
     request = compare_request(row, [attack.text, f"It is {attack.text}"], LLMSettings())
     return complete_all(model, [request], workers=1)
 
 
 def split(attack: Attack, model: LanguageModel) -> object:
     carried = {"question": attack.text, "language": attack.language}
-    request = split_request(
-        rows.pair("p", **carried), ["First.", attack.text], {}, VerificationSettings(), LLMSettings().seed
-    )
+    pair = cast("DraftedPairRow", rows.pair("p", **carried))
+    request = split_request(pair, ["First.", attack.text], {}, VerificationSettings(), LLMSettings().seed)
     return complete_all(model, [request], workers=1)
 
 

@@ -8,7 +8,6 @@ import polars as pl
 from qa_pipeline.calibration.fitting import fit_bands, fixed_settings
 from qa_pipeline.calibration.rows import LabelledFile, LabelledRows, score_rows, together
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import interval
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.thresholds import (
     Bands,
@@ -57,7 +56,7 @@ def measure(
 
 
 def _outcomes(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """What becomes of each pair, by its claims, without a model."""
+    """Return the outcome of each pair, by its claims, without a model."""
     verdict = pl.col("verdict")
     step = pl.col("decided_by").replace_strict({name: place for place, name in enumerate(_ORDER)}, default=-1)
     rejected = verdict.is_in(["unsupported", "contradicted"]).any()
@@ -77,17 +76,17 @@ def _figures(rows: pl.DataFrame) -> Figures:
     rejected = rows.filter("rejected")
     return Figures(
         precision=_precision(rows),
-        coverage=interval(rows.filter(accepted).height, rows.height),
-        recall=interval(rows.filter(accepted & supported).height, rows.filter(supported).height),
-        reject_precision=interval(rejected.filter(~supported).height, rejected.height),
-        rejected=interval(rejected.height, rows.height),
-        passed_on=interval(rows.filter("passed_on").height, rows.height),
+        coverage=Interval.of_counts(rows.filter(accepted).height, rows.height),
+        recall=Interval.of_counts(rows.filter(accepted & supported).height, rows.filter(supported).height),
+        reject_precision=Interval.of_counts(rejected.filter(~supported).height, rejected.height),
+        rejected=Interval.of_counts(rejected.height, rows.height),
+        passed_on=Interval.of_counts(rows.filter("passed_on").height, rows.height),
     )
 
 
 def _precision(rows: pl.DataFrame) -> Interval:
     accepted = rows.filter("accepted")
-    return interval(accepted.filter("label").height, accepted.height)
+    return Interval.of_counts(accepted.filter("label").height, accepted.height)
 
 
 def calibrate_files(

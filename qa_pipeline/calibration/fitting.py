@@ -13,9 +13,9 @@ import polars as pl
 
 from qa_pipeline.calibration.rows import LabelledRows
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import check_levels, lower_bound, trials_needed
 from qa_pipeline.settings.thresholds import Bands, EntailmentBand, Fit, Thresholds
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.statistics import lower_bound, trials_needed
 from qa_pipeline.verification.deciding import (
     FittedThreshold,
     SideName,
@@ -30,15 +30,15 @@ HIGH = (0.999, 0.998, 0.995, *(float(step) for step in _STEPS))
 LOW = tuple(round(1 - step, 3) for step in HIGH)
 """Scores up to which a row is decided, strict first."""
 
-_STARTS = 3
-_APART = 4
+_STARTS = 3  # the chance of error is shared among as many starts of the sequence
+_APART = 4  # a start has so many times the groups of the one before it
 
 Direction = Literal["from", "up_to"]
 
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Rows that reach a step, in the order in which one of a group is drawn.
+    """The rows that reach a step, in the order in which one of a group is drawn.
 
     `group` holds the group's number, `right` whether deciding the row so is right, `score` NaN where the
     row cannot be decided so.
@@ -50,13 +50,13 @@ class ScoredRows:
 
     @property
     def groups(self) -> int:
-        """Groups with a row that could be decided."""
+        """Return the number of groups with a row that could be decided."""
         return len(np.unique(self.group[~np.isnan(self.score)]))
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a threshold decides: one row of each of `n` groups, `right` of them rightly."""
+    """The decisions of a threshold: one row of each of `n` groups, `right` of them correct."""
 
     threshold: float
     n: int
@@ -75,6 +75,17 @@ class Chosen:
     tests: int
     most: int
     confidence: float
+
+
+def check_levels(target: float, confidence: float) -> None:
+    """Refuse levels that no bound can reach, or that ask for nothing.
+
+    Raises:
+        InputError: saying which.
+    """
+    for name, value in (("target precision", target), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise InputError(f"the {name} must lie between 0 and 1, and is {value}")
 
 
 def decided_rows(rows: ScoredRows, threshold: float, direction: Direction) -> Tested:
@@ -109,7 +120,7 @@ def choose_threshold(rows: ScoredRows, direction: Direction, *, target: float, c
 
 
 def _starts(most: int, target: float, error: float) -> dict[int, float]:
-    """Numbers of decided groups at which the sequence starts, with the error level each brings.
+    """Return the numbers of decided groups at which the sequence starts, with the error level of each.
 
     As many starts as the laxest threshold has groups for; without errors the first could just be passed.
     """
@@ -130,7 +141,7 @@ def rows_of_side(
     thresholds: Thresholds,
     side: SideName,
 ) -> ScoredRows:
-    """The rows that reach entailment, scored for one side of it.
+    """Return the rows that reach entailment, scored for one side of it.
 
     Args:
         labelled: the rows.
@@ -152,7 +163,7 @@ def rows_of_side(
 def _pair_scores(
     claims: pl.DataFrame, settings: VerificationSettings, thresholds: Thresholds, side: FittedThreshold
 ) -> pl.DataFrame:
-    """pair_id and score of the pairs that reach the step of a side."""
+    """Return pair_id and score of the pairs that reach the step of a side."""
     verdicts = decide_claims(claims, None, settings, thresholds=thresholds)
     passed_on = borderline(claims, verdicts).select("pair_id", score=side.score.fill_nan(None))
     settled = pl.col("decided_by") != "no_step"
@@ -171,7 +182,7 @@ def _pair_scores(
 
 
 def fixed_settings(settings: VerificationSettings) -> VerificationSettings:
-    """The settings with the cascade on and no threshold by hand where one is fitted."""
+    """Return the settings with the cascade on and no threshold by hand where one is fitted."""
     by_hand = {f"entailment_{side}": None for side in DIRECTIONS}
     return settings.model_copy(update={"policy": "cascade", **by_hand})
 
@@ -238,7 +249,7 @@ def _fit_side(
 
 
 def _why(chosen: Chosen, target: float, confidence: float, done: str) -> str:
-    """Why no threshold was chosen, and how many groups would do where that is known."""
+    """Return the reason why no threshold was chosen, and how many groups would do where that is known."""
     best = chosen.best
     if best is None or not chosen.tests:
         least = trials_needed(target, confidence) or 0

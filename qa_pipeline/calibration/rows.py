@@ -1,6 +1,5 @@
 """Labelled rows for calibration: files in, each row with its source, its claims and all their scores out."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from qa_pipeline.evaluation.datasets import ITEMS, Item, Premise, Row, read_file
 from qa_pipeline.evaluation.statements import items_as_tables
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.storage.hashes import hash_file, hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import frame_hash, read_table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, EMBEDDINGS, PAIRS
@@ -29,7 +29,7 @@ class LabelledFile:
 
     @property
     def name(self) -> str:
-        """The set's name: the file's without its ending."""
+        """Return the set's name: the file's without its ending."""
         return self.path.stem
 
 
@@ -54,7 +54,7 @@ def read_complete(path: Path) -> LabelledFile:
     read = read_file(path, lambda columns: Premise if "premise" in columns else Item)
     for row in read.left_out.iter_rows(named=True):
         raise InputError(f"{path}, row {row['first_row']}: {row['detail']}; correct or remove such rows")
-    return LabelledFile(path, hashlib.sha256(path.read_bytes()).hexdigest(), read.items)
+    return LabelledFile(path, hash_file(path), read.items)
 
 
 def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
@@ -70,14 +70,14 @@ def score_rows(resources: Resources, file: LabelledFile) -> LabelledRows:
 
 
 def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
-    """The order in which one row of a source is drawn: that of a hash."""
+    """Return the order in which one row of a source is drawn: that of a hash."""
     groups = [f"{file.name}\x1f{group}" for group in file.items["group_id"]]
     parts = zip(groups, file.items["id"], map(str, range(file.items.height)), strict=True)
     return pl.DataFrame(
         {
             "set": [file.name] * file.items.height,
             "group": groups,
-            "order": [hashlib.sha256("\x1f".join(("row", *part)).encode()).hexdigest() for part in parts],
+            "order": [hash_parts("row", *part) for part in parts],
             "label": file.items["label"] == 1,
             "pair_id": list(pair_ids),
         }
@@ -85,7 +85,7 @@ def _drawn_order(file: LabelledFile, pair_ids: Sequence[str]) -> pl.DataFrame:
 
 
 def together(scored: Sequence[LabelledRows]) -> LabelledRows:
-    """Rows of several files as one; a statement that two files hold is scored alike and kept once."""
+    """Return the rows of several files as one; a statement in two files is scored alike and counted once."""
     rows = pl.concat([part.rows for part in scored])
     claims = pl.concat([part.claims for part in scored])
     numbered = rows.with_columns(group=pl.col("group").rank("dense").cast(pl.Int64()))
@@ -93,11 +93,11 @@ def together(scored: Sequence[LabelledRows]) -> LabelledRows:
 
 
 QUALITY = "quality"
-"""What the reason of a rejection begins with that says nothing about the sources."""
+"""The beginning of a reason of rejection that says nothing about the sources."""
 
 
 def decided_rows(layout: Layout) -> LabelledFile:
-    """The decisions of an output folder that stand: accepted is supported, rejected is not.
+    """Return the decisions of an output folder that stand: accepted is supported, rejected is not.
 
     Left out are edits, refusals, pairs without evidence, and rejections whose reason begins with "quality".
 

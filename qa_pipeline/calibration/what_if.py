@@ -39,7 +39,7 @@ NOT_ASKED = "judge_not_asked"
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """Which models the batch's rows are put to: those of the settings, or those that have replied before."""
+    """The models that a batch's rows are put to: those of the settings, or those that replied before."""
 
     verifier: bool
     judge: bool
@@ -120,7 +120,7 @@ def redecide(
 
 
 def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """What a verifying model said of claims (`REPLIES`), from the verdicts it left."""
+    """Return the replies of a verifying model to claims (`REPLIES`), from the stored verdicts."""
     replied = claim_verdicts.filter(pl.col("llm_decision").is_not_null())
     is_decision = pl.col("llm_decision").is_in(DECISIONS)
     distrusted = (pl.col("llm_decision") == "accept") & (pl.col("verdict") != "supported")
@@ -136,13 +136,13 @@ def stored_replies(claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _unassessed(pairs: pl.DataFrame, models: Models) -> pl.DataFrame:
-    """Assessments of pairs that were never put to a judge: not judged where there is none, else missing."""
+    """Return assessments of pairs that no judge has seen: not judged without a judge, else missing."""
     detail = "the pair passes source verification by these thresholds, and no judge has seen it"
     missing = {"status": "failed", "reason": NOT_ASKED, "detail": detail}
     return ASSESSMENTS.frame(
         [
-            {**not_judged(pair), **(missing if models.judge else {})}
-            for pair in pairs.select("pair_id", "batch").iter_rows(named=True)
+            {**not_judged(*ids), **(missing if models.judge else {})}
+            for ids in pairs.select("pair_id", "batch").iter_rows()
         ]
     )
 
@@ -186,7 +186,7 @@ def compare(frames: Frames, new: Redecided) -> dict[str, pl.DataFrame]:
 
 
 def add_up(comparisons: Sequence[Frames]) -> dict[str, pl.DataFrame]:
-    """Several batches as one: stages in the order of the road, the largest first, and moved rows counted."""
+    """Return several batches as one: stages in order of the flow, the largest first, and moved rows."""
     every = {name: pl.concat([comparison[name] for comparison in comparisons]) for name in comparisons[0]}
     steps = every["steps"].group_by(_STEP, maintain_order=True).sum()
     stages = pl.Enum(["pairs", "claims", "refusals", "verdicts"])
@@ -229,7 +229,7 @@ def _steps(
 
 
 def _moved(old: pl.DataFrame, new: pl.DataFrame, key: str) -> pl.DataFrame:
-    """Rows whose verdict is another: key, old, new and the new reason; old is null where none was stored."""
+    """Return the rows with another verdict: key, old (null if none was stored), new and the new reason."""
     joined = new.select(key, "batch", pl.col("verdict").alias("new"), "reason").join(
         old.select(key, pl.col("verdict").alias("old")), on=key, how="left", maintain_order="left"
     )
@@ -359,7 +359,7 @@ def _chosen(layout: Layout, batch_names: list[str] | None) -> list[str]:
 
 
 def _models(frames: dict[str, pl.DataFrame], settings: Settings) -> Models:
-    """A model that replied before is there, whatever the settings of this command say."""
+    """Return the models of a batch; one that replied before is used, whatever the settings say."""
     without = ("extractive", "none")
     judged = frames["assessments"]["status"] != "not_judged"
     verifies = settings.llm.reviewer("verifier").provider not in without

@@ -64,9 +64,10 @@ app = typer.Typer(
     ),
 )
 
-app.add_typer(replies)
-app.add_typer(evaluation)
-app.add_typer(monitor)
+RUNNING, REVIEWING, RELEASING, MEASURING, KEEPING = (
+    "Run", "Look and decide", "Release", "Measure", "Model calls and settings",
+)  # fmt: skip
+"""Groups of commands in the help, in the order of a first use."""
 
 Verbose = Annotated[bool, typer.Option("--verbose", help="Show the tables of counts that status shows, too.")]
 Unjudged = Annotated[
@@ -96,10 +97,10 @@ def main(
         ),
     ] = False,
 ) -> None:
-    """Options that stand before a command."""
+    """Read the options before a command."""
 
 
-@app.command()
+@app.command(rich_help_panel=RUNNING)
 def run(
     corpus: Annotated[
         str,
@@ -131,7 +132,7 @@ def run(
     from qa_pipeline.curation.withdrawals import withdraw_missing
     from qa_pipeline.pipeline.running import BatchOutcome
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.files import locked, prepare_folder
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
@@ -147,7 +148,10 @@ def run(
                 Layout(settings.out), settings.corpus, {*corpus_batches.names, *corpus_batches.refused}
             )
         _tell_loose_files(corpus_batches, settings.corpus)
-        with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
+        with (
+            locked(settings.out, shared=True),
+            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+        ):
             outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [
@@ -157,7 +161,7 @@ def run(
         raise typer.Exit(_code(outcomes))
 
 
-@app.command()
+@app.command(rich_help_panel=RUNNING)
 def validate(
     pairs: Annotated[Path, typer.Argument(help="JSONL, JSON, CSV or Parquet of questions and answers.")],
     corpus: Annotated[
@@ -179,7 +183,7 @@ def validate(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.running import validate_pairs
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import prepare_folder, works_on
+    from qa_pipeline.storage.files import locked, prepare_folder
     from qa_pipeline.storage.layout import Layout, check_batch_name
 
     with errors_as_exit_codes(resumable=True):
@@ -189,7 +193,10 @@ def validate(
         check_models(settings, model)
         check_batch_name(name)
         prepare_folder(settings.out)
-        with works_on(settings.out), watching(quiet=as_json, hosted=asks_hosted(settings)) as watch:
+        with (
+            locked(settings.out, shared=True),
+            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+        ):
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
             show_verdicts(Layout(settings.out), name)
@@ -197,7 +204,7 @@ def validate(
         raise typer.Exit(_code([outcome]))
 
 
-@app.command()
+@app.command(rich_help_panel=REVIEWING)
 def status(out: Out = Path("data"), as_json: Json = False) -> None:
     """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
     from qa_pipeline.cli.console import print_document, report_document, show_report
@@ -217,7 +224,7 @@ def status(out: Out = Path("data"), as_json: Json = False) -> None:
 
 
 def _code(outcomes: "Sequence[BatchOutcome]") -> int:
-    """While anything is awaited the run is not over; what has failed is reported again by the last one."""
+    """Return the exit code of several runs: awaited comes first, since the run is not over then."""
     if any(outcome.outcome == "pending" for outcome in outcomes):
         return PENDING
     return OK if all(outcome.passed for outcome in outcomes) else FAILED
@@ -249,19 +256,22 @@ def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
         )
 
 
-app.command()(estimate)
-app.command("settings")(show_settings)
-app.command()(show)
-app.command()(audit_references)
-app.command()(calibrate)
-app.command()(what_if)
-app.command()(refusals)
-app.command()(release)
-app.command()(verify)
-app.command()(diff)
-app.command()(push)
-app.command()(yank)
-app.command()(forget)
-app.add_typer(audit)
-app.command()(decide)
-app.command("jobs")(errors_as_exit_codes()(jobs))
+app.command(rich_help_panel=RUNNING)(estimate)
+app.command(rich_help_panel=REVIEWING)(show)
+app.command(rich_help_panel=REVIEWING)(decide)
+app.command(rich_help_panel=REVIEWING)(refusals)
+app.command(rich_help_panel=REVIEWING)(audit_references)
+app.command(rich_help_panel=RELEASING)(release)
+app.command(rich_help_panel=RELEASING)(verify)
+app.command(rich_help_panel=RELEASING)(diff)
+app.command(rich_help_panel=RELEASING)(push)
+app.command(rich_help_panel=RELEASING)(yank)
+app.command(rich_help_panel=RELEASING)(forget)
+app.add_typer(audit, rich_help_panel=RELEASING)
+app.add_typer(evaluation, rich_help_panel=MEASURING)
+app.add_typer(monitor, rich_help_panel=MEASURING)
+app.command(rich_help_panel=MEASURING)(calibrate)
+app.command(rich_help_panel=MEASURING)(what_if)
+app.command("settings", rich_help_panel=KEEPING)(show_settings)
+app.command("jobs", rich_help_panel=KEEPING)(errors_as_exit_codes()(jobs))
+app.add_typer(replies, rich_help_panel=KEEPING)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
 
-NAMED = 5
+MOST_NAMES = 5
 """Batches that are named where there are many."""
 
 
@@ -55,7 +55,7 @@ MaxCost = Annotated[float | None, typer.Option(help="Cap on what calls cost, in 
 
 
 def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str) -> list[str]:
-    """The batches asked for, or all there are.
+    """Return the batches asked for, or all of the corpus.
 
     Raises:
         CorpusError: there is no such batch.
@@ -66,14 +66,14 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
         if name not in batches.names:
-            near = difflib.get_close_matches(name, batches.names, n=NAMED) or batches.names
-            more = f" and {len(batches.names) - NAMED} more" if len(batches.names) > NAMED else ""
-            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:NAMED])}{more}")
+            near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES) or batches.names
+            more = f" and {len(batches.names) - MOST_NAMES} more" if len(batches.names) > MOST_NAMES else ""
+            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:MOST_NAMES])}{more}")
     return list(dict.fromkeys(names or batches.names))
 
 
 def located(corpus: str) -> tuple[str, str | None]:
-    """The location of the corpus; and its only batch, where a batch was given in place of a corpus."""
+    """Return the location of the corpus; and its only batch, where a batch was given in place of a corpus."""
     from qa_pipeline.documents.corpus.corpora import single_batch
 
     batch = single_batch(corpus)
@@ -81,7 +81,7 @@ def located(corpus: str) -> tuple[str, str | None]:
 
 
 def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
-    """The batches of the corpus, or the only one that was asked for.
+    """Return the batches of the corpus, or the only one that was asked for.
 
     Raises:
         CorpusError: the corpus cannot be used, or the batch has a name that cannot be one.
@@ -103,7 +103,7 @@ def named_settings(
     max_cost: float | None = None,
     accept_unjudged: bool | None = None,
 ) -> dict[str, Any]:
-    """The settings that have options of their own, by path."""
+    """Return the settings that have options of their own, by path."""
     values = {
         "llm.provider": provider,
         "llm.model": model,
@@ -117,7 +117,7 @@ def named_settings(
 def overrides(
     corpus: str, out: Path, changes: list[str] | None, named_values: dict[str, Any]
 ) -> dict[str, Any]:
-    """What the arguments say of settings: corpus and output folder, `--set`, and before it the options.
+    """Return the settings in the arguments: the options, then corpus, output folder and `--set`.
 
     Raises:
         SettingsError: a `--set` cannot be read, or stands for an argument.
@@ -133,14 +133,14 @@ def overrides(
 
 
 def asks_hosted(settings: "Settings") -> bool:
-    """Whether any role asks a model over the network."""
+    """Return whether any role asks a model over the network."""
     from qa_pipeline.settings.llm import HOSTED
 
     return any(model.provider in HOSTED for model in settings.llm.models)
 
 
 def check_models(settings: "Settings", role: str | None) -> None:
-    """Say what is wrong with the models, and with what they are told, now and not after hours of parsing.
+    """Report what is wrong with the models, and with what they are told, before hours of parsing.
 
     Raises:
         SettingsError: a model, the prices, the caps, or the user's personas, examples, prompts or fields

@@ -59,13 +59,15 @@ def audit_references(
 
 
 def _decided(resources: "Resources", batch: str, documents: int) -> Iterator[dict[str, Any]]:
-    """A row for each passage of each kept question about the first documents of a batch."""
+    """Yield a row for each passage of each kept question about the first documents of a batch."""
     import polars as pl
 
     from qa_pipeline.generation.reference_validation import accepted_places
     from qa_pipeline.pipeline.stages import decide_references
     from qa_pipeline.records import passages_by_id
     from qa_pipeline.storage.parquet import read_table
+    from qa_pipeline.storage.rows import KeptQuestionRow
+    from qa_pipeline.storage.table_schema import typed_rows
     from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
 
     tables = {
@@ -81,18 +83,20 @@ def _decided(resources: "Resources", batch: str, documents: int) -> Iterator[dic
         .join(tables["documents"].select("document_id", "path"), on="document_id", maintain_order="left")
     )
     document_ids = replies["document_id"].unique().sort().head(documents)
-    rows = replies.filter(pl.col("document_id").is_in(document_ids.implode())).to_dicts()
+    kept = replies.filter(pl.col("document_id").is_in(document_ids.implode()))
+    rows = list(typed_rows(kept, KeptQuestionRow))
     passages = passages_by_id(tables["chunks"])
-    for row, decisions in zip(rows, decide_references(resources, rows, passages), strict=True):
+    decided = decide_references(resources, rows, passages)
+    for path, row, decisions in zip(kept["path"], rows, decided, strict=True):
         used = accepted_places(decisions, resources.settings.generation)
         for place, decision in enumerate(decisions):
             passage = passages[row["passage_ids"][place]]
             yield {
-                "document": row["path"],
+                "document": path,
                 "question": row["question"],
                 "place": place + 1,
                 "section": " > ".join((passage.title, *passage.section_path)),
-                "score": row["passage_scores"][place],
+                "score": row["passage_scores"] and row["passage_scores"][place],
                 "similarity": None if decision.similarity is None else round(decision.similarity, 2),
                 "decision": str(decision.error or decision.decision),
                 "used": place in used,

@@ -56,7 +56,7 @@ def certify_release(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say what share of wrong rows the labels rule out, with 95 % confidence; unsure counts as wrong.
+    """Report the share of wrong rows that the labels rule out, with 95 % confidence; unsure is wrong.
 
     A sample counts only if each of its rows has a label. Every sample is a look, and with more looks each
     bound is wider.

@@ -58,7 +58,7 @@ def _row(job: "ProviderJob", now: float) -> dict[str, Any]:
 
 
 def _age(seconds: float) -> str:
-    """How long a job has been, or was, on its way."""
+    """Return how long a job has been, or was, in progress."""
     if seconds < _HOUR:
         return f"{seconds / _MINUTE:.0f} min"
     return f"{seconds / _HOUR:.1f} h" if seconds < 2 * _DAY else f"{seconds / _DAY:.1f} d"

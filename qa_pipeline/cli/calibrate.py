@@ -80,7 +80,7 @@ def _calibrated(
     from datetime import UTC, datetime
 
     from qa_pipeline.calibration.calibrating import calibrate_files
-    from qa_pipeline.evaluation.statistics import check_levels
+    from qa_pipeline.calibration.fitting import check_levels
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.tree import load_settings
 
@@ -161,7 +161,7 @@ def _notes(thresholds: "Thresholds") -> list[str]:
     return notes
 
 
-SHOWN = 10
+MOST_MOVED = 10
 
 
 def what_if(
@@ -219,7 +219,7 @@ def _show_what_if(change: dict[str, Any]) -> None:
     titles = {"old": "what", "new": "to"}
     show_frame("Claims whose verdict changes", change["moved_claims"].rename(titles))
     show_frame("Pairs whose verdict changes", change["moved_pairs"].rename(titles))
-    first = change["moved"].head(SHOWN).rename({"pair_id": "pair", **titles})
+    first = change["moved"].head(MOST_MOVED).rename({"pair_id": "pair", **titles})
     show_frame(f"The first {first.height} of them", first)
     if change["known_answers"]["old"][0]:
         show_frame("Known-answer pairs", change["known_answers"])

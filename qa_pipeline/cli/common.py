@@ -19,7 +19,7 @@ SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
 
 GRACE_SECONDS = 5.0
-"""How long a command may take to end after a signal; then the process ends whatever it is doing."""
+"""The time a command may take to end after a signal; then the process ends whatever it is doing."""
 _SIGNALS = {
     signal.SIGHUP: "because its terminal was closed (SIGHUP)",
     signal.SIGINT: "by Ctrl-C (SIGINT)",
@@ -119,7 +119,7 @@ class _Ending:
                 self._number = number
 
     def say(self) -> int:
-        """Say once what happened; the exit code."""
+        """Report once what happened; return the exit code."""
         number = self._number or signal.SIGINT
         with self._lock:
             message, self._said = self._said, True
@@ -131,11 +131,11 @@ class _Ending:
 
     @property
     def came(self) -> bool:
-        """Whether there was a signal; what a command raises after one came of it."""
+        """Return whether there was a signal; an error raised after one is its consequence."""
         return self._number is not None
 
     def end(self) -> int:
-        """Say what happened; the exit code. Without a terminal the process ends here: output would fail."""
+        """Report what happened; return the exit code. Without a terminal the process ends here."""
         code = self.say()
         if self._number == signal.SIGHUP:
             os._exit(code)

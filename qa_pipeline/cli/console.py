@@ -33,7 +33,7 @@ from rich.text import Text
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.people.document_view import Row, Shown, facts, in_context, pieces
+from qa_pipeline.people.document_view import DocumentView, Row, facts, in_context, pieces
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
 from qa_pipeline.pipeline.samples import sample_pairs
@@ -72,7 +72,7 @@ LONG_PAUSE_S = 20.0
 """Seconds without progress that are worth a word; hosted models usually reply sooner."""
 LONGEST_TEXT = 800
 """Characters of a question, an answer or a reason that are shown."""
-NAMED = 5
+MOST_NAMES = 5
 """Files or batches that are named where there are many."""
 MOST_BATCHES = 20
 """Batches that get a line of their own at the end of a run."""
@@ -159,7 +159,7 @@ class StageAtWork:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the stage began."""
+        """Return the seconds since the stage began."""
         return self._clock() - self.started
 
     def pause(self) -> str:
@@ -178,7 +178,7 @@ class StageAtWork:
 
 
 class StageLines:
-    """Progress where there is no terminal: a line for each batch, and others while a stage takes long."""
+    """The progress where there is no terminal: a line for each batch, and others in long stages."""
 
     def __init__(self, *, hosted: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._hosted, self._clock = hosted, clock
@@ -210,7 +210,7 @@ def _duration(seconds: float) -> str:
 
 
 class _PauseColumn(ProgressColumn):
-    """For how long nothing has come, where that is long."""
+    """A column of the time for which nothing has come, where that is long."""
 
     def render(self, task: Task) -> Text:
         stage: StageAtWork = task.fields["at_work"]
@@ -312,8 +312,8 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
             "pairs": ": ".join([str(counts["pairs"]), *filter(None, [", ".join(verdicts)])]),
             "training examples": str(counts["examples"]),
         }
-        if summary.known.height:
-            totals = _with_total(summary.known).row(-1, named=True)
+        if summary.known_answers.height:
+            totals = _with_total(summary.known_answers).row(-1, named=True)
             missed = (f"{totals[name]} {name.replace('_', ' ')}" for name in MISSES if totals[name])
             lines["known answers"] = ", ".join(
                 [f"{totals['hits']} of {totals['pairs']} as expected", *missed]
@@ -333,10 +333,10 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
     _show_unread(summary.unread)
     _show_unasked(summary.unasked)
     withdrawn = {batch: stone for batch, stone in summary.withdrawn.items() if batch not in ran}
-    for batch, stone in list(withdrawn.items())[:NAMED]:
+    for batch, stone in list(withdrawn.items())[:MOST_NAMES]:
         print_line(f"{batch} is withdrawn since {stone.since}: {stone.message()}", "yellow")
-    if len(withdrawn) > NAMED:
-        print_line(f"and {len(withdrawn) - NAMED} more batches are withdrawn", "yellow")
+    if len(withdrawn) > MOST_NAMES:
+        print_line(f"and {len(withdrawn) - MOST_NAMES} more batches are withdrawn", "yellow")
 
 
 def _show_unread(unread: pl.DataFrame) -> None:
@@ -358,8 +358,8 @@ def _show_unasked(unasked: pl.DataFrame) -> None:
 
 
 def _first_paths(files: pl.DataFrame) -> str:
-    paths = files.head(NAMED).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
-    more = f" and {files.height - NAMED} more" if files.height > NAMED else ""
+    paths = files.head(MOST_NAMES).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
+    more = f" and {files.height - MOST_NAMES} more" if files.height > MOST_NAMES else ""
     return f"{', '.join(paths)}{more}"
 
 
@@ -418,7 +418,7 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     if summary.steps.height:
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(summary.steps))
     show_frame("Questions by type", with_losses(summary.types, summary.shortfalls))
-    show_frame("Known-answer pairs", _with_total(summary.known))
+    show_frame("Known-answer pairs", _with_total(summary.known_answers))
     title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
     show_frame(title, summary.canaries, CANARY_COLUMNS)
     show_frame("Batches", summary.batches, BATCH_COLUMNS)
@@ -466,7 +466,7 @@ def _show_unproved(batches: pl.DataFrame) -> None:
 
 
 def _problems(summary: Report, reported: Collection[str]) -> list[tuple[str, str]]:
-    """Batches without training examples, or without tables that can be counted, and why."""
+    """Return the batches without training examples, or without countable tables, and the reason."""
     withdrawn = [
         (batch, f"withdrawn since {stone.since}, no training examples: {stone.message()}")
         for batch, stone in summary.withdrawn.items()
@@ -517,7 +517,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
-    """Expected verdicts and kinds in order, and a line that adds them up."""
+    """Return expected verdicts and kinds in order, and a line with their sums."""
     if not answers.height:
         return answers
     counts = answers.select(pl.exclude("expected_verdict", "expected_kind").sum())
@@ -526,7 +526,7 @@ def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
-    """The types with the most frequent reasons for which planned questions of them were lost, in words."""
+    """Return the types with the most frequent reasons, in words, why planned questions were lost."""
     most = shortfalls.sort("questions", descending=True, maintain_order=True)
     words = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")
     lost = most.group_by("question_type", maintain_order=True).agg(lost=words)
@@ -573,14 +573,14 @@ def _cell(value: object) -> str:
 
 
 def _harmless(text: str) -> str:
-    """The text without what would steer a terminal; names and ratings come from files of anybody."""
+    """Return the text without what would steer a terminal; names and ratings come from anybody's files."""
     if text.isprintable():
         return text
     return "".join("\ufffd" if _steers(sign) else sign for sign in text)
 
 
 def _steers(sign: str) -> bool:
-    """Whether a character is a control, newline and tab aside, or turns the direction of writing."""
+    """Return whether a character is a control, newline and tab aside, or turns the direction of writing."""
     return (category(sign) == "Cc" and sign not in "\n\t") or sign in _DIRECTIONS
 
 
@@ -596,7 +596,7 @@ def _console() -> Console:
 
 
 def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
-    """The rows of a funnel: each stage named once, its parts below it, unknown ones empty."""
+    """Return the rows of a funnel: each stage shown once, its parts below it, unknown ones empty."""
     again = pl.col("stage") == pl.col("stage").shift()
     renamed = steps.with_columns(
         stage=pl.when(again.fill_null(value=False)).then(pl.lit("")).otherwise("stage")
@@ -605,12 +605,12 @@ def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
 
 
 def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
-    """The report as JSON values."""
+    """Return the report as JSON values."""
     return {
         "out": str(layout.out),
         "tables": summary.tables,
         "yield": summary.steps,
-        "known_answers": summary.known,
+        "known_answers": summary.known_answers,
         "canaries": summary.canaries,
         "batches": summary.batches,
         "left_out": summary.left_out,
@@ -634,7 +634,7 @@ STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green",
 MARKS = {"page": "═══", "section": "───", "chunk": "▼", "chunk_end": "▲"}
 
 
-def show_document(document: Shown, chunk: Row | None = None) -> None:
+def show_document(document: DocumentView, chunk: Row | None = None) -> None:
     """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
     console = Console(highlight=False, soft_wrap=True)
     for name, value in facts(document):

@@ -74,7 +74,7 @@ def _take(layout: "Layout", path: Path) -> int:
     for name, count in taken.recorded.items():
         sys.stdout.write(f"{name}: {count} recorded in {layout.decisions(name)}\n")
     message = [f"{taken.recorded.total()} recorded", f"{len(taken.problems)} refused"]
-    message += [f"{taken.known} recorded before"] if taken.known else []
+    message += [f"{taken.already_recorded} recorded before"] if taken.already_recorded else []
     message += [f"{read.blank} without a decision"] if read.blank else []
     sys.stdout.write(", ".join(message) + "\n")
     if taken.recorded:

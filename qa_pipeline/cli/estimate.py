@@ -62,7 +62,7 @@ def estimate(
 
 
 def _settings(values: dict[str, Any]) -> "Settings":
-    """The settings of a run. One that may cost money needs a cap; an estimate needs none."""
+    """Return the settings of a run. One that may cost money needs a cap; an estimate needs none."""
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.settings.tree import load_settings
 

@@ -119,7 +119,7 @@ def run(
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.evaluation.ability_figures import read_suite
     from qa_pipeline.evaluation.running import evaluation_settings
-    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import check_model, load_settings
@@ -145,14 +145,13 @@ def run(
 def _measured(
     suite: Path, rows: "pl.DataFrame", resources: "Resources", how: str, *, verify: bool
 ) -> dict[str, Any]:
-    import hashlib
-
     import polars as pl
 
     from qa_pipeline.cli.console import watching
     from qa_pipeline.errors import InputError
     from qa_pipeline.evaluation.ability_figures import ability_figures, judge_answers
     from qa_pipeline.evaluation.answering import FAILURES, Answered, answer_rows, chosen_answerer
+    from qa_pipeline.storage.hashes import hash_file
 
     if how.startswith("corpus"):
         raise InputError("a suite has contexts of its own; answers come from model, function or given")
@@ -171,7 +170,7 @@ def _measured(
     return {
         "format": 1,
         "suite": suite.name,
-        "suite_sha256": hashlib.sha256(suite.read_bytes()).hexdigest(),
+        "suite_sha256": hash_file(suite),
         "answered_by": _name(how, resources),
         "verified_by": verifier.name if verifier else "rules",
         "rows_of_suite": rows.height,
@@ -190,7 +189,7 @@ def _name(how: str, resources: "Resources") -> str:
 
 
 def _show(document: dict[str, Any], to: Path) -> None:
-    """A table for each language of more than one, and one for all; counts of errors."""
+    """Print a table for each language of several, and one for all; and counts of errors."""
     from qa_pipeline.cli.console import print_line, show_table
     from qa_pipeline.cli.evaluation_tables import with_interval
 

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Scorer(StrEnum):
-    """Who decides what no local step decides."""
+    """The decider of what no local step decides."""
 
     local = "local"
     model = "model"
 
 
 class Undecided(StrEnum):
-    """What becomes of a statement that nobody decides."""
+    """The treatment of a statement that nobody decides."""
 
     similarity = "similarity"
     unknown = "unknown"
@@ -141,7 +141,7 @@ def _check_worst_by(name: str | None, metrics: "list[Metric]") -> None:
 def _settings(
     data: Path, change: list[str] | None, named_values: dict[str, Any], scorer: Scorer
 ) -> "Settings":
-    """The settings of all sources; with a model it cuts answers as verification.split_claims says."""
+    """Return the settings of all sources; a model splits answers as verification.split_claims says."""
     from qa_pipeline.errors import SettingsError
     from qa_pipeline.evaluation.running import evaluation_settings
     from qa_pipeline.settings.base import read_assignments
@@ -155,7 +155,7 @@ def _settings(
 
 
 def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means":
-    """What signals are found with; with a model, what the settings name.
+    """Return the means of signals; with a model, those that the settings name.
 
     Raises:
         SettingsError: a model is wanted and none is named, or it cannot be used.
@@ -183,7 +183,7 @@ def _means(settings: "Settings", scorer: Scorer, undecided: Undecided) -> "Means
 
 
 def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
-    """All rows, or those drawn, which are then in memory."""
+    """Return all rows, or a sample of them, which is then in memory."""
     import polars as pl
 
     from qa_pipeline.evaluation.datasets import draw
@@ -195,7 +195,7 @@ def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
 
 
 def _settings_shown(means: "Means") -> dict[str, Any]:
-    """The settings that a report shows."""
+    """Return the settings that a report shows."""
     settings = means.resources.settings
     return {
         "thresholds_id": settings.verification.thresholds_id,
@@ -209,14 +209,15 @@ def _settings_shown(means: "Means") -> dict[str, Any]:
 
 
 def _without_folder(model: str | None) -> str | None:
-    """The name of a model; of one in a folder of this machine the last part of its path."""
+    """Return the name of a model; of one in a local folder the last part of its path."""
     return Path(model).name if model is not None and Path(model).is_dir() else model
 
 
 def _show(document: dict[str, Any], out: Path) -> None:
     from qa_pipeline.cli.console import print_line, show_table
     from qa_pipeline.evaluation.deciders import describe_deciders
-    from qa_pipeline.evaluation.report import plural, reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.text.rendering import plural
 
     metrics = document["metrics"]
     lines = [

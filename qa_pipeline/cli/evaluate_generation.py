@@ -1,6 +1,5 @@
 """`qa-pipeline eval generation`: what a provider makes of a corpus, and what other settings change."""
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from qa_pipeline.cli.arguments import (
     overrides,
 )
 from qa_pipeline.cli.common import FAILED, OK, PENDING, errors_as_exit_codes
+from qa_pipeline.storage.hashes import hash_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ _OF_ARM = re.compile(r"((?:changed|repeat)-\w+)-[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One run over the batches: settings, what became of each, and the tables of those that can be read."""
+    """A run over the batches: settings, outcome of each, and the tables of those that can be read."""
 
     settings: "Settings"
     outcomes: "list[BatchOutcome]"
@@ -52,7 +52,7 @@ class Arm:
 
     @property
     def together(self) -> "dict[str, pl.DataFrame]":
-        """The tables of all batches, put together."""
+        """Return the tables of all batches, concatenated."""
         import polars as pl
 
         frame_sets = list(self.frames.values())
@@ -60,7 +60,7 @@ class Arm:
         return {name: pl.concat([frame_set[name] for frame_set in frame_sets]) for name in shared}
 
     def figures(self, frames: "Mapping[str, pl.DataFrame]") -> dict[str, Any]:
-        """The figures of one batch, or of all."""
+        """Return the figures of one batch, or of all."""
         from qa_pipeline.evaluation.generation import generation_figures
 
         mix = self.settings.generation.mix.weights
@@ -98,7 +98,7 @@ def generation(
     from qa_pipeline.cli.console import print_document, watching
     from qa_pipeline.cli.evaluation_tables import show_generation
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):
@@ -128,14 +128,14 @@ def generation(
 
 
 def _code(arms: Sequence[Arm]) -> int:
-    """A batch whose gates failed has its figures all the same; only one without tables is a failure."""
+    """Return the exit code: only a batch without tables is a failure, one with failed gates has figures."""
     if any(outcome.outcome == "pending" for arm in arms for outcome in arm.outcomes):
         return PENDING
     return FAILED if any(arm.incomplete for arm in arms) else OK
 
 
 def _arms(settings: "Settings", repeat: int) -> "dict[str, Settings]":
-    """The settings of each run by its name; the first, in the output folder itself, has none."""
+    """Return the settings of each run by its name; the first, in the output folder itself, has none."""
     seeds = {
         f"repeat-{number}": settings.llm.model_copy(update={"seed": settings.llm.seed + number})
         for number in range(1, repeat)
@@ -144,7 +144,7 @@ def _arms(settings: "Settings", repeat: int) -> "dict[str, Settings]":
 
 
 def _changed_name(settings: "Settings", changed: "Settings", compare: Sequence[str]) -> str:
-    """Name of the run with changed settings: another comparison has another folder.
+    """Return the name of the run with changed settings: another comparison has another folder.
 
     Raises:
         SettingsError: nothing is changed.
@@ -153,7 +153,7 @@ def _changed_name(settings: "Settings", changed: "Settings", compare: Sequence[s
 
     if settings == changed:
         raise SettingsError(f"--compare {' '.join(compare)} changes nothing: these settings are in force")
-    return f"changed-{hashlib.sha256(chr(10).join(sorted(compare)).encode()).hexdigest()[:8]}"
+    return f"changed-{hash_text(chr(10).join(sorted(compare)))[:8]}"
 
 
 def _run_arms(
@@ -169,7 +169,7 @@ def _run_arms(
 
 
 def _less(settings: "Settings", spent: "Amount | None") -> "Settings":
-    """The settings with caps from which is taken what was spent before."""
+    """Return the settings with caps reduced by what was spent before."""
     if spent is None:
         return settings
     taken = {"max_calls": spent.calls, "max_tokens": spent.tokens, "max_cost": float(spent.cost)}

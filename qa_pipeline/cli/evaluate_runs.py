@@ -130,7 +130,7 @@ def sample_size(
 ) -> None:
     """Print how many rows each run needs, so that a difference of this size is found."""
     from qa_pipeline.cli.console import print_line
-    from qa_pipeline.evaluation.experiments import MOST_ROWS, rows_needed
+    from qa_pipeline.statistics import MOST_ROWS, rows_needed
 
     with errors_as_exit_codes():
         needed = rows_needed(
@@ -141,7 +141,7 @@ def sample_size(
 
 def _decision(compared: dict[str, Any], metric: str) -> dict[str, Any]:
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.experiments import ab_decision
+    from qa_pipeline.evaluation.comparison import ab_decision
 
     if metric not in compared["metrics"]:
         raise InputError(f"--decide {metric}: not compared; there are {', '.join(compared['metrics'])}")
@@ -149,7 +149,7 @@ def _decision(compared: dict[str, Any], metric: str) -> dict[str, Any]:
 
 
 def _thresholds(texts: list[str]) -> dict[str, float]:
-    """Bounds by metric.
+    """Return the bounds by metric.
 
     Raises:
         InputError: one is no number, or a metric has two.
@@ -183,7 +183,7 @@ def _tell(
 
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.evaluation.comparison_pages import markdown
-    from qa_pipeline.evaluation.statistics import rounded
+    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
 
     printed = rounded(document)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.cli.console import print_line, show_frame, show_table, stage_rows, with_losses
-from qa_pipeline.evaluation.statistics import Estimate
+from qa_pipeline.statistics import Estimate
 
 Document = dict[str, Any]
 _OF_SHARE = {name: name for name in ("what", "share", "count", "of", "unknown")}
@@ -20,12 +20,12 @@ def _show_left_out(left_out: pl.DataFrame) -> None:
 
 
 def _show_fields(title: str, rows: Sequence[Document], titles: Mapping[str, str]) -> None:
-    """A table of some fields of documents, by their titles."""
+    """Print a table of some fields of documents, by their titles."""
     show_table(title, list(titles.values()), [[row[name] for name in titles] for row in rows])
 
 
 def with_interval(estimate: Estimate | None, sign: str = "", places: int = 3) -> str:
-    """A figure and its interval, as far as there are any."""
+    """Return a figure and its interval, as far as they are known."""
     if estimate is None or estimate["value"] is None:
         return _NOTHING
     return f"{estimate['value']:{sign}.{places}f} {_bounds(estimate, sign)}".rstrip()
@@ -72,7 +72,7 @@ def show_generation(figures: Document) -> None:
 
 
 def _show_shares(shares: Sequence[Document], batches: Mapping[str, Document]) -> None:
-    """Shares of all batches with their counts, and of each batch."""
+    """Print the shares of all batches with their counts, and of each batch."""
     _show_fields("Shares over all batches", shares, _OF_SHARE)
     names = list(batches)
     for start in range(0, len(names) if len(names) > 1 else 0, _MOST_COLUMNS):

@@ -44,7 +44,7 @@ def forget(
     from qa_pipeline.publishing.yank import releases_with
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import works_on
+    from qa_pipeline.storage.files import locked
     from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
@@ -52,9 +52,9 @@ def forget(
         layout = Layout(out)
         really = yes and not dry_run
         releases = layout.releases
-        held_out = works_on(layout.out, alone=True) if really and layout.out.is_dir() else nullcontext()
-        locked = alone(releases) if really and releases.is_dir() else nullcontext()
-        with held_out, _opened(settings, layout) as database, locked:
+        out_lock = locked(layout.out) if really and layout.out.is_dir() else nullcontext()
+        releases_lock = alone(releases) if really and releases.is_dir() else nullcontext()
+        with out_lock, _opened(settings, layout) as database, releases_lock:
             begun = read_plan(layout)
             if begun is not None and really:
                 carry_out(layout, begun, database, settings.index)
@@ -78,7 +78,7 @@ def forget(
 def _planned(
     layout: "Layout", database: "Database | None", name: str, begun: "Plan | None"
 ) -> "tuple[Plan, pl.DataFrame]":
-    """What goes with the document of this name; of one that is in no table, what the store still knows.
+    """Return what goes with the document of this name; if in no table, what the store knows of it.
 
     Raises:
         InputError: no document is called so, or several are.
@@ -108,7 +108,7 @@ def _planned(
 
 
 def _stored(database: "Database | None", name: str) -> set[str]:
-    """Documents that no table and no release has any more: by their path then, or the beginning of an id."""
+    """Return documents that no table or release has any more: by former path or beginning of an id."""
     from qa_pipeline.curation.forgetting import SHORTEST_NAME
     from qa_pipeline.errors import InputError
     from qa_pipeline.llm.store.maintenance import known_documents, versions_of
@@ -128,7 +128,7 @@ def _stored(database: "Database | None", name: str) -> set[str]:
 
 @contextmanager
 def _opened(settings: "Settings", layout: "Layout") -> "Iterator[Database | None]":
-    """The store of replies; None where there is none."""
+    """Yield the store of replies; None without one."""
     from qa_pipeline.llm.store.database import Database
 
     place = settings.llm.store.url or layout.replies
@@ -207,7 +207,7 @@ def _report(
 
 
 def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -> list[str]:
-    """Where files of these contents are still in the corpora that their batches were read from."""
+    """Return the places of files of these contents in the corpora that their batches were read from."""
     import hashlib
 
     from qa_pipeline.documents.corpus.corpora import open_corpus

@@ -101,7 +101,7 @@ def check(
 
 
 def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], pl.DataFrame]":
-    """Score and keep each day whose logs are newer than its scores; these days, and what was left out."""
+    """Score each day whose logs are newer than its scores; return these days and what was left out."""
     import polars as pl
 
     from qa_pipeline.errors import InputError
@@ -127,7 +127,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
 
 def _show(document: dict[str, Any]) -> None:
     from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.evaluation.report import plural
+    from qa_pipeline.text.rendering import plural
 
     print_line(
         f"{plural(document['rows'], 'row')} of {plural(document['days'], 'day')}; "

@@ -4,11 +4,13 @@
 """
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import typer.main
+from markupsafe import Markup
 from pydantic.fields import FieldInfo
 from typer.cli import get_docs_for_click
 
@@ -17,11 +19,12 @@ from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
 from qa_pipeline.text.lexicon.languages import LANGUAGES
+from qa_pipeline.text.rendering import markdown_table
 from qa_pipeline.verification.consistency.allowed import ALLOWED
 
 
 def pages() -> Mapping[str, str]:
-    """The text of each page by its file name."""
+    """Return the text of each page by its file name."""
     return {
         "tables.md": tables_page(),
         "settings.md": settings_page(),
@@ -32,7 +35,7 @@ def pages() -> Mapping[str, str]:
 
 
 def tables_page() -> str:
-    """Every stored table: its grain, key and columns."""
+    """Return the page of every stored table: its grain, key and columns."""
     parts = [
         "# Tables\n",
         (
@@ -44,17 +47,20 @@ def tables_page() -> str:
         parts.append(
             f"\n## {table.name}\n\n{table.grain} Key: {', '.join(f'`{name}`' for name in table.key)}.\n"
         )
-        parts.append("| column | type | meaning |\n|---|---|---|")
-        parts += [
-            f"| `{column.name}` | {_type(str(column.dtype))}{', null' if column.nullable else ''} "
-            f"| {_escaped(column.description)} |"
+        rows = [
+            (
+                f"`{column.name}`",
+                f"{_type(str(column.dtype))}{', null' if column.nullable else ''}",
+                column.description,
+            )
             for column in table.columns
         ]
+        parts.append(_table(("column", "type", "meaning"), rows))
     return "\n".join(parts) + "\n"
 
 
 def differences_page() -> str:
-    """Every difference between a claim and its evidence that leaves the claim proved."""
+    """Return the page of every difference between a claim and its evidence that leaves the claim proved."""
     parts = [
         "# Allowed differences\n",
         (
@@ -63,9 +69,8 @@ def differences_page() -> str:
             "written; an active sentence may be passive with its roles kept, and a command the "
             'passive with "must" (English, Swedish).\n'
         ),
-        "| difference | languages | the claim's words are | evidence | proves | does not prove |",
-        "|---|---|---|---|---|---|",
     ]
+    rows = []
     for first in ALLOWED:
         evidence, claim = first.holds
         second = f"{first.does_not[1]} (from: {first.does_not[0]})"
@@ -73,13 +78,13 @@ def differences_page() -> str:
             second = first.does_not[1]
         without = [code for code in LANGUAGES if code not in first.languages]
         languages = f"all but {', '.join(without)}" if without else "all"
-        cells = (first.name, languages, first.direction, evidence, claim, second)
-        parts.append(f"| {' | '.join(_escaped(cell) for cell in cells)} |")
-    return "\n".join(parts) + "\n"
+        rows.append((first.name, languages, first.direction, evidence, claim, second))
+    columns = ("difference", "languages", "the claim's words are", "evidence", "proves", "does not prove")
+    return "\n".join([*parts, _table(columns, rows)]) + "\n"
 
 
 def metrics_page() -> str:
-    """Every metric of an evaluation, by family."""
+    """Return the page of every metric of an evaluation, by family."""
     from qa_pipeline.evaluation.metrics.registry import FAMILIES
 
     parts = [
@@ -91,21 +96,21 @@ def metrics_page() -> str:
         ),
     ]
     for family, metrics in FAMILIES.items():
-        parts.append(f"\n## {family}\n\n| metric | range | better | needs | version | source |")
-        parts.append("|---|---|---|---|---|---|")
+        rows = []
         for metric in metrics:
             low, high = metric.range
             limits = f"{low:g} to {high:g}" if high is not None else f"from {low:g}"
             needs = ", ".join(f"`{name}`" for name in metric.needs)
-            parts.append(
-                f"| `{metric.name}` | {limits} | {metric.direction} | {needs} | {metric.version} "
-                f"| {_escaped(metric.source)} |"
+            rows.append(
+                (f"`{metric.name}`", limits, metric.direction, needs, str(metric.version), metric.source)
             )
+        columns = ("metric", "range", "better", "needs", "version", "source")
+        parts.append(f"\n## {family}\n\n{_table(columns, rows)}")
     return "\n".join(parts) + "\n"
 
 
 def settings_page() -> str:
-    """Every setting: path, default and meaning, by group."""
+    """Return the page of every setting: path, default and meaning, by group."""
     parts = [
         "# Settings\n",
         (
@@ -113,18 +118,14 @@ def settings_page() -> str:
             "(`QA_PIPELINE_SETTINGS` names another file), or as `QA_PIPELINE_GROUP__NAME` in the environment."
         ),
     ]
-    group = None
-    for path, field in setting_fields(Settings):
-        top = path.rpartition(".")[0]
-        if top != group:
-            group = top
-            parts.append(f"\n## {top or 'general'}\n\n| setting | default | meaning |\n|---|---|---|")
-        parts.append(f"| `{path}` | `{_default(field)}` | {_escaped(field.description or '')} |")
+    for group, fields in groupby(setting_fields(Settings), key=lambda item: item[0].rpartition(".")[0]):
+        rows = [(f"`{path}`", f"`{_default(field)}`", field.description or "") for path, field in fields]
+        parts.append(f"\n## {group or 'general'}\n\n{_table(('setting', 'default', 'meaning'), rows)}")
     return "\n".join(parts) + "\n"
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, as `--help` prints them."""
+    """Return the page of every command with its arguments and options, as `--help` prints them."""
     command = typer.main.get_command(app)
     _whole_summaries(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="qa-pipeline", title="Commands")
@@ -147,8 +148,10 @@ def _default(field: FieldInfo) -> str:
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of cells that are Markdown of the package."""
+    cells = ([Markup(cell.replace("|", "\\|").replace("\n", " ")) for cell in row] for row in rows)  # noqa: S704
+    return str(markdown_table(cells, columns))
 
 
 if __name__ == "__main__":

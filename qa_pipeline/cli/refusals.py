@@ -53,7 +53,7 @@ def refusals(
 
 
 def _show(document: dict[str, Any]) -> None:
-    """A line for each refusal, those that some batch can answer with where."""
+    """Print a line for each refusal, with the place of the answer where some batch has it."""
     lines = [f"{len(document['shards'])} batches searched, index snapshot {document['index_snapshot'][:12]}"]
     for row in document["refusals"]:
         where = ""

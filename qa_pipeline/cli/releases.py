@@ -230,10 +230,9 @@ def yank(
         check_reason(reason)
         check_release(folder)
         newest = newest_instead(folder)
+        rows = sum(manifest_of(folder).splits.values())
         if yes:
-            stone = yank_release(folder, reason)
-            print_line(f"Yanked: {folder}, {stone.rows} rows ({stone.reason})")
+            print_line(f"Yanked: {folder}, {rows} rows ({yank_release(folder, reason)})")
         else:
-            rows = sum(manifest_of(folder).splits.values())
             print_line(f"{folder} would lose its {rows} rows; add --yes to do it")
         print_line("No release is left" if newest is None else f"The newest that is left: {newest}")

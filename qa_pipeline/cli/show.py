@@ -11,7 +11,7 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.people.document_view import Row, Shown
+    from qa_pipeline.people.document_view import DocumentView, Row
 
 
 def show(
@@ -58,7 +58,7 @@ def show(
 
 
 def _draw(
-    viewed: "Shown",
+    viewed: "DocumentView",
     chunk: "Row | None",
     picture: Path,
     page: int | None,

@@ -31,7 +31,7 @@ _BY_CHUNK, _BY_DOCUMENT = ["pair_id", "chunk_id"], ["pair_id", "document_id"]
 
 
 def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Measure the citations of every pair, in the order of `pairs`.
+    """Return the citation measures of every pair, in the order of `pairs`.
 
     A measure is null where there is nothing to divide by: without citations, or without claims. What a
     citation names (a passage, or a document where no passage is named) supports a claim when the claim is
@@ -69,7 +69,7 @@ def citation_quality(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: 
 
 
 def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Whether each claim is supported, with chunk and document of its evidence: a row for each piece."""
+    """Return whether each claim is supported, and where: a row for each piece of evidence."""
     pieces = evidence_pieces(claims, claim_verdicts)
     return (
         decided_claims(claims, claim_verdicts)
@@ -83,7 +83,7 @@ def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
-    """One row for each citation: its fields, and whether it is resolved, its quote found, and it proves."""
+    """Return each citation with its fields: whether it is resolved, its quote found, and it proves."""
     by_chunk = proofs.select(_BY_CHUNK).unique().with_columns(chunk_proves=True)
     by_document = proofs.select(_BY_DOCUMENT).unique().with_columns(document_proves=True)
     proves = pl.when(pl.col("chunk_id").is_null()).then("document_proves").otherwise("chunk_proves")
@@ -105,7 +105,7 @@ def _citations(pairs: pl.DataFrame, claims: pl.DataFrame, proofs: pl.DataFrame) 
 
 
 def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
-    """pair_id, quote, and whether it was found where it is said to stand."""
+    """Return pair_id, quote, and whether it was found at its stated place."""
     is_verbatim = pl.col("quotes").struct.field("kind").is_in(_QUOTE_KINDS)
     return (
         claims.select("pair_id", "quotes")
@@ -117,7 +117,7 @@ def _quotes(claims: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
-    """What is known of each pair that cites anything."""
+    """Return the figures of each pair that cites anything."""
     resolved, proves = pl.col("resolved"), pl.col("proves")
     thing, document = pl.struct("document_id", "chunk_id"), pl.col("document_id")
     return cited.group_by("pair_id").agg(
@@ -130,13 +130,13 @@ def _of_citations(cited: pl.DataFrame) -> pl.DataFrame:
 
 
 def _share(things: pl.Expr, part: pl.Expr, is_counted: pl.Expr) -> pl.Expr:
-    """Of the different things of the whole, those of the part; null where there are none."""
+    """Return the share of distinct things that belong to the part; null where there are none."""
     total = things.filter(is_counted).n_unique()
     return pl.when(total > 0).then(things.filter(part).n_unique() / total)
 
 
 def _of_claims(cited: pl.DataFrame, proofs: pl.DataFrame) -> pl.DataFrame:
-    """Completeness and the share of claims supported of each pair that has claims."""
+    """Return the completeness and the share of supported claims of each pair that has claims."""
     resolved = cited.filter("resolved")
     chunks = resolved.filter(pl.col("chunk_id").is_not_null()).select(_BY_CHUNK).unique()
     documents = resolved.filter(pl.col("chunk_id").is_null()).select(_BY_DOCUMENT).unique()
@@ -160,7 +160,7 @@ def _quality() -> pl.Expr:
 
 
 def weighted_quality(existence: pl.Expr, accuracy: pl.Expr, grounding: pl.Expr) -> pl.Expr:
-    """0.4 of existence, 0.3 of accuracy and 0.3 of grounding, the last in bands."""
+    """Return 0.4 of existence, 0.3 of accuracy and 0.3 of grounding, the last in bands."""
     weighted = (
         WEIGHT_EXISTENCE * existence + WEIGHT_ACCURACY * accuracy + WEIGHT_GROUNDING * banded(grounding)
     )
@@ -168,7 +168,7 @@ def weighted_quality(existence: pl.Expr, accuracy: pl.Expr, grounding: pl.Expr) 
 
 
 def banded(share: pl.Expr) -> pl.Expr:
-    """1 above 0.8, 0.7 above 0.5, else 0; null stays null."""
+    """Return 1 above 0.8, 0.7 above 0.5, else 0; null stays null."""
     rounded = share.round(_DIGITS)
     low = pl.when(rounded.is_not_null()).then(0.0)
     return pl.when(rounded > HIGH).then(1.0).when(rounded > MIDDLE).then(0.7).otherwise(low)

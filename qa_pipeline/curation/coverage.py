@@ -66,7 +66,7 @@ def cover_sections(
 
 
 def _placed(pairs: pl.DataFrame, questions: pl.DataFrame) -> pl.DataFrame:
-    """pair_id and each chunk that it is about."""
+    """Return pair_id and each chunk that it is about."""
     targets = questions.select("question_id", "target_chunk_ids")
     about = pl.coalesce("target_chunk_ids", "used_chunk_ids")
     placed = pairs.filter(pl.col("expected_verdict").is_null()).select(
@@ -84,7 +84,7 @@ def _most_frequent(column: str) -> pl.Expr:
 
 
 def uncovered_sections(coverage: pl.DataFrame | None, target: float) -> set[tuple[str, int]]:
-    """The sections without an accepted question, where the covered share is below the target; else none.
+    """Return the sections without an accepted question, if the covered share is below the target.
 
     Args:
         coverage: the table of the last run; None before the first.
@@ -106,7 +106,7 @@ SHORTFALLS = pl.Schema({"question_type": pl.String(), "reason": pl.String(), "qu
 
 
 def count_types(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The mix as planned and as delivered: TYPE_COUNTS by name of the type.
+    """Return the mix as planned and as delivered: TYPE_COUNTS by type.
 
     Planned questions count by the type that was planned, all others by the type the question has. Counts of
     several batches may be added up.
@@ -124,7 +124,7 @@ def count_types(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataF
 
 
 def count_shortfalls(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Why planned questions did not become accepted pairs of their type: SHORTFALLS, most frequent first."""
+    """Return the reasons why planned questions became no accepted pairs: SHORTFALLS, most frequent first."""
     reason = (
         pl.when(_ACCEPTED)
         .then(pl.format("another type: {}", "question_type"))
@@ -144,7 +144,7 @@ _ACCEPTED = (pl.col("verdict") == "accepted").fill_null(value=False)
 
 
 def _with_verdicts(questions: pl.DataFrame, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Each planned question with the verdict of its pair, the accepted one of several; null without one."""
+    """Return each planned question with the verdict of its pair (of several the accepted), or null."""
     decided = verdicts.select("pair_id", "verdict", verdict_reason="reason")
     ends = pairs.select("question_id", "pair_id", "draft").join(decided, on="pair_id")
     ends = ends.sort(~_ACCEPTED, "draft", nulls_last=True).unique("question_id", keep="first")

@@ -5,9 +5,7 @@ answer and evidence are those it was made about; a new text (`edited`) becomes a
 verified like any other.
 """
 
-import hashlib
 import io
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ import polars as pl
 
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, DECISIONS
 
 Row = dict[str, Any]
@@ -27,7 +26,7 @@ APPLIED, STALE, REPLACED = "applied", "stale", "replaced"
 
 
 def read_decisions(path: Path) -> pl.DataFrame:
-    """The decisions recorded for a batch, in the order in which they were; none without a file.
+    """Return the decisions recorded for a batch, in their order; none without a file.
 
     Raises:
         TableError: the file is damaged. It holds people's work, so nothing goes on as if it were empty.
@@ -49,7 +48,7 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
         TableError: the recorded ones are damaged.
         StorageError: they cannot be written; the recorded ones are untouched.
     """
-    with locked(path.parent):
+    with locked(path.parent, wait=True):
         recorded = read_decisions(path)
         recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
         rows = [row for row in rows if row["decision_id"] not in recorded_ids]
@@ -60,20 +59,20 @@ def add_decisions(path: Path, rows: list[Row]) -> None:
 
 
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
-    """A hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
+    """Return a hash of what a person reads of each pair: question, answer and the quotes of its evidence."""
     quotes: dict[str, set[str]] = defaultdict(set)
     for pair_id, *claim_quotes in claims.select(
         "pair_id", "evidence_quote", "second_evidence_quote"
     ).iter_rows():
         quotes[pair_id].update(quote for quote in claim_quotes if quote)
     return {
-        pair_id: hashlib.sha256(json.dumps([question, answer, sorted(quotes[pair_id])]).encode()).hexdigest()
+        pair_id: hash_json([question, answer, sorted(quotes[pair_id])])
         for pair_id, question, answer in pairs.select("pair_id", "question", "answer").iter_rows()
     }
 
 
 def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The decisions with their state.
+    """Return the decisions with their state.
 
     Returns:
         The decisions table and `state`: replaced where a later decision was recorded about the same pair or
@@ -97,7 +96,7 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:
-    """The decisions that stand, with `said`, who made them and why."""
+    """Return the decisions that stand, with their outcome, author and reason."""
     standing = decision_states(decisions, pairs, claims).filter(pl.col("state") == APPLIED).drop("state")
     why = pl.format(": {}", "why").fill_null("")
     return standing.with_columns(pl.concat_str(pl.lit("by "), "who", why).alias("said"))

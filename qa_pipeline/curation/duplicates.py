@@ -61,7 +61,7 @@ def find_duplicates(
 
 
 def _semantic(best_first: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> pl.DataFrame:
-    """Of the best pairs of near groups those with a kept semantic twin, and the nearest such twin."""
+    """Return the best pairs of near groups that have a kept semantic twin, and the nearest such twin."""
     edges = (
         twins.select(group="near_group", edge="similar")
         .explode("edge", empty_as_null=True)
@@ -138,7 +138,7 @@ _OTHER = {"first": "second", "second": "first"}
 def find_one_sided(
     claims: pl.DataFrame, claim_verdicts: pl.DataFrame, contradictions: pl.DataFrame
 ) -> pl.DataFrame:
-    """Pairs with a supported claim on one side of a contradiction and none on the other.
+    """Return the pairs with a supported claim on one side of a contradiction and none on the other.
 
     A claim is on the side in whose sentence its evidence is.
 
@@ -158,7 +158,7 @@ def find_one_sided(
 
 
 def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Where the evidence of each supported claim is: pair_id, document_id, start, end."""
+    """Return the places of evidence of each supported claim: pair_id, document_id, start, end."""
     place = {name: pl.col(f"evidence_{name}") for name in ("document_id", "start", "end")}
     supported = decided_claims(claims, claim_verdicts).filter(pl.col("verdict") == SUPPORTED)
     return claims.select("claim_id", "pair_id", **place).join(
@@ -167,7 +167,7 @@ def _proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _standing(proofs: pl.DataFrame, contradictions: pl.DataFrame, side: str) -> pl.DataFrame:
-    """Pairs that state this side of a contradiction, and what the other side says."""
+    """Return the pairs that state this side of a contradiction, and the other side's sentence."""
     other = _OTHER[side]
     detail = pl.format(
         "{} differs in document {}: {}",

@@ -34,7 +34,7 @@ OTHER_IDS = frozenset(
 MENDED = frozenset({"near_duplicate_of", "duplicate_of", "exact_group", "near_group", "similar"})
 """Columns that name another row which may go while their own stays."""
 REPEATED_FORGOTTEN = "repeated_forgotten"
-"""Why a pair awaits the next run: the pair it repeated, or the sentence that denied it, is forgotten."""
+"""The reason of a pair that awaits the next run: the pair it repeated, or its denial, is forgotten."""
 LEAST_WORDS = 30
 """Characters from which a sentence is not said twice by chance."""
 _ID_COLUMNS = re.compile(r"(?:^|_)(document|chunk|question|pair|claim)_ids?$")
@@ -46,7 +46,7 @@ Test = Callable[[str, pl.Expr], pl.Expr | None]
 
 
 def kind_of(name: str) -> str | None:
-    """What a column or field of this name holds the ids of; None where it is nothing that can go."""
+    """Return the kind of ids in a column or field of this name; None where nothing in it can go."""
     if name in OTHER_IDS:
         return None
     if name.endswith("content_sha256"):
@@ -72,7 +72,7 @@ class RemovedTexts:
     others: pl.Series
 
     def is_theirs(self, sentence: str | None) -> bool:
-        """Whether only they say it, however short it is."""
+        """Return whether only the removed documents have a sentence, however short it is."""
         words = " ".join((sentence or "").split())
         if not words or words not in self.text:
             return False
@@ -80,7 +80,7 @@ class RemovedTexts:
 
 
 def words_of(documents: pl.DataFrame, chunks: pl.DataFrame, contents: Collection[str]) -> RemovedTexts:
-    """The words of the documents of these contents, and those of the others of the batch."""
+    """Return the words of the documents of these contents, and those of the others of the batch."""
     theirs = pl.col("content_sha256").is_in(list(contents)).fill_null(value=False)
     texts = documents.filter(theirs).select("document_id", "text", "language").drop_nulls("text")
     others = documents.filter(~theirs)["text"].drop_nulls()
@@ -110,7 +110,7 @@ _NO_WORDS_OF_OTHERS = frozenset(
 
 
 def names_removed(table: Table, removed: RemovedIds) -> pl.Expr:
-    """Whether a row names something that is gone."""
+    """Return whether each row names something that is removed."""
 
     def mentions(name: str, value: pl.Expr) -> pl.Expr | None:
         kind = None if name in MENDED else kind_of(name)
@@ -120,7 +120,7 @@ def names_removed(table: Table, removed: RemovedIds) -> pl.Expr:
 
 
 def repeating(table: Table, frame: pl.DataFrame, texts: RemovedTexts) -> pl.Series:
-    """Whether a row repeats words that only documents have which go: a Boolean for each."""
+    """Return whether each row repeats words that only removed documents have, as Booleans."""
     is_repeated: pl.Expr = pl.lit(value=False)
     if texts.pieces and table.name not in _NO_WORDS_OF_OTHERS:
         is_repeated = _in_any(table, {MESSAGES_WITH_DISTRACTORS}, lambda _, value: _repeats(value, texts))
@@ -131,7 +131,7 @@ def repeating(table: Table, frame: pl.DataFrame, texts: RemovedTexts) -> pl.Seri
 
 
 def _in_any(table: Table, aside: Collection[str], test: Test) -> pl.Expr:
-    """Whether any string of a row meets the test, some columns aside."""
+    """Return whether any string of a row meets the test, some columns aside."""
     conditions = (
         _any(column.name, column.dtype, pl.col(column.name), test)
         for column in table.columns
@@ -145,7 +145,7 @@ MESSAGES_WITH_DISTRACTORS = "messages_with_distractors"
 
 
 def _any(name: str, dtype: pl.DataType, value: pl.Expr, test: Test) -> pl.Expr | None:
-    """Whether any string below `value` meets the test, which gets its name; None where it asks nothing."""
+    """Return whether any string below `value` meets the test; None where there is no string."""
     if isinstance(dtype, pl.List):
         inner = _any(name, cast("pl.DataType", dtype.inner), pl.element(), test)
         return None if inner is None else value.list.eval(inner).list.any()
@@ -164,14 +164,14 @@ def _repeats(value: pl.Expr, texts: RemovedTexts) -> pl.Expr:
 
 
 def listed(ids: Iterable[str]) -> pl.Series:
-    """Ids as polars looks them up in any column."""
+    """Return the ids as polars looks them up in any column."""
     return pl.Series(sorted(ids), dtype=pl.String()).implode()
 
 
 def mended(
     table: Table, frame: pl.DataFrame, removed: RemovedIds, texts: RemovedTexts, calls_shown: Collection[str]
 ) -> pl.DataFrame:
-    """Rows that stay, without what they say of others that are gone."""
+    """Return the remaining rows, without their references to removed ones."""
     if table.name == DOCUMENTS.name:
         first = pl.col("near_duplicate_of").is_in(listed(removed["document"]))
         columns = ("near_duplicate_of", "near_duplicate_similarity")
@@ -191,7 +191,7 @@ def mended(
 
 
 def _regrouped(twins: pl.DataFrame, removed: Collection[str]) -> pl.DataFrame:
-    """Groups named after a pair that is gone are named after the first one left, as the next run does."""
+    """Return twins; groups named after a removed pair get the name of the first that remains."""
     lost = listed(removed)
     group_columns = [
         pl.when(pl.col(column).is_in(lost))
@@ -205,7 +205,7 @@ def _regrouped(twins: pl.DataFrame, removed: Collection[str]) -> pl.DataFrame:
 
 
 def _undecided(verdicts: pl.DataFrame, removed: Collection[str], texts: RemovedTexts) -> pl.DataFrame:
-    """Pairs that were decided by something that is gone await the next run, which decides them again."""
+    """Return verdicts; pairs decided by something removed await the next run, which decides again."""
     by_twin = pl.col("duplicate_of").is_in(listed(removed)).fill_null(value=False)
     by_words = pl.lit(value=False)
     if texts.pieces:
@@ -226,7 +226,7 @@ def _undecided(verdicts: pl.DataFrame, removed: Collection[str], texts: RemovedT
 
 
 def _without_distractors(examples: pl.DataFrame, texts: RemovedTexts) -> pl.DataFrame:
-    """Examples that show a passage of theirs beside the proof lose that layout, which may be null."""
+    """Return examples; those that show a removed passage as distractor lose that layout, or null."""
     name = MESSAGES_WITH_DISTRACTORS
     is_repeated = _any(name, examples.schema[name], pl.col(name), lambda _, value: _repeats(value, texts))
     is_kept = pl.lit(value=True) if is_repeated is None else ~is_repeated.fill_null(value=False)

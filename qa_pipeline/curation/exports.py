@@ -66,7 +66,7 @@ def ledger_rows(
     assessments: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Every verdict beside the words it is about, in the order of `pairs`.
+    """Return every verdict with question and answer, in the order of `pairs`.
 
     A row also has the proof of every supported claim, the best similarity of its claims, what the judge said,
     the passages the answer was drafted from with their retrieval scores, and for an imported pair its line,
@@ -97,7 +97,7 @@ def ledger_rows(
 
 
 def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of each file of the ledger."""
+    """Return the rows of each file of the ledger."""
     is_canary = pl.col("expected_verdict").is_not_null()
     verdicts_of_files = {"passed": "accepted"} | {name: name for name in LEDGER_FILES[1:4]}
     parts = {
@@ -108,7 +108,7 @@ def ledger_files(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def chat_rows(training_examples: pl.DataFrame, layout: str) -> pl.DataFrame:
-    """Messages of one layout, with the pair they come from; examples without that layout are left out."""
+    """Return the messages of one layout with their pair; examples without that layout are left out."""
     messages = pl.col(MESSAGE_COLUMNS[layout]).alias("messages")
     return training_examples.select(messages, "pair_id").drop_nulls("messages")
 
@@ -125,7 +125,7 @@ def json_lines(rows: pl.DataFrame) -> Iterator[bytes]:
 
 
 def exports_card() -> bytes:
-    """The dataset card of the exports folder: which files belong together, and the type of every field."""
+    """Return the dataset card of the exports: which files belong together, and the fields' types."""
     tables = {"pairs": PAIRS, "verdicts": VERDICTS, "claims": CLAIMS, "claim_verdicts": CLAIM_VERDICTS}
     frames = {name: table.empty() for name, table in tables.items()}
     ledger = ledger_rows(**frames, assessments=ASSESSMENTS.empty(), documents=DOCUMENTS.empty()).schema
@@ -154,7 +154,7 @@ def _feature(dtype: pl.DataType) -> dict[str, Any]:
 
 
 def _spans(rows: pl.DataFrame) -> pl.DataFrame:
-    """Unsupported spans with the words of the answer they point to: pair_id and the list of them."""
+    """Return the unsupported spans with their words of the answer: pair_id and the list of them."""
     return (
         rows.select("pair_id", "answer", "unsupported_spans")
         .explode("unsupported_spans", empty_as_null=True)

@@ -59,13 +59,13 @@ from qa_pipeline.storage.tables import (
 
 SHORTEST_NAME = 6
 """Characters of a hash from which its beginning names it."""
-_ID_LENGTH = 32
+_ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
 _PLACE = ("batch", "path")
 PLACES = pl.Schema(dict.fromkeys(("content_sha256", "document_id", *_PLACE), pl.String()))
 
 
 def forgotten_documents(layout: Layout) -> frozenset[str]:
-    """Hashes of the contents that must not come back, in tables or releases.
+    """Return the hashes of the contents that must not come back, in tables or releases.
 
     Raises:
         InputError: the list is damaged; nothing goes on as if it were empty.
@@ -83,7 +83,7 @@ def forgotten_documents(layout: Layout) -> frozenset[str]:
 
 
 def known_places(layout: Layout) -> pl.DataFrame:
-    """Which contents the tables hold, and where: PLACES.
+    """Return the contents of the tables and their places: PLACES.
 
     Raises:
         TableError: a table cannot be read.
@@ -101,7 +101,7 @@ def known_places(layout: Layout) -> pl.DataFrame:
 
 
 def find_contents(documents: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The rows of `known` about the document of this name, and about earlier contents of the same paths.
+    """Return the rows of `documents` with this name, and of earlier contents of the same paths.
 
     Args:
         documents: PLACES frame.
@@ -132,7 +132,7 @@ def find_contents(documents: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
-    """The message about a name that no document has; it names those that look like it, or the first ones."""
+    """Return the message about an unknown name, with names like it, or the first ones."""
     full_paths = documents.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
     near = dict.fromkeys(difflib.get_close_matches(name, [*full_paths, *documents["path"]], n=3))
     if near:
@@ -151,12 +151,12 @@ _MOST_PATHS = 5
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What goes: ids alone, so that nothing readable is kept of it.
+    """The ids of all that a document takes with it; nothing readable is stored.
 
     Args:
         contents: hashes of contents.
         documents: ids of documents, those of earlier versions among them.
-        gone: ids that go, by kind, for each batch.
+        ids: ids that go, by kind, for each batch.
     """
 
     contents: tuple[str, ...]
@@ -164,7 +164,7 @@ class Plan:
     ids: Mapping[str, RemovedIds] = field(default_factory=dict)
 
     def written(self) -> bytes:
-        """As JSON; equal plans give equal bytes."""
+        """Return the plan as JSON; equal plans give equal bytes."""
         ids_by_batch = {
             batch: {kind: sorted(ids) for kind, ids in kinds.items()} for batch, kinds in self.ids.items()
         }
@@ -177,7 +177,7 @@ class Plan:
 
 
 def read_plan(layout: Layout) -> Plan | None:
-    """What a killed command had begun to forget; None where there is none.
+    """Return the plan that a killed command had begun; None without one.
 
     Raises:
         InputError: it is damaged.
@@ -197,7 +197,7 @@ def read_plan(layout: Layout) -> Plan | None:
 
 
 def plan_erasure(layout: Layout, places: pl.DataFrame, database: Database | None) -> Plan:
-    """What goes with these contents.
+    """Return the plan of what goes with these contents.
 
     Args:
         layout: the output folder.
@@ -226,14 +226,14 @@ def _holding(layout: Layout, contents: Collection[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What went: rows by batch and table, and what the store of replies lost."""
+    """The removed rows by batch and table, and removals from the store of replies."""
 
     rows: Mapping[str, Mapping[str, int]]
     replies: Erased
 
 
 def rows_of(layout: Layout, plan: Plan) -> dict[str, dict[str, int]]:
-    """How many rows go, by batch and table."""
+    """Return the number of rows that go, by batch and table."""
     return {batch: _Batch(layout, batch, plan.contents).counts(ids) for batch, ids in plan.ids.items()}
 
 
@@ -278,13 +278,13 @@ class _File:
 
 
 class _Batch:
-    """All that an output folder holds of one batch, what was moved aside included.
+    """All files of one batch in an output folder, those moved aside included.
 
     Args:
         layout: the output folder.
         batch: the name of the batch.
         contents: hashes of the contents that go.
-        shown: calls whose prompts the store of replies still has.
+        calls_shown: calls whose prompts the store of replies still has.
     """
 
     def __init__(
@@ -307,12 +307,12 @@ class _Batch:
         self.repeating = [repeating(file.table, file.frame, self.said) for file in self.files]
 
     def _by_name(self, frames: Sequence[pl.DataFrame]) -> dict[str, pl.DataFrame]:
-        """The tables by name; one that is in its place and aside as well is the one in its place."""
+        """Return the tables by name; of a table both in place and moved aside, the one in place."""
         by_table = zip((file.table.name for file in self.files), frames, strict=True)
         return dict(reversed(list(by_table)))
 
     def removed_ids(self, earlier: RemovedIds | None = None) -> RemovedIds:
-        """Every id that goes with the contents, and those known to go."""
+        """Return every id that goes with the contents, and the earlier ones."""
         ids: RemovedIds = {kind: set((earlier or {}).get(kind, ())) for kind in KINDS}
         ids["content"] |= set(self.contents)
         while True:
@@ -327,7 +327,7 @@ class _Batch:
                 return ids
 
     def counts(self, ids: RemovedIds) -> dict[str, int]:
-        """Rows that go of each table."""
+        """Return the number of rows of each table that go."""
         return self._counts(self._remaining_frames(ids))
 
     def _counts(self, frames: Sequence[pl.DataFrame]) -> dict[str, int]:
@@ -363,7 +363,7 @@ class _Batch:
         return self._counts(remaining)
 
     def _exports(self, frames: Mapping[str, pl.DataFrame]) -> Iterator[tuple[Path, bytes]]:
-        """The exports that are there, from what is left; one whose tables are gone is emptied."""
+        """Yield the present exports, made from what remains; empty where their tables are gone."""
         needed = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "documents")
         tables = {name: frames.get(name, STORED[name].empty()) for name in needed}
         rows = ledger_files(ledger_rows(**tables))
@@ -376,7 +376,7 @@ class _Batch:
                     yield path, b"".join(json_lines(rows[name]))
 
     def _remaining_frames(self, ids: RemovedIds) -> list[pl.DataFrame]:
-        """What is left of each file."""
+        """Return the remaining rows of each file."""
         all_ids = self.removed_ids(ids)
         remaining = []
         for file, repeats in zip(self.files, self.repeating, strict=True):
@@ -448,7 +448,7 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def near_texts(layout: Layout, contents: Sequence[str]) -> list[str]:
-    """Other documents whose text is nearly that of a forgotten one, and which stay: batch and path."""
+    """Return batch and path of remaining documents whose text is nearly that of a forgotten one."""
     near_paths: list[str] = []
     for path in layout.tables(DOCUMENTS.name):
         documents = read_table(path, DOCUMENTS)
@@ -467,7 +467,7 @@ def near_texts(layout: Layout, contents: Sequence[str]) -> list[str]:
 
 
 def unlinked_decisions(layout: Layout, batches: Iterable[str]) -> dict[str, int]:
-    """Decisions about pairs that no table has any more, by batch: nobody can tell what they rest on.
+    """Return the number of decisions about pairs in no table, by batch: what they rest on is unknown.
 
     Raises:
         TableError: a file is damaged.

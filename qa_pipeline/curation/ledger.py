@@ -101,7 +101,7 @@ def _gather(
     people: pl.DataFrame,
     round_trips: pl.DataFrame,
 ) -> pl.DataFrame:
-    """One row for each pair with all that is known of it."""
+    """Return one row for each pair with all its grounds."""
     columns = pairs.select(
         *("pair_id", "batch", "question_id", "draft", "question", "answer", "question_type"),
         *("expected_verdict", "origin", "generator"),
@@ -118,20 +118,20 @@ def _gather(
 
 
 def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
-    """The frame with what others know of its pairs."""
+    """Return the frame with the columns that others have for its pairs."""
     for other in others:
         frame = frame.join(other, on="pair_id", how="left", maintain_order="left")
     return frame
 
 
 def _judged_only(dimension: str) -> pl.Expr:
-    """A score of a row that reached the judge; what is beside other rows is not a score of theirs."""
+    """Return a score of a row that reached the judge; null for other rows."""
     reached = (pl.col("outcome") == "grounded") & (pl.col("judge_status") == "judged")
     return pl.when(reached).then(pl.col(dimension).fill_nan(None)).alias(dimension)
 
 
 def _composite(judging: JudgingSettings) -> pl.Expr:
-    """Weighted mean of the grounding score and the judge's dimensions; null unless all four exist."""
+    """Return the weighted mean of grounding score and judge's dimensions; null unless all four exist."""
     weights = {name: getattr(judging, f"weight_{name}") for name in DIMENSIONS}
     weights = {"grounding": judging.weight_source} | weights
     weighted = [pl.col(name) * weight for name, weight in weights.items()]
@@ -140,7 +140,7 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
 
 
 def _rules(judging: JudgingSettings) -> list[Rule]:
-    """Every way to a verdict, first match wins; the last one meets whatever is left.
+    """Return every way to a verdict; the first match wins, and the last rule matches all.
 
     What a person decided comes first; but nothing is accepted that lacks its proof. Who edits an answer holds
     it to be a good one; whether the documents prove it is verified. A refusal is judged by whether the batch
@@ -297,7 +297,7 @@ def _support_level() -> pl.Expr:
 
 
 def _unsupported_spans(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Spans of the claims nothing supports, in the order of the answer, one list for each pair."""
+    """Return the spans of unsupported claims, in the order of the answer, one list for each pair."""
     span = pl.struct("start", "end", pl.coalesce("reason", "verdict").alias("reason")).cast(UNSUPPORTED)
     return (
         decided_claims(claims, claim_verdicts)
@@ -323,7 +323,7 @@ def record_deciding(layout: Layout, verification: VerificationSettings, judging:
 
 
 def recorded_deciding(layout: Layout, thresholds_id: str) -> dict[str, dict[str, Any]] | None:
-    """The settings that verdicts of this `thresholds_id` were decided by; None where they are not recorded.
+    """Return the settings behind verdicts of this `thresholds_id`; None where they are not recorded.
 
     Raises:
         InputError: the file is damaged.

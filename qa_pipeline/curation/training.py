@@ -5,7 +5,6 @@ shows file names, so a model could only learn to make them up. The `answer` colu
 judged; the proof is in `evidence`.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ import polars as pl
 from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.storage.tables import (
     EVIDENCE,
     LAYOUTS,
@@ -32,7 +32,7 @@ CountTokens = Callable[[Sequence[str]], list[int]]
 
 
 def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Supported claims in the order of each answer, a row for each piece of evidence they rest on.
+    """Return supported claims in the order of each answer, a row for each piece of their evidence.
 
     Returns:
         claim_id, pair_id, text, the evidence columns of the claims table, and path, that of the document.
@@ -52,7 +52,7 @@ def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: p
 
 
 def evidence_lists(proofs: pl.DataFrame) -> pl.DataFrame:
-    """One row for each pair that has a proof: pair_id and evidence, a list as training_examples holds it."""
+    """Return a row for each pair with a proof: pair_id and evidence, as training_examples has it."""
     source = {"claim": "text", "path": "path"}
     proof = pl.struct(
         pl.col(source.get(field.name, f"evidence_{field.name}")).alias(field.name)
@@ -109,7 +109,7 @@ def build_training_examples(
 
 
 def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Pairs that may train: accepted, and no known-answer pair by either table; sorted by pair_id."""
+    """Return the pairs that may train, by pair_id: accepted, and known-answer by neither table."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted", pl.col("expected_verdict").is_null())
     return (
         pairs.filter(pl.col("expected_verdict").is_null())
@@ -119,7 +119,7 @@ def _trainable(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sources(pairs: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Documents a pair rests on, the main one first: those of its proof, for refusals those it was shown."""
+    """Return the documents of a pair, the main one first: of its proof, or those a refusal was shown."""
     proved = proofs.select("pair_id", pl.col("evidence_document_id").alias("document_id")).drop_nulls()
     passages = (
         pairs.filter(pl.col("coverage") == "none")
@@ -145,7 +145,7 @@ def _capped(chosen: pl.DataFrame, rests_on: pl.DataFrame, cap: int | None) -> pl
 
 
 def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """Addresses and licences of the documents a pair rests on; an unknown one is absent."""
+    """Return the addresses and licences of the documents of a pair; an unknown one is absent."""
     documents_with_origin = documents.select("document_id", "source_uri", "licence")
     return (
         rests_on.join(documents_with_origin, on="document_id", maintain_order="left")
@@ -160,7 +160,7 @@ def _origins(rests_on: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
 def _with_passages(
     chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
 ) -> pl.DataFrame:
-    """Chosen pairs with the chunks of their proof and of their distractors, their answers without marks."""
+    """Return chosen pairs with the chunks of proof and distractors, their answers without marks."""
     proved = proofs.group_by("pair_id", maintain_order=True).agg(
         pl.col("evidence_chunk_id").unique(maintain_order=True)
     )
@@ -176,7 +176,7 @@ def _with_passages(
 
 
 def unmarked_answer() -> pl.Expr:
-    """The answer of a row of `pairs` without source marks, nor numbers that stand for sources."""
+    """Return the answer of a row of `pairs` without source marks or numbers of sources."""
     # "(?i)": the compiled pattern keeps its flag apart from its text
     numbered = pl.col("citations").list.eval(pl.element().struct.field("number").is_not_null()).list.any()
     return (
@@ -191,7 +191,7 @@ def unmarked_answer() -> pl.Expr:
 def _distractors(
     chosen: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame, settings: TrainingSettings
 ) -> pl.DataFrame:
-    """Passages that prove nothing of a pair: retrieved ones first, then others of its language by seed.
+    """Return passages that prove nothing of a pair: retrieved ones first, then random ones by seed.
 
     A chunk that shares text with the proof, as neighbours do where chunks overlap, is none.
 
@@ -223,7 +223,7 @@ def _distractors(
 
 
 def _touching(candidates: pl.DataFrame, proofs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """Those candidates that hold a part of a pair's evidence."""
+    """Return those candidates that hold a part of a pair's evidence."""
     places = chunks.select("chunk_id", "document_id", "char_start", "char_end")
     spans = proofs.select(
         "pair_id", pl.col("evidence_document_id").alias("document_id"), "evidence_start", "evidence_end"
@@ -241,14 +241,14 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
 
     The chunks of a language stand in a ring in seeded order; a pair takes its run from a seeded place.
     """
-    keys = pl.Series("key", [_seeded_hash(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
+    keys = pl.Series("key", [draw_number(seed, i) for i in chunks["chunk_id"]], dtype=pl.UInt64)
     ring = (
         chunks.select("chunk_id", "language", keys)
         .sort("key", "chunk_id")
         .with_columns(pl.int_range(pl.len(), dtype=pl.UInt64).over("language").alias("slot"))
     )
     sizes = ring.group_by("language").agg(pl.len().cast(pl.UInt64).alias("size"))
-    starts = pl.Series("start", [_seeded_hash(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
+    starts = pl.Series("start", [draw_number(seed, i) for i in answered["pair_id"]], dtype=pl.UInt64)
     steps = pl.DataFrame({"step": pl.int_range(count, eager=True, dtype=pl.UInt64)})
     return (
         answered.select("pair_id", "language", starts)
@@ -263,18 +263,18 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """One layout of a pair; up to `fewest`, `droppable` passages are left out from the last to the first."""
+    """A layout of a pair; up to `fewest`, `droppable` passages are left out from the last to the first."""
 
     row: Row
-    kept: tuple[Passage, ...] = ()
+    required: tuple[Passage, ...] = ()
     droppable: tuple[Passage, ...] = ()
     fewest: int = 0
     shuffled: bool = False
 
     def passages(self, seed: int) -> list[Passage]:
-        passages = [*self.kept, *self.droppable]
+        passages = [*self.required, *self.droppable]
         if self.shuffled:  # by each passage alone, so that leaving one out moves no other
-            passages.sort(key=lambda passage: _seeded_hash(seed, self.row["pair_id"], passage.chunk_id))
+            passages.sort(key=lambda passage: draw_number(seed, self.row["pair_id"], passage.chunk_id))
         return passages
 
     def messages(self, settings: TrainingSettings) -> Messages:
@@ -288,7 +288,7 @@ class _Draft:
 def _layout_columns(
     rows: Sequence[Row], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
-    """A column of messages for each layout, and passages and tokens with a field for each."""
+    """Yield a column of messages for each layout, and passages and tokens with a field for each."""
     passages = passages_by_id(chunks)
     drafts = [_drafts(row, passages) for row in rows]
     by_layout: dict[str, dict[str, list[Any]]] = {"passages": {}, "tokens": {}}
@@ -304,7 +304,7 @@ def _layout_columns(
 
 
 def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
-    """The layouts that a pair can have.
+    """Return the layouts that a pair can have.
 
     A proof's passages are shown all, of a refusal's at least one: they prove nothing alone. Without a
     distractor, with_distractors would be a second copy of with_context.
@@ -314,7 +314,7 @@ def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
     others = _all_or_none(row["distractor_ids"], passages)
     drafts = {"closed_book": _Draft(row)}
     if context:
-        draft = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, kept=context)
+        draft = _Draft(row, droppable=context, fewest=1) if refused else _Draft(row, required=context)
         drafts["with_context"] = draft
         if others:
             drafts["with_distractors"] = _Draft(row, context, others, fewest=1, shuffled=True)
@@ -322,7 +322,7 @@ def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
 
 
 def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) -> tuple[Passage, ...]:
-    """The passages of these ids; none if one does not exist, for a part of a proof proves nothing."""
+    """Return the passages of these ids; none if one is missing, for a part of a proof proves nothing."""
     passages_of_pair = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
     return passages_of_pair if len(passages_of_pair) == len(chunk_ids) else ()
 
@@ -330,7 +330,7 @@ def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) 
 def _fit(
     drafts: Sequence[_Draft | None], count_tokens: CountTokens, settings: TrainingSettings
 ) -> list[tuple[Messages, int, list[str]] | tuple[None, None, None]]:
-    """Messages, their tokens and the ids of their passages, some left out of what is too long.
+    """Return messages, tokens and passage ids, shortened by leaving passages out.
 
     All are None where that is not enough.
 
@@ -363,13 +363,7 @@ def user_message(passages: Sequence[Passage], question: str) -> str:
 
 
 def marked_passage(number: int, passage: Passage) -> str:
-    """A passage as an application shows it: number, title and headings on one line, then its text."""
+    """Return a passage as an application shows it: number, title and headings, then its text."""
     path = passage.section_path
     head = path if path[:1] == (passage.title,) else (passage.title, *path)
     return f"[{number}] {' '.join(HEADING_JOINT.join(head).split())}\n{passage.text}"
-
-
-def _seeded_hash(seed: int, *parts: str) -> int:
-    """A number of 64 bits from a seed and strings: stable across machines and library versions."""
-    text = "\x1f".join([str(seed), *parts])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")

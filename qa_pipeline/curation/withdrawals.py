@@ -34,7 +34,7 @@ MESSAGES: Mapping[Reason, str] = {
 
 
 class Tombstone(BaseModel):
-    """Why a batch is not published, and since when (UTC, ISO 8601); `details` by name of gate.
+    """The reason why a batch is not published, and the time (UTC, ISO 8601); `details` by gate.
 
     `bases` holds a hash of what each gate was checked on, where the check knew it: on the same basis the
     same gate fails again.
@@ -46,19 +46,19 @@ class Tombstone(BaseModel):
     since: str = ""
 
     def message(self) -> str:
-        """The reason in words."""
+        """Return the reason in words."""
         return "; ".join(
             [MESSAGES[self.reason], *(f"{name}: {detail}" for name, detail in self.details.items())]
         )
 
 
 def withdrawn_batches(layout: Layout) -> dict[str, Tombstone]:
-    """Tombstones of the batches that are withdrawn now, by name of batch."""
+    """Return the tombstones of the batches that are withdrawn now, by name of batch."""
     return {path.parent.name: _read(path) for path in sorted(layout.withdrawals.glob("*/tombstone.json"))}
 
 
 def tombstone_of(layout: Layout, batch: str) -> Tombstone | None:
-    """The tombstone of a batch; None while it is not withdrawn."""
+    """Return the tombstone of a batch; None while it is not withdrawn."""
     path = layout.tombstone(batch)
     return _read(path) if path.is_file() else None
 
@@ -151,7 +151,7 @@ def _withdraw(
     files: Iterable[Path],
     bases: Mapping[str, str] | None = None,
 ) -> None:
-    """The tombstone comes first: a kill in between leaves files that are still backed, or none."""
+    """Write the tombstone first: a kill in between leaves files that are still backed, or none."""
     before = tombstone_of(layout, batch)
     since = (before.since if before else "") or datetime.now(UTC).isoformat(timespec="seconds")
     stone = Tombstone(reason=reason, details=dict(details), bases=dict(bases or {}), since=since)
@@ -162,13 +162,13 @@ def _withdraw(
 
 
 def _published(layout: Layout, batch: str) -> list[Path]:
-    """What consumers train on; the table first."""
+    """Return the files that consumers train on; the table first."""
     chats = [layout.export(name, batch) for name in CHAT_FILES]
     return [layout.table(TRAINING_EXAMPLES.name, batch), *chats]
 
 
 def _derived(layout: Layout, batch: str) -> list[Path]:
-    """Everything else that a run of the batch makes."""
+    """Return everything else that a run of the batch makes."""
     tables = [layout.table(name, batch) for name in STORED if name != TRAINING_EXAMPLES.name]
     return [*(layout.export(name, batch) for name in LEDGER_FILES), *tables, layout.index(batch)]
 

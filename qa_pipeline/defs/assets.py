@@ -41,9 +41,8 @@ from qa_pipeline.defs.metadata import (
 )
 from qa_pipeline.defs.schedules import unless_pending
 from qa_pipeline.defs.versions import code_version
-from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish
+from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, publish, run_stage
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
@@ -74,10 +73,7 @@ def _asset(stage: Stage) -> dg.AssetsDefinition:
         stage_run = StageRun(resources, batch, inputs, previous, notify)
 
         def made() -> dg.MaterializeResult[Any]:
-            with stage_span(resources.settings, batch, stage.name, asks_a_model=stage.asks_a_model):
-                output = stage.run(stage_run)
-                if stage.finish is not None:
-                    stage.finish(stage_run, output)
+            output = run_stage(stage, stage_run)
             if not stage.is_table:
                 version, metadata = content_version(dump_shard(output)), shard_metadata(output)
                 return dg.MaterializeResult(value=output, data_version=version, metadata=metadata)

@@ -30,7 +30,7 @@ class Looked(BaseModel):
 
 
 def automation_sensor(steps: Steps) -> dg.SensorDefinition:
-    """A sensor that requests one run for each report of new content that leaves work to do."""
+    """Return a sensor that requests one run for each report of new content that leaves work to do."""
 
     @dg.sensor(
         job=build_batch,

@@ -1,6 +1,5 @@
 """What assets, checks, schedules and sensors share: results, resources, partitions, progress, run records."""
 
-import hashlib
 import logging
 import os
 import socket
@@ -16,6 +15,7 @@ from qa_pipeline.defs.metadata import frame_metadata
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import StageObserver
 from qa_pipeline.records import ProgressCallback
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import frame_hash
 from qa_pipeline.storage.tables import STORED
 
@@ -25,7 +25,7 @@ LLM_POOL = "llm"
 
 
 def table_result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[Frame]:
-    """A table with its content hash and what the UI shows of it."""
+    """Return a table with its content hash and its preview in the UI."""
     metadata = frame_metadata(frame, STORED[name]) | more
     return dg.MaterializeResult(
         value=frame, data_version=dg.DataVersion(frame_hash(frame)), metadata=metadata
@@ -33,7 +33,7 @@ def table_result(name: str, frame: Frame, **more: Any) -> dg.MaterializeResult[F
 
 
 def content_version(*files: bytes) -> dg.DataVersion:
-    """The data version of an output that is no table."""
+    """Return the data version of an output that is no table."""
     return dg.DataVersion(sha256(b"".join(sha256(file).digest() for file in files)).hexdigest())
 
 
@@ -50,7 +50,7 @@ LOGGER = "progress"
 
 
 class _Forward(logging.Handler):
-    """Tells a `StageObserver` which step has started; checks are steps too."""
+    """A log handler that tells a `StageObserver` which step has started; checks are steps too."""
 
     def __init__(self, batch: str, watch: StageObserver) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class _Forward(logging.Handler):
 
 
 def progress_logger(batch: str, watch: StageObserver) -> dg.LoggerDefinition:
-    """A Dagster logger that prints nothing and tells `watch` of every step that starts."""
+    """Return a Dagster logger that prints nothing and tells `watch` of every step that starts."""
 
     def forward(context: dg.InitLoggerContext) -> logging.Logger:
         logger = logging.Logger(LOGGER, logging.DEBUG)
@@ -75,7 +75,7 @@ def progress_logger(batch: str, watch: StageObserver) -> dg.LoggerDefinition:
 
 
 def logged(log: dg.DagsterLogManager, what: str) -> ProgressCallback:
-    """A progress callback that writes about ten lines into the run's log, however long the work is."""
+    """Return a progress callback that writes about ten lines into the run's log, however long the work is."""
     tenths = 0
 
     def notify(done: int, total: int) -> None:
@@ -102,20 +102,20 @@ HOST_TAG, PROCESS_TAG = "qa_pipeline/host", "qa_pipeline/process"
 
 
 def latest_tags(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> Mapping[str, str]:
-    """Tags of the latest materialization of a batch; empty when there is none."""
+    """Return the tags of the latest materialization of a batch; empty without one."""
     record = latest_record(instance, key, batch)
     event = record.asset_materialization if record else None
     return (event.tags or {}) if event else {}
 
 
 def latest_record(instance: dg.DagsterInstance, key: dg.AssetKey, batch: str) -> dg.EventLogRecord | None:
-    """The latest materialization of a batch."""
+    """Return the latest materialization of a batch."""
     records = dg.AssetRecordsFilter(asset_key=key, asset_partitions=[batch])
     return next(iter(instance.fetch_materializations(records, limit=1).records), None)
 
 
 def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]) -> Mapping[str, int]:
-    """The number of the latest materialization of each batch."""
+    """Return the number of the latest materialization of each batch."""
     few = set(batches) if len(batches) <= BATCHES_A_QUERY else None
     return instance.get_latest_storage_id_by_partition(key, dg.DagsterEventType.ASSET_MATERIALIZATION, few)
 
@@ -123,7 +123,7 @@ def latest_ids(instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collecti
 def latest_tags_by_batch(
     instance: dg.DagsterInstance, key: dg.AssetKey, batches: Collection[str]
 ) -> dict[str, Mapping[str, str]]:
-    """Tags of the latest materialization of each batch that has one."""
+    """Return the tags of the latest materialization of each batch that has one."""
     ids = list(latest_ids(instance, key, batches).values()) if batches else []
     events = []
     for start in range(0, len(ids), BATCHES_A_QUERY):
@@ -135,15 +135,15 @@ def latest_tags_by_batch(
 
 
 def as_input(version: str | None) -> str | None:
-    """A data version as Dagster records it with the step made from it.
+    """Return a data version as Dagster records it with the step made from it.
 
     For partitioned inputs it records a hash of the versions of all partitions read; here that is always one.
     """
-    return None if version is None else hashlib.sha256(version.encode()).hexdigest()
+    return None if version is None else hash_text(version)
 
 
 def running_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
-    """Runs that are queued, starting or in progress."""
+    """Return the runs that are queued, starting or in progress."""
     unended = dg.RunsFilter(
         statuses=[
             dg.DagsterRunStatus.QUEUED,
@@ -157,7 +157,7 @@ def running_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
 
 
 def running_batches(instance: dg.DagsterInstance) -> set[str]:
-    """Batches with a run that is queued, starting or in progress."""
+    """Return the batches with a run that is queued, starting or in progress."""
     return {run.tags[PARTITION] for run in running_runs(instance) if PARTITION in run.tags}
 
 

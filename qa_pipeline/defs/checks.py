@@ -31,7 +31,7 @@ WHEN_BLOCKED = (
 
 
 def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
-    """All checks."""
+    """Return all checks."""
     return [_check(gate, settings) for gate in GATES]
 
 
@@ -44,7 +44,7 @@ def _tag_run(context: dg.AssetCheckExecutionContext, gate: str) -> None:
 
 
 def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
-    """A check over a gate; one that blocks also withdraws the batch."""
+    """Return a check over a gate; one that blocks also withdraws the batch."""
 
     def body(
         context: dg.AssetCheckExecutionContext, tables: Tables, resources: ResourcesParam

@@ -65,7 +65,7 @@ class Fingerprints(BaseModel):
 
 
 def corpus_of(settings: Settings) -> Corpus:
-    """The corpus the settings name.
+    """Return the corpus that the settings name.
 
     Raises:
         CorpusError: its location is none that can be used.
@@ -139,7 +139,7 @@ def _report(place: Corpus, batch: str, tags: Mapping[str, str]) -> list[CorpusEv
 def changed_contents(
     instance: dg.DagsterInstance, place: Corpus, batches: Iterable[str], returned: Collection[str] = ()
 ) -> tuple[dict[str, list[CorpusEvent]], dict[str, str]]:
-    """Events for each batch whose content is not the one reported last, and why others cannot be read.
+    """Return events for each batch whose content changed, and why others cannot be read.
 
     A batch that has `returned` to the corpus is reported even if its content is the one reported last: its
     tables were moved aside while it was gone.
@@ -166,7 +166,7 @@ def changed_contents(
 def corpus_sensor(
     context: dg.SensorEvaluationContext, resources: dg.ResourceParam[Resources]
 ) -> dg.SensorResult | dg.SkipReason:
-    """Look at the corpus; only batches that changed on the outside since they were read are read again."""
+    """Search the corpus; only batches that changed on the outside since they were read are read again."""
     try:
         place = corpus_of(resources.settings)
         batches = place.find_batches()
@@ -211,7 +211,7 @@ def corpus_sensor(
 
 
 def _removable(instance: dg.DagsterInstance, resources: Resources, missing: Collection[str]) -> list[str]:
-    """The partitions among `missing` that nothing needs any more.
+    """Return the partitions among `missing` that nothing needs any more.
 
     A run or backfill of a partition that is removed under it fails, so these end first. A batch that was read
     from another corpus stays.

@@ -29,12 +29,12 @@ def store(path: UPath, content: bytes) -> None:
 
 
 class ParquetTables(dg.UPathIOManager):
-    """One Parquet file for each table and batch: `<base>/<table>/<batch>.parquet`."""
+    """A Parquet file for each table and batch: `<base>/<table>/<batch>.parquet`."""
 
     extension = ".parquet"
 
     def dump_to_path(self, context: dg.OutputContext, obj: pl.DataFrame, path: UPath) -> None:
-        """Hold the frame to its table's schema and store it."""
+        """Check the frame by its table's schema and store it."""
         store(path, table_bytes(obj, _table(context)))
 
     def load_from_path(self, context: dg.InputContext, path: UPath) -> pl.DataFrame:
@@ -42,11 +42,11 @@ class ParquetTables(dg.UPathIOManager):
         return _read(path, _table(context))
 
     def read(self, table: Table, batch: str) -> pl.DataFrame:
-        """The table of a batch."""
+        """Return the table of a batch."""
         return _read(self._file(table, batch), table)
 
     def previous(self, table: Table, batch: str) -> pl.DataFrame | None:
-        """The table as the last run of the batch left it, None if there was none this release can read.
+        """Return the table as the last run of the batch left it; None without one that can be read.
 
         A step cannot declare its own output as an input, so it asks here.
         """
@@ -57,7 +57,7 @@ class ParquetTables(dg.UPathIOManager):
 
 
 class Shards(dg.UPathIOManager):
-    """One file for each batch's index: `<base>/<batch>.faiss`, whatever the asset is called."""
+    """A file for each batch's index: `<base>/<batch>.faiss`, whatever the asset is called."""
 
     extension = ".faiss"
 
@@ -66,7 +66,7 @@ class Shards(dg.UPathIOManager):
         self._parts = resources
 
     def get_asset_relative_path(self, context: dg.InputContext | dg.OutputContext) -> UPath:
-        """The base itself: there is one index asset."""
+        """Return the base itself: there is one index asset."""
         return UPath()
 
     def dump_to_path(self, context: dg.OutputContext, obj: Shard, path: UPath) -> None:

@@ -72,7 +72,7 @@ def materialize_batches(
 
 
 def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps, batch: str) -> bool:
-    """Whether a run would change something, or say again which gate blocks the batch."""
+    """Return whether a run would change something, or report a blocking gate again."""
     work = find_work(instance, resources.layout, steps, [batch], resources.settings, compare_code=True)
     return bool(work.due or work.blocked)
 
@@ -106,7 +106,7 @@ def _run(
 
 
 def _was_interrupted(event: dg.DagsterEvent) -> bool:
-    """Whether the run ended because this process was asked to end, which Dagster does not raise."""
+    """Return whether the run ended because this process was asked to end, which Dagster does not raise."""
     if event.event_type != dg.DagsterEventType.RUN_FAILURE:
         return False
     reason = event.job_failure_data.failure_reason
@@ -121,7 +121,7 @@ def _message(evaluation: dg.AssetCheckEvaluation) -> str:
 
 
 def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:
-    """What the first asset that yielded nothing waits for, in its words."""
+    """Return what the first asset that yielded nothing waits for, in its words."""
     for event in result.all_events:
         if event.event_type == dg.DagsterEventType.ASSET_OBSERVATION:
             observed = event.asset_observation_data.asset_observation
@@ -131,7 +131,7 @@ def _what_is_awaited(result: dg.ExecuteInProcessResult) -> str | None:
 
 
 def _what_stopped(result: dg.ExecuteInProcessResult) -> str:
-    """The message of the exception that started it, without Dagster's wrapping.
+    """Return the message of the exception that stopped a run, without Dagster's wrapping.
 
     Raises:
         PermanentModelError: if that is what it was; the next batch would fare no better.

@@ -1,12 +1,12 @@
 """What the Dagster UI shows of a table: its columns, how many rows of each kind, and its first rows."""
 
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import dagster as dg
 import polars as pl
+from markupsafe import Markup
 
 from qa_pipeline.generation.deduplication import diversity
 from qa_pipeline.pipeline.costs import cost_summary
@@ -20,6 +20,8 @@ from qa_pipeline.pipeline.funnel import (
 from qa_pipeline.retrieval.shard import Shard
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.text import rendering
+from qa_pipeline.text.rendering import code_span, visible
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 PREVIEW_ROWS = 5
@@ -30,7 +32,7 @@ INLINE_LENGTH = 1000
 
 
 def table_schema(table: Table) -> dg.TableSchema:
-    """Columns with types and descriptions, as the asset's page lists them."""
+    """Return the columns with types and descriptions, as the asset's page lists them."""
     return dg.TableSchema(
         columns=[
             dg.TableColumn(
@@ -46,7 +48,7 @@ def table_schema(table: Table) -> dg.TableSchema:
 
 
 def _type_name(dtype: pl.DataType) -> str:
-    """A type that fits its field: structures by the names of their parts only."""
+    """Return a type that fits its field: structures by the names of their parts only."""
     if isinstance(dtype, pl.List):
         return f"List({_type_name(cast('pl.DataType', dtype.inner))})"
     if isinstance(dtype, pl.Struct):
@@ -55,12 +57,12 @@ def _type_name(dtype: pl.DataType) -> str:
 
 
 def described(table: Table) -> dict[str, Any]:
-    """What is known of a table before it is first written."""
+    """Return the facts of a table that is not yet written."""
     return {"dagster/column_schema": table_schema(table), "dagster/table_name": table.name}
 
 
 def frame_metadata(frame: pl.DataFrame, table: Table) -> dict[str, Any]:
-    """Row count, rows of each kind (of the first column that is counted as numbers), and a preview."""
+    """Return row count, rows of each kind (first column counted as numbers), and a preview."""
     metadata: dict[str, Any] = {"dagster/partition_row_count": frame.height}
     for place, name in enumerate(name for name in table.counted if name in frame.columns):
         counts = frame.group_by(name).len("rows").sort(["rows", name], descending=[True, False])
@@ -76,7 +78,7 @@ def _table(frame: pl.DataFrame) -> dg.MarkdownMetadataValue:
 
 
 def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
-    """The figures of a batch that are worth following from run to run."""
+    """Return the figures of a batch that are worth following from run to run."""
     summary = summarise(verdicts)
     figures = {
         "pass rate": summary.pass_rate,
@@ -91,7 +93,7 @@ def summary_metadata(verdicts: pl.DataFrame) -> dict[str, Any]:
 
 
 def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> dict[str, Any]:
-    """What models took, by stage; nothing where none was asked.
+    """Return the usage of models by stage; nothing where none was asked.
 
     With verdicts also what each accepted pair cost. Costs are plain numbers, which get plotted.
     """
@@ -111,7 +113,7 @@ def cost_metadata(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> 
 
 
 def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
-    """Pairs with a possible twin, by kind, and how different the questions are: plain numbers."""
+    """Return the pairs with a possible twin, by kind, and the diversity of questions: plain numbers."""
     figures = {name.replace("_", " "): value for name, value in diversity(twins).items()}
     return {
         "repeating exactly": twins.height - twins["exact_group"].n_unique(),
@@ -122,12 +124,12 @@ def twins_metadata(twins: pl.DataFrame) -> dict[str, Any]:
 
 
 def _money(amount: float | None) -> float | None:
-    """Without the last digits of a sum of floats."""
+    """Return an amount without the last digits of a sum of floats."""
     return None if amount is None else round(amount, 8)
 
 
 def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
-    """How much text the documents gave, what they hold besides, and personal data found in them."""
+    """Return the amount of text in the documents, their other content, and personal data in them."""
     counts = {"left out of the text": left_out_counts(documents), "personal data": masked_counts(documents)}
     return text_figures(documents) | {name: _table(frame) for name, frame in counts.items() if frame.height}
 
@@ -157,25 +159,25 @@ _BAR_WIDTH = 20
 
 
 def _bar(low: float, share: float, high: float) -> str:
-    """A share as a bar: full up to its lower bound, then half, then light up to its upper bound."""
+    """Return a share as a bar: full up to its lower bound, then half, then light up to its upper bound."""
     full, half, light = (round(part * _BAR_WIDTH) for part in (low, share, high))
     return "█" * full + "▓" * (half - full) + "░" * (light - half) + "·" * (_BAR_WIDTH - light)
 
 
 def funnel_metadata(frames: Mapping[str, pl.DataFrame]) -> dict[str, Any]:
-    """How much reached each stage, and why the rest did not."""
+    """Return how much reached each stage, and why the rest did not."""
     return {"yield": _table(yield_funnel(frames))}
 
 
 def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[str, Any]:
-    """Lines and place of each file."""
+    """Return the lines and the place of each file."""
     paths = {name: layout.export(name, batch) for name in names}
     lines = {f"lines: {name}": path.read_bytes().count(b"\n") for name, path in paths.items()}
     return lines | {f"file: {name}": dg.MetadataValue.path(str(path)) for name, path in paths.items()}
 
 
 def shard_metadata(shard: Shard) -> dict[str, Any]:
-    """What the index holds and how it is searched."""
+    """Return the content of the index and the way it is searched."""
     figures = {
         "vectors": len(shard.chunk_ids),
         "dimension": shard.dimension,
@@ -190,7 +192,7 @@ def shard_metadata(shard: Shard) -> dict[str, Any]:
 def verdict_preview(
     verdicts: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame
 ) -> dg.MarkdownMetadataValue:
-    """The first pairs of the ledger with what they say and the first quote that speaks for them."""
+    """Return the first pairs of the ledger with their texts and their first supporting quote."""
     quotes = claims.sort("pair_id", "position").group_by("pair_id", maintain_order=True).first()
     joined = verdicts.head(PREVIEW_ROWS)
     for neighbour in (
@@ -202,7 +204,7 @@ def verdict_preview(
 
 
 def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.MarkdownMetadataValue:
-    """The first rows as a Markdown table, short enough to be seen without a click."""
+    """Return the first rows as a Markdown table, short enough to be seen without a click."""
     quoted = _with_quote(frame.head(PREVIEW_ROWS))
     columns_shown = quoted.select(name for name in columns if name in quoted.columns)
     tables = (markdown_table(columns_shown.columns, columns_shown.iter_rows(), length) for length in SHORTER)
@@ -211,7 +213,7 @@ def preview(frame: pl.DataFrame, columns: Iterable[str]) -> dg.MarkdownMetadataV
 
 
 def _with_quote(frame: pl.DataFrame) -> pl.DataFrame:
-    """The first quote of the lists that hold quotes, as a column."""
+    """Return the first quote of the lists that hold quotes, as a column."""
     lists = [name for name in ("evidence", "citations") if name in frame.columns]
     return frame.with_columns(
         pl.col(name).list.first().struct.field("quote").alias("quote") for name in lists
@@ -219,28 +221,21 @@ def _with_quote(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def markdown_table(header: Iterable[str], rows: Iterable[Iterable[object]], length: int = CELL_LENGTH) -> str:
-    """A Markdown table of harmless cells, each cut at a length."""
+    """Return a Markdown table of harmless cells, each cut at a length."""
     heads = [cell(name, length) for name in header]
-    lines = [heads, ["---"] * len(heads), *([cell(value, length) for value in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    spans = ([Markup(cell(value, length)) for value in row] for row in rows)  # noqa: S704
+    return str(rendering.markdown_table(spans, heads))
 
 
 def cell(value: object, length: int = CELL_LENGTH) -> str:
-    """One value as a code span on one line, cut when long; null is empty, a fraction has three digits.
+    """Return a value as a code span on one line, cut when long; null is empty, a fraction has three digits.
 
-    Inside a code span Markdown reads no links, images, HTML, entities or bare addresses. The two characters
-    that could end the span or the table cell are replaced by look-alikes, and control, bidirectional and
-    other invisible characters are dropped: a document must not be able to say anything in our name.
+    A document must not be able to say anything in our name: see `code_span`.
     """
-    if value is None:
-        return ""
     if isinstance(value, float):
         value = round(value, 3)
-    plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    visible = "".join(_visible(letter) for letter in plain[: length * 10])
-    line = " ".join(visible.split()).replace("`", "ˋ").replace("|", "¦")
-    cut = line if len(line) <= length else line[: length - 1] + "…"
-    return f"`{cut}`" if cut else ""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return "" if value is None or not text.strip() else str(code_span(text, length))
 
 
 CARD_LENGTH = 20_000
@@ -249,21 +244,15 @@ _LIVE = {"<": "‹", "](": "] (", "://": ":∕∕", "www.": "www․"}
 
 
 def card_text(card: str) -> str:
-    """A data card for the UI: without front matter and pictures, and with nothing in it that acts.
+    """Return a data card for the UI: without front matter and pictures, and with nothing in it that acts.
 
     Look-alikes break HTML, links and bare addresses; invisible characters are dropped.
     """
     body = card.split("\n---\n", 1)[-1] if card.startswith("---\n") else card
     lines = [line for line in body.splitlines() if not line.lstrip().startswith("![")]
-    text = "\n".join("".join(_visible(letter) for letter in line) for line in lines).replace("\\<", "<")
+    text = "\n".join(visible(line) for line in lines).replace("\\<", "<")
     for live, dead in _LIVE.items():
         text = text.replace(live, dead)
     if len(text) <= CARD_LENGTH:
         return text.strip()
     return text[: text.rindex("\n", 0, CARD_LENGTH)].strip() + "\n\n…"
-
-
-def _visible(letter: str) -> str:
-    if letter.isspace():
-        return " "
-    return "" if unicodedata.category(letter).startswith("C") else letter

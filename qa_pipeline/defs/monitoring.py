@@ -49,7 +49,7 @@ def daily_monitoring(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
 
 
 def monitoring_definitions(settings: Settings) -> dg.Definitions:
-    """The asset, its checks, job and schedule; nothing where the settings name no logs."""
+    """Return the asset, its checks, job and schedule; nothing where the settings name no logs."""
     if settings.monitoring.logs is None:
         return dg.Definitions()
     days = dg.DailyPartitionsDefinition(start_date=settings.monitoring.first_day.isoformat())
@@ -62,7 +62,7 @@ def monitoring_definitions(settings: Settings) -> dg.Definitions:
 
 
 def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.AssetsDefinition:
-    """The asset."""
+    """Return the asset."""
 
     @dg.asset(
         key=QUALITY,
@@ -96,7 +96,7 @@ def build_quality(settings: Settings, days: dg.DailyPartitionsDefinition) -> dg.
 
 
 def _metadata(made: Labelled) -> dict[str, Any]:
-    """What the UI shows of a day; means are plain numbers, so that it draws them over the days."""
+    """Return the facts of a day for the UI; means are plain numbers, drawn over the days."""
     means = made.items.select(metrics_of(made.items)).mean().row(0, named=True) if made.items.height else {}
     metadata: dict[str, Any] = {
         "dagster/partition_row_count": made.items.height,
@@ -110,7 +110,7 @@ def _metadata(made: Labelled) -> dict[str, Any]:
 
 
 def quality_checks(days: dg.DailyPartitionsDefinition) -> list[dg.AssetChecksDefinition]:
-    """The checks of a day: limits, which are errors, and drift, which is a warning."""
+    """Return the checks of a day: limits, which are errors, and drift, which is a warning."""
 
     def limits_hold(context: dg.AssetCheckExecutionContext, resources: ResourcesParam) -> dg.AssetCheckResult:
         day = date.fromisoformat(context.partition_key)
@@ -147,7 +147,7 @@ def _findings(resources: Resources, first: date | None, last: date) -> Findings:
 
 
 def _result(looked: pl.DataFrame, bad: pl.DataFrame, severity: dg.AssetCheckSeverity) -> dg.AssetCheckResult:
-    """A check of findings (`LEVELS` or `DRIFT`), which shows all that was looked at."""
+    """Return a check of findings (`LEVELS` or `DRIFT`), which shows all that was measured."""
     columns = ("metric", "state", "message")
     table = markdown_table(columns, looked.select(columns).rows()[:MOST_SHOWN], INLINE_LENGTH)
     more = f" (and {bad.height - 1} more)" if bad.height > 1 else ""

@@ -29,7 +29,7 @@ RELEASE = dg.AssetKey("release")
 POOL = "release"
 """A second run fails at once where one publishes; with a limit of 1 on this pool it waits instead."""
 MADE_FROM = "qa_pipeline/made_from"
-"""What the nightly schedule compares: the state of the tables that a release was made from."""
+"""The tag that the nightly schedule compares: the state of the tables that a release was made from."""
 MOST_SHOWN = 200
 """Batches, or problems, that are listed; all are counted."""
 
@@ -41,7 +41,7 @@ publish_job = dg.define_asset_job(
 
 
 def build_release(settings: Settings) -> dg.AssetsDefinition:
-    """The asset."""
+    """Return the asset."""
 
     @dg.asset(
         key=RELEASE,
@@ -71,7 +71,7 @@ def build_release(settings: Settings) -> dg.AssetsDefinition:
 
 
 def _metadata(made: Release) -> dict[str, Any]:
-    """What the UI shows; counts that are worth following from release to release are plain numbers."""
+    """Return the facts for the UI; counts to follow from release to release are plain numbers."""
     manifest = made.manifest
     lists = {
         "splits": (("split", "rows"), manifest.splits.items()),
@@ -112,7 +112,7 @@ def _latest(resources: Resources) -> Path:
     asset=RELEASE, blocking=True, description="Every promise of the release holds, checked from its folder."
 )
 def release_verifies(resources: ResourcesParam) -> dg.AssetCheckResult:
-    """Look at the latest release as `qa-pipeline verify` does."""
+    """Verify the latest release as `qa-pipeline verify` does."""
     try:
         checks = verify_release(_latest(resources))
     except ReleaseError as error:
@@ -155,7 +155,7 @@ release_checks = [release_verifies, batches_left_out]
 
 
 def state_of(layout: Layout) -> str:
-    """What changes when a batch is run, withdrawn or forgotten: names, sizes and times of files.
+    """Return what changes when a batch is run, withdrawn or forgotten: names, sizes, times of files.
 
     It is no hash of their content, which would take as long as a release. A batch that was made again with
     the same content therefore gives a run that publishes nothing.

@@ -27,7 +27,7 @@ build_batch = dg.define_asset_job(
 
 
 def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
-    """A schedule that runs the batches with work left and no others."""
+    """Return a schedule that runs the batches with work left and no others."""
 
     @dg.schedule(
         job=build_batch,
@@ -70,7 +70,7 @@ def nightly_schedule(steps: Steps) -> dg.ScheduleDefinition:
 
 
 def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Steps, night: str) -> Work:
-    """The batches with work left, each with the reason.
+    """Return the batches with work left, each with the reason.
 
     Batches are registered and reported first, so that the schedule needs no sensor beside it. Other code or
     settings are no reason: over a whole corpus that is a decision, taken by hand. A batch that waits for
@@ -113,7 +113,7 @@ Result = dg.MaterializeResult[pl.DataFrame]
 
 
 def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]) -> Iterator[Result]:
-    """The result; none while its replies are awaited, which the run's log, tags and the asset's page tell."""
+    """Yield the result; none while its replies are awaited, which the log, tags and page report."""
     try:
         yield make()
     except RepliesPendingError as pending:
@@ -129,7 +129,7 @@ def unless_pending(context: dg.AssetExecutionContext, make: Callable[[], Result]
 
 
 def provider_jobs_sensor(settings: Settings) -> dg.SensorDefinition:
-    """The sensor that fetches replies and asks for one run of each batch that can go on.
+    """Return the sensor that fetches replies and asks for one run of each batch that can go on.
 
     It runs from the start where replies come in batch jobs: nothing else would fetch them, and a provider
     keeps them for some days only. The runs it asks for are those of a batch that somebody has started.

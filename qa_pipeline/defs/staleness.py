@@ -5,7 +5,6 @@ have deleted. Records are fetched for many batches in one query an asset: one qu
 longer than a tick may over 1,000 batches.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -36,6 +35,7 @@ from qa_pipeline.errors import TableError, TransientModelError
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import DECISIONS, STORED, TRAINING_EXAMPLES
@@ -47,12 +47,12 @@ _GATES = {f"{gate.asset}_schema" if gate.name == "schema" else gate.name: gate f
 
 
 def steps_of(assets: Sequence[dg.AssetsDefinition]) -> Steps:
-    """The steps of the pipeline, each after its inputs when the assets come in that order."""
+    """Return the steps of the pipeline, each after its inputs when the assets come in that order."""
     return [spec for asset in assets for spec in asset.specs]
 
 
 class Finding(BaseModel):
-    """Why a batch needs a run, or which gate keeps a run from coming further; neither when it is up to date.
+    """The reason why a batch needs a run, or the gate that blocks it; neither when up to date.
 
     `basis` is the hash of all facts that this was concluded from.
     """
@@ -68,7 +68,7 @@ class _Findings(BaseModel):
 
 @dataclass
 class Work:
-    """Work to do: the batches that need a run and those a gate blocks, each with the reason.
+    """The open work: the batches that need a run and those a gate blocks, each with the reason.
 
     `unexamined` counts batches that were left for the next tick.
     """
@@ -78,7 +78,7 @@ class Work:
     unexamined: int = 0
 
     def blocked_message(self) -> str:
-        """The blocked batches in a sentence; empty where there are none."""
+        """Return the blocked batches in a sentence; empty where there are none."""
         first = [f"{batch} ({gates})" for batch, gates in sorted(self.blocked.items())[:5]]
         more = f" and {len(self.blocked) - len(first)} more" if len(self.blocked) > len(first) else ""
         return f"blocked by a gate until something changes: {', '.join(first)}{more}" if first else ""
@@ -93,7 +93,7 @@ def find_work(
     *,
     compare_code: bool,
 ) -> Work:
-    """Say which batches need a run.
+    """Return the batches that need a run, each with the reason.
 
     Args:
         instance: where runs are recorded; the present content of batches must be reported to it.
@@ -121,7 +121,7 @@ def remembered_work(
     *,
     most: int | None = None,
 ) -> Work:
-    """Say which batches need a run; other code or settings are no reason, but for a blocked batch.
+    """Return the batches that need a run; other code or settings are no reason, but for a blocked one.
 
     Over a whole corpus new code is a decision, taken by hand. What was found is remembered in a file, with a
     hash of the facts, and a batch is examined anew only where these changed. Losing the file costs only time.
@@ -159,12 +159,11 @@ def remembered_work(
 
 def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
     """Hash of what a gate was checked on: versions of the tables it reads, settings of gates, and code."""
-    content = json.dumps([code_version("gates", settings), dict(versions)], sort_keys=True)
-    return hashlib.sha256(content.encode()).hexdigest()[:16]
+    return hash_json([code_version("gates", settings), dict(versions)])[:16]
 
 
 def latest_versions(instance: dg.DagsterInstance, names: Iterable[str], batch: str) -> dict[str, str | None]:
-    """The data version of the latest materialization of each table of a batch."""
+    """Return the data version of the latest materialization of each table of a batch."""
     return {name: latest_tags(instance, dg.AssetKey(name), batch).get(DATA_VERSION) for name in names}
 
 
@@ -203,12 +202,12 @@ def _bases(
             [of.get(batch) for of in files],
             stone.model_dump(exclude={"since"}) if stone else None,
         ]
-        bases[batch] = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+        bases[batch] = hash_text(json.dumps(facts))[:16]
     return bases
 
 
 def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
-    """Size and time of change of each file, by its name without the suffix."""
+    """Return size and time of change of each file, by its name without the suffix."""
     if not folder.is_dir():
         return {}
     listed = {}
@@ -221,7 +220,7 @@ def _listed(folder: Path, suffix: str) -> dict[str, tuple[int, int]]:
 
 
 class _Facts:
-    """Records of some batches, at most `BATCHES_A_QUERY`."""
+    """The records of some batches, at most `BATCHES_A_QUERY`."""
 
     def __init__(
         self,
@@ -249,7 +248,7 @@ class _Facts:
         return Finding(due=self._reason(batch, frozenset(), compare_code=compare_code))
 
     def _blocking(self, batch: str, stone: Tombstone) -> dict[str, str]:
-        """The gates that failed on the present tables under the present settings, with what they found.
+        """Return the gates that failed on the present tables and settings, with their findings.
 
         A gate that failed on other tables, or before its run died, says nothing about the present ones.
         """
@@ -264,7 +263,7 @@ class _Facts:
         return gates
 
     def _after(self, gates: Iterable[str]) -> frozenset[dg.AssetKey]:
-        """The steps that are not run while these gates fail: those made from a gate's table."""
+        """Return the steps that are not run while these gates fail: those made from a gate's table."""
         assets = {dg.AssetKey(_GATES[gate].asset) for gate in gates}
         # they are moved aside whichever gate failed
         after = {dg.AssetKey(TRAINING_EXAMPLES.name)} - assets
@@ -310,7 +309,7 @@ def _lost_file(layout: Layout, batch: str, names: Collection[str]) -> str | None
 
 
 def _new_decisions(layout: Layout, batch: str) -> str | None:
-    """What people decided since; the file is compared itself, for nobody reports it to the instance."""
+    """Return what people decided since; the file itself is compared, for nobody reports it."""
     try:
         decided = read_table(layout.table(DECISIONS.name, batch), DECISIONS)
         recorded = read_decisions(layout.decisions(batch))
@@ -321,7 +320,7 @@ def _new_decisions(layout: Layout, batch: str) -> str | None:
 
 
 def _unanswered(layout: Layout, batch: str, names: Collection[str]) -> str | None:
-    """Rows that failed because the model could not be reached are worth another run, other failures not.
+    """Return why rows are worth another run: the model could not be reached; None for other failures.
 
     Every stage that asks a model counts, whichever column of its table tells the reason.
     """

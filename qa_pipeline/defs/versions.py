@@ -4,8 +4,6 @@ The UI marks an asset as outdated when its code version changes. Settings that o
 long a step may work (workers, time limits, caps) are left out, or raising a cap would mark everything.
 """
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping
 from importlib import metadata
 from operator import attrgetter
@@ -15,6 +13,7 @@ from qa_pipeline.documents.parsing import ONLY_SPEED
 from qa_pipeline.pipeline.stages import STAGES, SYSTEM_PROMPT
 from qa_pipeline.prompts.loading import PromptName, load_prompt, system_prompt
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 _ONLY_SPEED = {
@@ -40,15 +39,14 @@ _OTHERS = {
 
 
 def code_version(step: str, settings: Settings) -> str:
-    """Package version and a hash of the settings and prompts the step depends on."""
+    """Return the package version and a hash of the settings and prompts that the step depends on."""
     stage = STAGES.get(step)  # the files of training jobs are no stage: nothing but their input decides them
     groups, prompts = (stage.settings, stage.prompts) if stage else (_OTHERS.get(step, ()), ())
     resources = {
         "settings": {group: _group(settings, group) for group in groups},
         "prompts": {f"{of}/{name}": _wording(of, name) for name in prompts for of in LANGUAGES},
     }
-    content = json.dumps(resources, sort_keys=True)
-    return f"{_package_version()}-{hashlib.sha256(content.encode()).hexdigest()[:12]}"
+    return f"{_package_version()}-{hash_json(resources)[:12]}"
 
 
 def _package_version() -> str:
@@ -72,7 +70,7 @@ def _group(settings: Settings, group: str) -> dict[str, object]:
 
 
 def _without(values: Mapping[str, object], names: Collection[str]) -> dict[str, object]:
-    """The values but those named; `a.b` names b in the group a."""
+    """Return the values but those named; `a.b` names b in the group a."""
     remaining: dict[str, object] = {}
     for name, value in values.items():
         below = [

@@ -16,7 +16,7 @@ from qa_pipeline.records import Block, BlockKind, LeftOut, Mask, keep
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
 
-_LONGEST_HEADING = 300
+_LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
 _DEEPEST_ITEM = 8
 _TIGHT = frozenset({"list_item", "table_row"})
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
@@ -52,7 +52,7 @@ class Assembled:
 
 
 def assemble(blocks: Iterable[Block], mask: Mask = keep) -> Assembled:
-    """Clean, mask and write blocks one after another and note where sections and pages begin and end.
+    """Return the blocks cleaned, masked and joined, with where sections and pages begin and end.
 
     A heading too long to be one becomes a paragraph.
     """
@@ -112,7 +112,7 @@ class _Draft:
         self.sections.append(Section(path, level, self.length, self.length))
 
     def end_section(self) -> None:
-        """The last section ends with its last block; what parts it from the next belongs to neither."""
+        """End the section at its last block; what parts it from the next belongs to neither."""
         if self.sections:
             self.sections[-1] = replace(self.sections[-1], end=self.end)
 
@@ -150,12 +150,12 @@ def check_length(characters: float, settings: DocumentSettings, what: str = "the
 
 
 def visible(text: str) -> int:
-    """Number of characters that are not blank."""
+    """Return the number of characters that are not blank."""
     return len("".join(text.split()))
 
 
 class Omissions:
-    """Text that does not reach the blocks, by kind."""
+    """The text that does not reach the blocks, by kind."""
 
     def __init__(self) -> None:
         self.pieces: Counter[str] = Counter()
@@ -178,11 +178,11 @@ class Omissions:
             self.count(other.what, other.pieces, other.characters)
 
     def record(self) -> tuple[LeftOut, ...]:
-        """All kinds that were met, in order of their names."""
+        """Return all kinds that were met, in order of their names."""
         return tuple(LeftOut(what, self.pieces[what], self.characters[what]) for what in sorted(self.pieces))
 
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know although the document was read."""
+        """Return sentences about what is missing from a document although it was read."""
         notes = []
         if includes := self.pieces["include"]:
             notes.append(f"{includes} {'include' if includes == 1 else 'includes'} could not be resolved")
@@ -210,14 +210,14 @@ class OrderedList:
     step: int = 1
 
     def number(self, own_value: int | None = None) -> str:
-        """The number of the next item, as it is written; `own` is one that the item gives itself."""
+        """Return the number of the next item, as written; `own_value` is one that the item gives itself."""
         value = self.following if own_value is None else own_value
         self.following = value + self.step
         return written_number(value, self.style, upper=self.upper)
 
 
 def written_number(value: int, style: Style = "digits", *, upper: bool = False) -> str:
-    """A number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; digits where no other can be."""
+    """Return a number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; else in digits."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
         return f"{value}."
     written = _letters(value) if style == "letters" else _roman(value)
@@ -225,7 +225,7 @@ def written_number(value: int, style: Style = "digits", *, upper: bool = False) 
 
 
 def _letters(value: int) -> str:
-    """A to z, then aa, ab and so on."""
+    """Return a letter code: a to z, then aa, ab and so on."""
     written = ""
     while value:
         value, letter = divmod(value - 1, 26)

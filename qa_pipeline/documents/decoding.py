@@ -31,10 +31,10 @@ _DECLARATION = re.compile(
     rb"""<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]{2,40})""",
     re.IGNORECASE,
 )
-_DECLARED_WITHIN = 4096
-_GUESSED_FROM = 200_000
+_DECLARED_WITHIN = 4096  # bytes in which a file declares its encoding
+_GUESSED_FROM = 200_000  # bytes or characters from which an encoding is guessed
 _SINGLE_BYTE = ("cp1252", "mac_roman", "cp850")
-"""What files in the languages handled here are written in when it is not Unicode, the likeliest first."""
+"""The encodings of files in the handled languages that are not Unicode, the likeliest first."""
 _LETTERS = frozenset({"é", "É", *of_all("letters"), *(letter.upper() for letter in of_all("letters"))})
 _LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍÚÑÇÆØŒ")
 _BEFORE_SHARP_S = frozenset("aeiouyäöü")
@@ -118,7 +118,7 @@ def _guess(content: bytes) -> str:
 
 
 def _plausibility(text: str) -> float:
-    """Share of the characters beyond ASCII that prose would have in their places.
+    """Return the share of the characters beyond ASCII that prose would have in their places.
 
     A letter of the languages handled here, or a mark of prose that is not inside a word. Text whose
     letters are mostly beyond ASCII is of another alphabet, and all of it is implausible.
@@ -136,7 +136,7 @@ def _plausibility(text: str) -> float:
 
 
 def _weight(text: str, place: int) -> float:
-    """How well a character fits its neighbours, from 0 to 1; a case that changes inside a word does not."""
+    """Return how well a character fits its neighbours, from 0 to 1; a change of case in a word does not."""
     character, before, after = text[place], text[max(place - 1, 0) : place], text[place + 1 : place + 2]
     if character in _MARKS_OF_PROSE:
         return float(character in _INSIDE_WORDS or not (before.isalpha() and after.isalpha()))
@@ -160,13 +160,13 @@ def _refuse(content: bytes) -> NoReturn:
 _PIECE = 1_000_000
 _MOST_EXPANSION = 200
 """Text shrinks to a third or a tenth; what shrinks more than this holds nothing a reader would miss."""
-_ALWAYS_ALLOWED = 1_000_000
-_XZ_MEMORY = 256_000_000
+_ALWAYS_ALLOWED = 1_000_000  # bytes that a file may unpack to, whatever its expansion
+_XZ_MEMORY = 256_000_000  # bytes: the file itself states how much the decompressor needs
 _STARTS = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 
 
 def unpack(content: bytes, suffix: str, limit: int) -> bytes:
-    """The content of a compressed file.
+    """Return the content of a compressed file.
 
     Args:
         content: the file.
@@ -204,7 +204,7 @@ def _read(file: Any) -> Iterator[bytes]:
 
 
 def _xz(content: bytes) -> Iterator[bytes]:
-    """As `lzma.LZMAFile` reads it, with a limit on the memory that the file may ask for."""
+    """Yield the content as `lzma.LZMAFile` does, with a limit on the memory that the file may ask for."""
     rest = content
     while rest:
         unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)

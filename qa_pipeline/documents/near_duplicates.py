@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from datasketch import MinHash
 
 _WORD = re.compile(r"\w+")
-_SHINGLE = 5
+_SHINGLE = 5  # words of a sequence that is compared
 _FEWEST_WORDS = 40
 """Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
-_PERMUTATIONS = 128
+_PERMUTATIONS = 128  # hash functions of MinHash
 _MISSES = 1e-4
 """Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
 
@@ -51,7 +51,7 @@ def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFr
 
 
 def shingles(text: str) -> Shingles:
-    """Hashes of the distinct five-word sequences of a text, ascending; none of a text that is too short."""
+    """Return hashes of the distinct five-word sequences of a text, ascending; none of a short text."""
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
@@ -70,7 +70,7 @@ def _code(word: str) -> int:
 def _near_duplicates(
     sets: Sequence[tuple[str, Shingles]], threshold: float
 ) -> Iterator[tuple[str, str, float]]:
-    """Each document that is nearly the same as an earlier one which is itself no near duplicate."""
+    """Yield each document that is nearly the same as an earlier one, which is no near duplicate itself."""
     from datasketch import MinHashLSH
 
     index = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
@@ -90,7 +90,7 @@ def _near_duplicates(
 
 
 def band_codes(shingled: Shingles, threshold: float) -> list[int]:
-    """Codes of 64 bits: texts as similar as the threshold have one in common, but for rare misses.
+    """Return codes of 64 bits: texts as similar as the threshold share one, but for rare misses.
 
     For who compares more texts than fit into memory; a text that is too short has none.
     """
@@ -120,7 +120,7 @@ def _blank() -> "MinHash":
 
 @cache
 def _bands(threshold: float) -> tuple[int, int]:
-    """How many bands of how many values find candidates: as many values as keep misses at `_MISSES`."""
+    """Return how many bands of how many values to use: as many values as keep misses at `_MISSES`."""
     best = (_PERMUTATIONS, 1)
     for values in range(2, _PERMUTATIONS // 2 + 1):  # MinHashLSH takes no fewer than two bands
         bands = _PERMUTATIONS // values
@@ -131,6 +131,6 @@ def _bands(threshold: float) -> tuple[int, int]:
 
 
 def jaccard(first: Shingles, second: Shingles) -> float:
-    """Size of the intersection of two sets over the size of their union."""
+    """Return the size of the intersection of two sets over the size of their union."""
     common = np.intersect1d(first, second, assume_unique=True).size
     return float(common / (first.size + second.size - common))

@@ -29,7 +29,7 @@ from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
 FORGOTTEN = "forgotten"
-"""Why a row has no text: a person had the document forgotten."""
+"""The reason of a row without text: a person had the document forgotten."""
 _SKIPPED = frozenset({"unsupported_format", "linked_folder"})
 
 
@@ -63,7 +63,7 @@ def read_documents(
     settings = settings.model_copy(update={"masking": masking})
     work = _Work(settings, description, document_files, previous, forgotten)
     for number, outcome in enumerate(parse(work.requests(), settings)):
-        work.outcomes[work.asked[number]] = outcome
+        work.outcomes[work.parsed[number]] = outcome
         notify(len(work.outcomes), len(document_files))
     documents = DOCUMENTS.frame([{"batch": batch, **row} for row in work.rows()])
     return mark_near_duplicates(documents, settings.near_duplicate_similarity)
@@ -91,7 +91,7 @@ class _Work:
         self.shown = [mask_path(file.path, self.bare_mask) for file in files]
         self.read: dict[int, Row] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
-        self.asked: list[int] = []
+        self.parsed: list[int] = []
         self.first_of: dict[tuple[str, str], int] = {}
 
     def requests(self) -> Iterator[ParseRequest]:
@@ -103,7 +103,7 @@ class _Work:
                 self.outcomes[number] = failure
                 continue
             if request is not None:
-                self.asked.append(number)
+                self.parsed.append(number)
                 yield request
 
     def _request(self, number: int, file: FoundFile) -> ParseRequest | None:
@@ -121,7 +121,7 @@ class _Work:
         return ParseRequest(SourceFile(self.shown[number][0], content), name)
 
     def rows(self) -> Iterator[Row]:
-        """One row a file, in their order."""
+        """Yield one row a file, in their order."""
         ids: set[str] = set()
         parsed: dict[str, int] = {}
         for number, file in enumerate(self.found):
@@ -140,7 +140,7 @@ class _Work:
             yield row | {"document_id": _document_id(row["content_sha256"], path, name, ids)}
 
     def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> Row:
-        """What became of a file; `parsed` maps the content of each document to its number."""
+        """Return the outcome of a file; `parsed` maps the content of each document to its number."""
         row = self.read.get(number, {})
         outcome = self.outcomes[self.first_of[row["content_sha256"], row["format"]] if row else number]
         if isinstance(outcome, DocumentFailure):
@@ -165,7 +165,7 @@ class _Work:
         }
 
     def _source_uri(self, file: FoundFile, declared: str | None = None) -> str | None:
-        """Where a file came from: its line in the description, the document itself, the batch.
+        """Return the origin of a file: its line in the description, the document itself, or the batch.
 
         Its address below that of the batch holds no personal data: masked, it would lead nowhere.
         """
@@ -181,7 +181,7 @@ class _Work:
 
 
 def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
-    """What an earlier run parsed, by content and format, where the same code with the same settings did."""
+    """Return the rows of an earlier run by content and format, if code and settings are the same."""
     if previous is None:
         return {}
     usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
@@ -197,7 +197,7 @@ def _stem(path: str) -> str:
 
 
 def _format(file: FoundFile, settings: DocumentSettings) -> str:
-    """The format that reads a file; a file of no known format is not even opened."""
+    """Return the format that reads a file; a file of no known format is not opened."""
     if file.failure is not None:
         raise file.failure
     name = format_of(file.path, compressed=settings.compressed, readers=settings.readers)
@@ -228,5 +228,5 @@ def _document_id(content_sha256: str | None, path: str, raw: bytes, ids: set[str
 
 
 def _web_address(address: str | None) -> str | None:
-    """An address a document names for itself, if it is one a reader can safely be shown as a link."""
+    """Return the address a document names for itself, if it is safe to show as a link."""
     return address if address and address.startswith(("https://", "http://")) and " " not in address else None

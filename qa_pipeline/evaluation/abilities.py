@@ -5,7 +5,6 @@ up in its words: the proof's quote is in it, or neither the quote nor most of wh
 question. All of it is drawn by hashes: the same pairs and seed give the same rows.
 """
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -18,11 +17,12 @@ from typing import Any
 
 from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source, Text
 from qa_pipeline.records import HOP_SCOPES
+from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, folded_words, recall
 from qa_pipeline.verification.canaries.known import GENERATORS
-from qa_pipeline.verification.canaries.material import Sentence, draw, is_prose, words
+from qa_pipeline.verification.canaries.material import Sentence, is_prose, words
 
 Row = dict[str, Any]
 NOISE, REJECTION, INTEGRATION, COUNTERFACTUAL = ABILITIES = (
@@ -36,7 +36,7 @@ RATIOS = (0.0, 0.2, 0.4, 0.6, 0.8)
 CONTEXTS = 5
 """Contexts of a row, of which every ratio is a whole number."""
 VALUES, OTHERS = ("date", "number", "unit"), ("name", "negation")
-"""What is changed in a planted statement: a value where one suits, else a name or negation, drawn."""
+"""The kinds of change in a planted statement: a value where one suits, else a name or negation, drawn."""
 _MOST_HELD = 0.6
 """Share of what a claim adds to its question that noise may not hold."""
 _MOST_ASKED = 0.8
@@ -56,7 +56,7 @@ class Suite:
     missed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def counts(self) -> list[Row]:
-        """Rows by ability and difficulty, and pairs that gave none by ability and reason."""
+        """Return how many rows there are by ability and difficulty, and why pairs gave none."""
         built = Counter((row["category"], row["difficulty"]) for row in self.rows)
         counts = [(*key, rows, 0) for key, rows in sorted(built.items())]
         counts += [(*key, 0, pairs) for key, pairs in sorted(self.missed.items())]
@@ -64,7 +64,7 @@ class Suite:
         return [dict(zip(names, count, strict=True)) for count in counts]
 
     def lines(self) -> bytes:
-        """The rows as JSON lines."""
+        """Return the rows as JSON lines."""
         return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in self.rows)
 
 
@@ -73,7 +73,7 @@ Build = Callable[[Source, Proved], list[Row] | str]
 
 
 def build_suite(sources: Iterable[Source], most: int) -> Suite:
-    """The rows of every ability from at most `most` pairs of each source.
+    """Return the rows of every ability from at most `most` pairs of each source.
 
     Documents take turns, and a question is asked once in an ability.
     """
@@ -100,10 +100,10 @@ def build_suite(sources: Iterable[Source], most: int) -> Suite:
 
 
 def _in_turn(source: Source, ability: str) -> list[Proved]:
-    """Pairs of different questions in an order that looks random, one of each document before any two."""
+    """Return pairs of different questions in an order that looks random, documents taking turns."""
     drawn = sorted(
         source.pairs,
-        key=lambda pair_drawn: (draw(source.seed, ability, pair_drawn.pair_id), pair_drawn.pair_id),
+        key=lambda pair_drawn: (draw_number(source.seed, ability, pair_drawn.pair_id), pair_drawn.pair_id),
     )
     turns: Counter[tuple[str, ...]] = Counter()
     seen: set[str] = set()
@@ -117,7 +117,7 @@ def _in_turn(source: Source, ability: str) -> list[Proved]:
 
 
 def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
-    """The same question at every ratio: the passage of the proof and cuts of it, and noise."""
+    """Return the question at every ratio: the passage of the proof and cuts of it, and noise."""
     if len(pair.passages) != 1:
         return "no_single_passage"
     pieces = _cuts(pair, source.seed)
@@ -135,7 +135,7 @@ def _noise_rows(source: Source, pair: Proved) -> list[Row] | str:
 
 
 def _rejection_rows(source: Source, pair: Proved) -> list[Row] | str:
-    """Noise alone: what could be answered is not, and what a refusal answered still is."""
+    """Return rows with noise alone: no question can be answered from it."""
     noise = _noise(source, [pair])
     if len(noise) < CONTEXTS:
         return "too_little_noise"
@@ -144,7 +144,7 @@ def _rejection_rows(source: Source, pair: Proved) -> list[Row] | str:
 
 
 def _integration_rows(source: Source, pair: Proved) -> list[Row] | str:
-    """A question of two hops as it is; any other joined with one about another document."""
+    """Return a question of two hops as it is; any other joined with one about another document."""
     if not pair.proofs:
         return "refusal"
     if pair.kind in HOP_SCOPES and len(pair.passages) > 1:
@@ -181,7 +181,7 @@ def _together(source: Source, pairs: Sequence[Proved], difficulty: str) -> list[
 
 
 def _counterfactual_rows(source: Source, pair: Proved) -> list[Row] | str:
-    """A document that denies the proof ranks first: without the true passage, and with it beside."""
+    """Return rows in which a denial of the proof ranks first, without the true passage and with it."""
     if len(pair.passages) != 1:
         return "no_single_passage"
     planted = _planted(source, pair)
@@ -206,10 +206,10 @@ def _row(
     contexts: Sequence[Text],
     planted: Row | None = None,
 ) -> Row:
-    """A row as `eval run` reads it. Its group is the document that the first pair is about."""
+    """Return a row as `eval run` reads it. Its group is the document that the first pair is about."""
     query = " ".join(pair.question for pair in pairs)
     numbered = [
-        {"text": context.shown(rank), "document": context.document, "rank": rank}
+        {"text": context.numbered(rank), "document": context.document, "rank": rank}
         for rank, context in enumerate(contexts, start=1)
     ]
     answerable = ability != REJECTION
@@ -229,7 +229,7 @@ def _row(
         *(str(context[name]) for context in numbered for name in ("document", "text")),
     ]
     row = {
-        "id": hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32],
+        "id": hash_parts(*parts)[:32],
         "query": query,
         "contexts": numbered,
         "ground_truth": {**truth, "must_refuse": False} if answerable else {"must_refuse": True},
@@ -244,7 +244,7 @@ def _row(
 
 
 def _shuffled(contexts: Sequence[Text], source: Source, pair: Proved) -> list[Text]:
-    return sorted(contexts, key=lambda context: draw(source.seed, "order", pair.pair_id, context.name))
+    return sorted(contexts, key=lambda context: draw_number(source.seed, "order", pair.pair_id, context.name))
 
 
 def _plain(text: str) -> str:
@@ -252,7 +252,7 @@ def _plain(text: str) -> str:
 
 
 def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Text]:
-    """Passages near to questions and answers that answer none, and say nothing planted, the nearest first."""
+    """Return the nearest passages that answer no question of the pairs and say nothing planted."""
     near = [source.near(f"{pair.question} {pair.answer}", pair.language) for pair in pairs]
     distinct: dict[str, Text] = {}
     for text in chain.from_iterable(zip_longest(*near)):
@@ -267,7 +267,7 @@ def _noise(source: Source, pairs: Sequence[Proved], false: str = "") -> list[Tex
 
 
 def _may_answer(text: Text, plain: str, pair: Proved) -> bool:
-    """Whether a passage holds a proof, may say the same in other words, or is under the heading of one."""
+    """Return whether a passage may answer: it has a proof, says the same, or is under a proof's heading."""
     if any(text.is_under(passage) for passage in pair.passages):
         return True
     question = _stems(pair.question, pair.language)
@@ -293,7 +293,7 @@ def _stems(text: str, language: str) -> frozenset[str]:
 
 
 def _cuts(pair: Proved, seed: int) -> list[Text]:
-    """The passage of the proof, runs of its sentences with every quote, drawn, and it with its neighbours.
+    """Return the passage of the proof, runs of its sentences with every quote, and it with its neighbours.
 
     What reaches out of it has no heading but the title: it is of several sections.
     """
@@ -307,7 +307,7 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
     starts = [start for start, _ in spans if start <= first][-_REACH:]
     ends = [end for _, end in spans if end >= last][:_REACH]
     runs = {text[start:end] for start in starts for end in ends} - {text.strip()}
-    drawn = sorted(runs, key=lambda run: draw(seed, "cut", pair.pair_id, run))
+    drawn = sorted(runs, key=lambda run: draw_number(seed, "cut", pair.pair_id, run))
     before, behind = passage.before.strip(), passage.behind.strip()
     wide = {
         "\n\n".join(part for part in parts if part): None
@@ -323,9 +323,9 @@ def _cuts(pair: Proved, seed: int) -> list[Text]:
 
 
 def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
-    """The passage with one statement of the proof denied, and that statement as it was and as it is."""
+    """Return the passage with one statement of the proof denied, and that statement as it was and is now."""
     passage = pair.passages[0]
-    others = sorted(OTHERS, key=lambda kind: draw(source.seed, "kind", pair.pair_id, kind))
+    others = sorted(OTHERS, key=lambda kind: draw_number(source.seed, "kind", pair.pair_id, kind))
     for kind in (*VALUES, *others):
         for true, claim in _denials(source, pair, kind):
             match = re.search(r"\s+".join(map(re.escape, true.split())), passage.text)
@@ -335,7 +335,7 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
             removed = Counter(folded_words(true, pair.language)) - Counter(folded_words(claim, pair.language))
             present = set(folded_words(text, pair.language))
             if _plain(true) not in _plain(text) and (kind == "negation" or not present & removed.keys()):
-                name = hashlib.sha256(f"{passage.name}\x1f{claim}".encode()).hexdigest()[:32]
+                name = hash_parts(passage.name, claim)[:32]
                 document = f"{name[:8]}{Path(passage.document).suffix}"
                 planted = replace(passage, name=name, document=document, text=text)
                 return planted, {"true": true, "false": claim, "kind": kind, "document": document}
@@ -343,7 +343,7 @@ def _planted(source: Source, pair: Proved) -> tuple[Text, Row] | None:
 
 
 def _denials(source: Source, pair: Proved, kind: str) -> Iterator[tuple[str, str]]:
-    """A sentence of the proof and a denial of it that changes what the answer says and no one asked for."""
+    """Yield a sentence of the proof and its denial, which changes the answer and no other question."""
     answer = set(folded_words(pair.answer, pair.language))
     question = set(folded_words(pair.question, pair.language))
     for sentence in _sentences(pair):
@@ -361,7 +361,7 @@ def _denials(source: Source, pair: Proved, kind: str) -> Iterator[tuple[str, str
 
 
 def _are_names(source: Source, sentence: Sentence, claim: str) -> bool:
-    """Whether the words that differ are names wherever they stand, and no labels of a number, as in Table 1.
+    """Return whether the words that differ are names wherever they are, and no labels as in Table 1.
 
     Where all nouns have a capital, only abbreviations are told from them.
     """

@@ -20,12 +20,12 @@ from qa_pipeline.evaluation.abilities import ABILITIES, COUNTERFACTUAL, INTEGRAT
 from qa_pipeline.evaluation.datasets import LIMITS, Labelled, Row, read_file
 from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.statements import Statement, statement_tables
-from qa_pipeline.evaluation.statistics import mean_bounds
-from qa_pipeline.evaluation.summaries import group_sums, number
+from qa_pipeline.evaluation.summaries import group_sums
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.statistics import mean_bounds, number
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal
@@ -95,11 +95,11 @@ class SuiteRow(RagRow):
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """Those of data sets, and what was planted."""
+        """Return the columns of data sets, and the planted statement."""
         return SUITE_ROWS
 
     def row(self) -> Row | Fault:
-        """The row, of an ability, with contexts and, where they deny something, what that is."""
+        """Return the row of an ability with its contexts and what they deny, or what is wrong with it."""
         planted = self.planted is not None or self.category != COUNTERFACTUAL
         if self.category not in ABILITIES or not self.contexts or not planted:
             return Fault("no_row_of_a_suite", "it has no ability, no contexts, or nothing planted")
@@ -117,7 +117,7 @@ def read_suite(path: Path, limits: PairsFileSettings = LIMITS) -> Labelled:
 
 @dataclass(frozen=True, slots=True)
 class _ClaimOfAnswer:
-    """Whether an answer states a claim; `other` is the statement that it must not be taken for."""
+    """A claim to look for in an answer; `other` is a statement that must not be taken for it."""
 
     claim: str
     answer: str
@@ -127,13 +127,13 @@ class _ClaimOfAnswer:
 
 
 Stated = tuple[bool, str]
-"""Whether a claim is stated, and what decided that."""
+"""A flag whether a claim is stated, and its decider."""
 
 
 def judge_answers(
     rows: pl.DataFrame, resources: Resources, verifier: LanguageModel | None = None
 ) -> pl.DataFrame:
-    """What became of each row (`OUTCOMES`), in order.
+    """Return the outcome of each row (`OUTCOMES`), in order.
 
     Args:
         rows: `SUITE_ROWS`, answered; those without an answer have no outcome.
@@ -154,7 +154,7 @@ def judge_answers(
 
 
 def _to_look_for(row: Row) -> list[_ClaimOfAnswer]:
-    """The claims whose place in the answer decides; none where there is no answer, or a refusal."""
+    """Return the claims whose place in the answer decides; none where there is no answer, or a refusal."""
     if row["answer"] is None or is_refusal(row["answer"], row["language"]):
         return []
     common = (row["answer"], row["query"], row["language"])
@@ -186,7 +186,9 @@ def _outcome(row: Row, statements: Sequence[Stated]) -> Row:
 
 
 def _of_planted(row: Row, stated: Sequence[bool], *, refused: bool) -> Row:
-    """Noticed: the answer disputes a source in its own words, or says what each of two states.
+    """Return the columns noticed and corrected of an answer with a planted statement.
+
+    Noticed: the answer disputes a source in its own words, or says what each of two states.
 
     Corrected: it states the truth, and the planted statement not at all or as disputed.
     """
@@ -204,7 +206,7 @@ def _of_planted(row: Row, stated: Sequence[bool], *, refused: bool) -> Row:
 
 
 def _own_words(row: Row) -> str:
-    """The sentences of an answer that are in no context."""
+    """Return the sentences of an answer that are in no context."""
     contexts = [_plain(context["text"] or "") for context in row["contexts"]]
     spans = split_sentences(row["answer"], row["language"])
     written = (row["answer"][start:end] for start, end in spans)
@@ -218,7 +220,7 @@ def _plain(text: str) -> str:
 def _stated(
     sought: Sequence[_ClaimOfAnswer], resources: Resources, verifier: LanguageModel | None
 ) -> list[Stated]:
-    """Whether each claim is stated; the verifier reads all that are not quoted together."""
+    """Return whether each claim is stated; the verifier reads in one call all that are not quoted."""
     quoted = [_plain(claim.claim) in _plain(claim.answer) for claim in sought]
     rest = [claim for claim, quote in zip(sought, quoted, strict=True) if not quote]
     read = iter(_verified(rest, resources, verifier))
@@ -232,7 +234,7 @@ def _stated(
 def _verified(
     sought: Sequence[_ClaimOfAnswer], resources: Resources, verifier: LanguageModel | None
 ) -> list[Stated | None]:
-    """What the verifier decides of each claim with the answer as its passage; None where it does not."""
+    """Return what the verifier decides of each claim with the answer as its passage; None where unsure."""
     settings = resources.settings
     statements = [Statement(claim.claim, (claim.answer,), claim.language, claim.question) for claim in sought]
     tables = statement_tables(statements)
@@ -253,7 +255,7 @@ def _verified(
 
 
 def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
-    """Denied or, by a model, unsupported in any part: not stated. Supported in all parts: stated."""
+    """Return whether a claim is stated, and by whose verdict: not if a part is denied; None if open."""
     for verdict, by in verdicts:
         if verdict == "contradicted" or (verdict == "unsupported" and by == "llm"):
             return False, by
@@ -263,7 +265,7 @@ def _decided(verdicts: Sequence[tuple[str, str]]) -> Stated | None:
 
 
 def _in_words(sought: _ClaimOfAnswer) -> bool:
-    """Whether a sentence of the answer, or two in a row, have what a claim adds to its question.
+    """Return whether a sentence of the answer, or two in a row, have what a claim adds to its question.
 
     They have to have its figures all, and the words that tell it from the other statement. The sentence that
     has most of its words must be negated as the claim is.
@@ -289,7 +291,7 @@ def _in_words(sought: _ClaimOfAnswer) -> bool:
 
 
 def _nearest(claim: Set[str], texts: Sequence[str], language: str) -> str:
-    """The text that has most of the claim's words, the first of equals."""
+    """Return the text that has most of the claim's words, the first of equals."""
     return max(texts, key=lambda text: recall(claim, content_stems(text, language)) or 0.0)
 
 
@@ -298,7 +300,7 @@ def _negated(text: str, language: str) -> bool:
 
 
 def ability_figures(outcomes: pl.DataFrame) -> list[Row]:
-    """The figures of each ability by language and difficulty, with 95 % intervals.
+    """Return the figures of each ability by language and difficulty, with 95 % intervals.
 
     Rows of one document rise and fall together (`statistics.mean_bounds`); one document has no interval.
 

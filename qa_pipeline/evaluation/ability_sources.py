@@ -1,6 +1,5 @@
 """What suites are made from: the proved pairs and passages of a batch or of a release."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.search import DEPTH, WordIndex, terms
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, TRAINING_EXAMPLES
@@ -40,12 +40,12 @@ class Text:
     behind: str = ""
 
     def is_under(self, other: "Text") -> bool:
-        """Whether it stands under the nearest heading of another of its document, as that one itself does."""
+        """Return whether the text is under the nearest heading of another of its document, as that one is."""
         same = self.document == other.document
         return self == other or (same and bool(other.headings) and other.headings[-1] in self.headings)
 
-    def shown(self, rank: int) -> str:
-        """As an application shows it: number, title and headings on the first line, where they are known."""
+    def numbered(self, rank: int) -> str:
+        """Return the text as an application shows it: number, title and headings first, where known."""
         if not self.title:
             return self.text
         return marked_passage(rank, Passage(self.name, self.title, self.headings, self.text, self.language))
@@ -73,18 +73,18 @@ class Proved:
 
     @property
     def passages(self) -> tuple[Text, ...]:
-        """Those of the proofs, each once."""
+        """Return the passages of the proofs, each once."""
         return tuple(dict.fromkeys(proof.passage for proof in self.proofs))
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """Those of the proofs, each once."""
+        """Return the passages of the proofs, each once."""
         return tuple(dict.fromkeys(proof.passage.document for proof in self.proofs))
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a suite is made from: the pairs and passages of a batch, or of a release."""
+    """The material of a suite: the pairs and passages of a batch, or of a release."""
 
     name: str
     pairs: tuple[Proved, ...]
@@ -93,7 +93,7 @@ class Source:
 
     @cached_property
     def material(self) -> Material:
-        """The passages as canaries are made from them."""
+        """Return the passages as canaries are made from them."""
         columns = ("chunk_id", "document_id", "text", "language")
         rows = [(text.name, text.document, text.text, text.language) for text in self.texts]
         frame = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
@@ -101,7 +101,7 @@ class Source:
 
     @cached_property
     def small_words(self) -> frozenset[str]:
-        """Words that some passage writes in small letters, so that they are no names."""
+        """Return the words that some passage writes in small letters, so that they are no names."""
         return frozenset().union(*(lower_words(text.text) for text in self.texts))
 
     @cached_property
@@ -110,18 +110,18 @@ class Source:
         for text in self.texts:
             texts_by_language[text.language].append(text)
         return {
-            language: (texts, WordIndex([terms(text.shown(1), language) for text in texts]))
+            language: (texts, WordIndex([terms(text.numbered(1), language) for text in texts]))
             for language, texts in texts_by_language.items()
         }
 
     def near(self, question: str, language: str) -> list[Text]:
-        """Passages that share words with a question, the nearest by BM25 first."""
+        """Return passages that share words with a question, the nearest by BM25 first."""
         texts, index = self._by_language.get(language, ([], WordIndex([])))
         return [texts[place] for place in index.rank(terms(question, language), DEPTH)]
 
 
 def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
-    """The accepted pairs of a batch and all of its chunks.
+    """Return the accepted pairs of a batch and all of its chunks.
 
     Raises:
         TableError: a table is missing or cannot be read.
@@ -157,7 +157,7 @@ def batch_source(layout: Layout, batch: str, seed: int = 0) -> Source:
 
 
 def _with_ends(chunks: pl.DataFrame) -> pl.DataFrame:
-    """The chunks with the places where the one before begins and the one behind ends."""
+    """Return the chunks with the places where the one before begins and the one behind ends."""
     ordered = chunks.sort("document_id", "position")
     before = pl.col("char_start").shift(1).over("document_id")
     behind = pl.col("char_end").shift(-1).over("document_id")
@@ -170,7 +170,7 @@ def _proved(row: Row, proofs: Iterable[Proof]) -> Proved:
 
 
 def release_source(folder: Path, seed: int = 0) -> Source:
-    """The rows of a release; its passages are the contexts of its format `evaluation`, else the quotes.
+    """Return a source from a release; passages are the contexts of its format `evaluation`, else quotes.
 
     Raises:
         InputError: the release cannot be read.
@@ -200,7 +200,7 @@ def release_source(folder: Path, seed: int = 0) -> Source:
 
 
 def _text_shown(document: str | None, text: str | None, language: str) -> Text:
-    name = hashlib.sha256(f"{document}\x1f{text}".encode()).hexdigest()[:32]
+    name = hash_parts(document, text)[:32]
     return Text(name, document or name[:8], "", (), text or "", language)
 
 

@@ -25,7 +25,14 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import passage_selection, relevance_guard
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import AnswerReply, Passage, ProgressCallback, RecallReply, no_progress
+from qa_pipeline.records import (
+    AnswerReply,
+    Passage,
+    ProgressCallback,
+    RecallReply,
+    TypedQuestion,
+    no_progress,
+)
 from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.tree import Settings
@@ -63,7 +70,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """Why there is no answer.
+    """A reason for a missing answer.
 
     The reason of a model error, or timed_out, raised, unusable, empty, too_long or not_asked.
     """
@@ -85,7 +92,7 @@ class Answered:
 
 
 def chosen_answerer(how: str, resources: Resources) -> Answerer:
-    """What answers: `model` (of the settings), `corpus:BATCH` (of the output folder) or `function`.
+    """Return the answerer: `model` (of the settings), `corpus:BATCH` (of the output folder) or `function`.
 
     Raises:
         InputError: it is none of these, or the batch has no shard or chunks.
@@ -129,7 +136,7 @@ def answer_rows(rows: pl.DataFrame, answerer: Answerer, notify: ProgressCallback
 
 
 def _checked(made: Made, row: Row) -> Row | Unanswered:
-    """What an answer changes of its row, held to what rows of data sets are held to."""
+    """Return what an answer changes of its row, checked like rows of data sets."""
     values = {"answer": made.answer, "contexts": made.contexts, "citations": made.citations}
     read = check({**values, "query": row["query"], "language": row["language"]}, RagRow)
     if isinstance(read, Fault):
@@ -181,7 +188,7 @@ class _Enduring:
 
 
 def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:
-    """A model that reads the contexts of a row; where it has none, the question alone.
+    """Return an answerer that asks a model with the contexts of a row, else with the question alone.
 
     The prompts are those of drafting and of recall: contexts are data between delimiters they cannot close.
     """
@@ -198,7 +205,7 @@ def model_answerer(model: LanguageModel, settings: Settings) -> Answerer:
 
 
 def _request(row: Row, settings: Settings) -> Request[Any]:
-    fields = {
+    fields: TypedQuestion = {
         "question": row["query"],
         "language": row["language"],
         "question_type": row["category"],
@@ -211,7 +218,7 @@ def _request(row: Row, settings: Settings) -> Request[Any]:
 
 
 def _passages(row: Row) -> list[tuple[Row, Passage]]:
-    """The contexts that have text, with what a model reads of each."""
+    """Return the contexts that have text, with what a model reads of each."""
     passages = []
     for context in row["contexts"] or []:
         if (context["text"] or "").strip():
@@ -241,12 +248,12 @@ def _read(reply: Reply[AnswerReply | RecallReply], row: Row) -> Made:
 
 
 def _seconds(reply: Reply[Any]) -> float | None:
-    """How long its calls took; None of a stored one."""
+    """Return the seconds that the calls of a reply took; None of a stored one."""
     return sum(call.seconds for call in reply.calls) if reply.calls else None
 
 
 def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) -> Answerer:
-    """Our own retrieval and answering over a batch of the output folder, as the settings have them.
+    """Return an answerer that runs our own retrieval and answering over a batch of the output folder.
 
     The contexts of the rows become the passages found.
 
@@ -297,7 +304,7 @@ def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) 
 
 
 def _questions(rows: Sequence[Row], retrieved: Sequence[list[tuple[str, float]]]) -> pl.DataFrame:
-    """The queries as kept questions with their passages."""
+    """Return the queries as questions with their passages."""
     return QUESTIONS.frame(
         [
             {
@@ -343,7 +350,7 @@ Function = Callable[[str, list[Row] | None], object]
 
 
 def function_answerer(settings: EvaluationSettings) -> Answerer:
-    """The function that the settings name, never data.
+    """Return an answerer that calls the function which the settings, never data, name.
 
     A call that takes too long is left alone, its thread ending with the process. Where many hang at a time,
     nothing more is asked.
@@ -389,7 +396,7 @@ class _Calls:
         self._left: list[threading.Thread] = []
 
     def of(self, row: Row) -> Made | Unanswered:
-        """The answer to a row's question."""
+        """Return the answer to a row's question."""
         hanging = sum(thread.is_alive() for thread in self._left)
         if hanging >= self._most_left:
             return Unanswered("not_asked", f"{hanging} calls hang; nothing more is asked")

@@ -10,22 +10,35 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import binomtest, mannwhitneyu, ttest_ind, wilcoxon
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.deciders import describe_deciders
-from qa_pipeline.evaluation.statistics import Floats, Sums, holm, permutation_p, t_bounds, t_p
 from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
-from qa_pipeline.evaluation.summaries import group_sums, is_yes_no, number
+from qa_pipeline.evaluation.summaries import group_sums, is_yes_no
+from qa_pipeline.statistics import (
+    SIGNIFICANCE,
+    Floats,
+    Sums,
+    compare_independent,
+    holm,
+    mcnemar_p,
+    number,
+    permutation_p,
+    pooled_deviation,
+    quotient,
+    t_bounds,
+    t_p,
+    wilcoxon_p,
+)
 
 Document = dict[str, Any]
-SIGNIFICANCE = 0.05
+LEAST_EFFECT = 0.1
 
 
 def compare_paired(
     baseline: StoredReport, current: StoredReport, *, critical: Collection[str] = ()
 ) -> Document:
-    """Two runs over one data set, row by row.
+    """Return the comparison of two runs over one data set, row by row.
 
     Args:
         baseline: the run before.
@@ -93,7 +106,7 @@ def compare_paired(
 
 
 def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
-    """Two runs over different rows, as independent samples.
+    """Return the comparison of two runs over different rows, as independent samples.
 
     Returns:
         As `compare_paired`, `rows` being those of each run. Of a metric: `difference` with `low` and `high`
@@ -113,6 +126,33 @@ def compare_unpaired(baseline: StoredReport, current: StoredReport) -> Document:
         "excluded": excluded,
         "metrics": _decided(metrics, [names]),
     }
+
+
+def ab_decision(compared: Document) -> Document:
+    """Decide whether to deploy what was tried: p < 0.05 and Cohen's d > 0.1 for the better, else not.
+
+    The metric is to be chosen before the figures are seen: p is not adjusted for others. d is the gain by
+    the pooled deviation of scores, so that it means the same of paired and unpaired runs (Lakens 2013).
+
+    Args:
+        compared: one metric of `compare_paired` or `compare_unpaired`.
+
+    Returns:
+        decision (`deploy` or `keep`), p, cohens_d, and why in words.
+    """
+    p, effect = compared["p"], compared["cohens_d"]
+    if p is None or effect is None:
+        why = "no test: too few scores are known, or all are equal"
+    elif effect <= 0:
+        why = "it is not better"
+    elif p >= SIGNIFICANCE:
+        why = f"chance alone would do this: p is {p:.3g}, {SIGNIFICANCE} or more"
+    elif effect <= LEAST_EFFECT:
+        why = f"it is better by too little: d is {effect:.3f}, {LEAST_EFFECT} or less"
+    else:
+        why = f"p is {p:.3g}, below {SIGNIFICANCE}, and d is {effect:.3f}, above {LEAST_EFFECT}"
+        return {"decision": "deploy", "p": p, "cohens_d": effect, "why": why}
+    return {"decision": "keep", "p": p, "cohens_d": effect, "why": why}
 
 
 _NOW = " of current"
@@ -141,7 +181,7 @@ def _measured_otherwise(before: Mapping[str, Any], now: Mapping[str, Any]) -> di
 
 
 def _comparable(baseline: StoredReport, current: StoredReport) -> tuple[list[str], dict[str, str]]:
-    """Metrics that mean the same in both, in the order of current; the others, and why."""
+    """Return the metrics that mean the same in both, in the order of current; the others, with the reason."""
     excluded = {}
     for name in [*current.metrics, *(metric for metric in baseline.metrics if metric not in current.metrics)]:
         before, now = baseline.metrics.get(name), current.metrics.get(name)
@@ -168,7 +208,7 @@ def _families(names: Sequence[str], critical: Collection[str]) -> list[list[str]
 def _difference_bounds(
     sums: Sums, current: StoredReport, names: Sequence[str], families: Sequence[Sequence[str]]
 ) -> dict[str, Floats]:
-    """Each alone at 95 %, and all of a family together; none beyond what a metric's range allows."""
+    """Return bounds of each difference at 95 %, alone and in its family, within the metric's range."""
     ranges = [current.metrics[name].range for name in names]
     widest = np.array([np.inf if high is None else high - low for low, high in ranges])
     sizes = {name: len(family) for family in families for name in family}
@@ -189,36 +229,26 @@ def _paired(pair: pl.DataFrame, facts: MetricFacts) -> Document:
         "rows": both.height,
         "lost": int((before.is_not_null() & after.is_null()).sum()),
         "found": int((before.is_null() & after.is_not_null()).sum()),
-        "mcnemar_p": _mcnemar(gains) if yes_no else None,
-        "wilcoxon_p": _wilcoxon(gains),
-        "cohens_d": _ratio(_mean(gains), _pooled(first, second)),
-        "cohens_d_paired": _ratio(_mean(gains), float(gains.std(ddof=1)) if len(gains) > 1 else 0),
+        "mcnemar_p": mcnemar_p(int((gains > 0).sum()), int((gains < 0).sum())) if yes_no else None,
+        "wilcoxon_p": wilcoxon_p(gains),
+        "cohens_d": quotient(_mean(gains), pooled_deviation(first, second)),
+        "cohens_d_paired": quotient(_mean(gains), float(gains.std(ddof=1)) if len(gains) > 1 else 0),
     }
 
 
 def _unpaired(before: pl.Series, after: pl.Series, facts: MetricFacts) -> Document:
     first, second = (values.drop_nulls().to_numpy() for values in (before, after))
     tested = _means(first, second, facts)
-    enough = min(len(first), len(second)) > 1 and (np.ptp(first) > 0 or np.ptp(second) > 0)
-    low = high = p = rank_p = None
-    if enough:
-        welch = ttest_ind(second, first, equal_var=False)
-        low, high = (number(bound) for bound in welch.confidence_interval(0.95))
-        p = number(welch.pvalue)
-        rank_p = number(mannwhitneyu(second, first).pvalue)
     return {
         **tested,
         "rows": {"baseline": len(first), "current": len(second)},
-        "low": low,
-        "high": high,
-        "p": p,
-        "mann_whitney_p": rank_p,
-        "cohens_d": _ratio(tested["gain"], _pooled(first, second)),
+        **compare_independent(first, second),
+        "cohens_d": quotient(tested["gain"], pooled_deviation(first, second)),
     }
 
 
 def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
-    """Means and what current gained; None where one side knows nothing."""
+    """Return both means and their difference; None where one side has no value."""
     is_measured = bool(len(first) and len(second))
     before, now = (float(values.mean()) if is_measured else None for values in (first, second))
     difference = None if before is None or now is None else now - before
@@ -229,7 +259,7 @@ def _means(first: Floats, second: Floats, facts: MetricFacts) -> Document:
         "current": now,
         "difference": difference,
         "gain": gain,
-        "relative": _ratio(gain, abs(before) if before is not None else 0),
+        "relative": quotient(gain, abs(before) if before is not None else 0),
         "decided_by": describe_deciders(facts.decided_by),
     }
 
@@ -240,35 +270,6 @@ def _mean(values: Floats) -> float | None:
 
 def _sign(facts: MetricFacts) -> int:
     return 1 if facts.direction == "higher" else -1
-
-
-def _ratio(part: float | None, total: float) -> float | None:
-    return part / total if part is not None and total > _NO_SPREAD else None
-
-
-_NO_SPREAD = 1e-12
-"""Deviations up to here are rounding errors of equal scores."""
-
-
-def _pooled(first: Floats, second: Floats) -> float:
-    """The pooled deviation of two samples (Cohen 1988)."""
-    free = len(first) + len(second) - 2
-    if min(len(first), len(second)) < 2:
-        return 0
-    spread = sum(float(((values - values.mean()) ** 2).sum()) for values in (first, second))
-    return float(np.sqrt(spread / free))
-
-
-def _mcnemar(gains: Floats) -> float | None:
-    """Exact test of yes/no rows (McNemar 1947): as many lost as gained; None where none changed."""
-    gained, lost = int((gains > 0).sum()), int((gains < 0).sum())
-    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else None
-
-
-def _wilcoxon(gains: Floats) -> float | None:
-    """Signed ranks of the rows that changed (Wilcoxon 1945), by their normal limit; None where none did."""
-    changed = gains[np.abs(gains) > _NO_SPREAD]
-    return number(wilcoxon(changed, method="asymptotic").pvalue) if len(changed) else None
 
 
 def _decided(metrics: Mapping[str, Document], families: Sequence[Sequence[str]]) -> dict[str, Document]:

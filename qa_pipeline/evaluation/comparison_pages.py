@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from qa_pipeline.evaluation.report import plain
-from qa_pipeline.publishing.card import markdown_table
+from qa_pipeline.text.rendering import render_markdown
 
 Document = Mapping[str, Any]
 _MARKS = {
@@ -18,7 +17,6 @@ _ASK_FOR_LIKENESS = (
     "Undecided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
     "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
 )
-_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +34,17 @@ Page = Sequence[Table | str]
 
 
 def comparison_page(compared: Document) -> Page:
-    """What `compare_paired` or `compare_unpaired` found, with the `decision`, where there is one."""
+    """Return the page of a comparison of two evaluations, with the `decision` where there is one."""
     rows = [
         [
             name,
-            *(one[column] for column in ("baseline", "current")),
-            _interval(one["difference"], one["low"], one["high"]),
-            *(one[column] for column in ("p", "p_holm", "cohens_d")),
-            {None: "–", True: "current", False: "baseline"}[one["better"]],
-            one["decided_by"],
+            *(metric[column] for column in ("baseline", "current")),
+            _interval(metric["difference"], metric["low"], metric["high"]),
+            *(metric[column] for column in ("p", "p_holm", "cohens_d")),
+            {None: "–", True: "current", False: "baseline"}[metric["better"]],
+            metric["decided_by"],
         ]
-        for name, one in compared["metrics"].items()
+        for name, metric in compared["metrics"].items()
     ]
     columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
     decision = compared.get("decision")
@@ -60,10 +58,10 @@ def comparison_page(compared: Document) -> Page:
     ]
 
 
-def gate_page(found: Document) -> Page:
-    """What `gates.gate` found: failures first, then what is within noise."""
-    page = [_runs(found, [name for name in ("current", "baseline") if found[name]])]
-    if golden := found["golden"]:
+def gate_page(checked: Document) -> Page:
+    """Return the page of a gate: failures first, then what is within noise."""
+    page = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
+    if golden := checked["golden"]:
         columns = ("name", "version", "rows", "sha256")
         page.append(Table("Golden set", columns, [[golden[name] for name in columns]]))
     for outcomes in (("failed", "undecided", "within_noise"), ("passed",)):
@@ -76,54 +74,47 @@ def gate_page(found: Document) -> Page:
                 _printable(check.get("decided_by", "–")),
             ]
             for outcome in outcomes
-            for check in found["checks"]
+            for check in checked["checks"]
             if check["outcome"] == outcome
         ]
         if checks:
             title = f"{len(checks)} {' or '.join(outcomes).replace('_', ' ')}"
             names = ("check", "what", "outcome", "detail", "decided by")
             page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
-    counted = [_in_both(found["rows"])] if found["rows"] else []
-    undecided = any(check["outcome"] == "undecided" for check in found["checks"])
+    counted = [_in_both(checked["rows"])] if checked["rows"] else []
+    undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
     advice = [_ASK_FOR_LIKENESS] if undecided else []
-    return [*page, *counted, *cautions(found), *advice, gate_sentence(found)]
+    return [*page, *counted, *cautions(checked), *advice, gate_sentence(checked)]
 
 
-def gate_sentence(found: Document) -> str:
+def gate_sentence(checked: Document) -> str:
     """Return the outcome of a gate as a sentence."""
-    return "The gate is undecided." if found["outcome"] == "undecided" else f"The gate {found['outcome']}."
+    return (
+        "The gate is undecided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
+    )
 
 
 def markdown(title: str, page: Page) -> str:
     """A page for a pull request, in which nothing of the data is markup, a link or mentions a person."""
-    parts = [f"## {title}\n"]
-    for one in page:
-        if isinstance(one, str):
-            parts.append(f"{plain(one)}\n")
-            continue
-        table = markdown_table(one.columns, one.rows, _LONGEST)
-        if one.folded:
-            table = f"<details><summary>{one.title}</summary>\n\n{table}\n</details>\n"
-        parts.append(table)
-    return "\n".join(parts)
+    return render_markdown("evaluation/comparison_page.md.j2", title=title, page=page)
 
 
-def cautions(found: Document) -> list[str]:
-    """What a reader must know before the figures are believed: what was left out, and measured otherwise."""
+def cautions(compared: Document) -> list[str]:
+    """Return what a reader must know before believing the figures: what is missing or measured otherwise."""
     reasons: dict[str, list[str]] = {}
-    for name, why in found["excluded"].items():
+    for name, why in compared["excluded"].items():
         reasons.setdefault(why, []).append(name)
     parts = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
     excluded = [f"not compared: {parts}"] if parts else []
     otherwise = [
         f"measured otherwise: {name} is {_printable(how)}"
-        for name, how in found["measured_otherwise"].items()
+        for name, how in compared["measured_otherwise"].items()
     ]
     return excluded + otherwise
 
 
 def _counted(compared: Document) -> str:
-    """How many rows were compared, and what the columns are."""
+    """Say how many rows were compared, and what the columns are."""
     rows = compared["rows"]
     if not compared["paired"]:
         return (
@@ -150,9 +141,9 @@ def _interval(value: float | None, low: float | None, high: float | None) -> str
     return f"{value:+.3f}" if low is None or high is None else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _runs(found: Document, names: Sequence[str]) -> Table:
+def _runs(compared: Document, names: Sequence[str]) -> Table:
     rows = [
-        [name, found[name]["place"], found[name]["dataset"], found[name]["dataset_sha256"][:12]]
+        [name, compared[name]["place"], compared[name]["dataset"], compared[name]["dataset_sha256"][:12]]
         for name in names
     ]
     return Table("Runs", ("run", "place", "data set", "sha256"), rows)
@@ -160,4 +151,4 @@ def _runs(found: Document, names: Sequence[str]) -> Table:
 
 def _printable(text: str) -> str:
     """Ids of rows come from files: none may steer a terminal."""
-    return "".join(one if one.isprintable() else "�" for one in text)
+    return "".join(character if character.isprintable() else "�" for character in text)

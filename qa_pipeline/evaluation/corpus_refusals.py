@@ -3,7 +3,6 @@
 Nothing is written: no batch's verdicts change for what another holds.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import polars as pl
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import frame_hash, read_table
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS, REFUSALS
@@ -22,7 +22,7 @@ _STRENGTH = {"refused_answerable": 0, "unproved_refusal": 1, "correct_refusal": 
 
 @dataclass(frozen=True, slots=True)
 class BatchText:
-    """What is searched of one batch."""
+    """The searchable texts of one batch."""
 
     batch: str
     documents: pl.DataFrame
@@ -31,7 +31,7 @@ class BatchText:
 
 
 def stored_batches(layout: Layout) -> Iterator[BatchText]:
-    """The batches of an output folder that have vectors, one after the other, by name.
+    """Yield the batches of an output folder that have vectors, one after the other, by name.
 
     Raises:
         TableError: a table cannot be read.
@@ -45,7 +45,7 @@ def stored_batches(layout: Layout) -> Iterator[BatchText]:
 
 
 def stored_refusals(layout: Layout) -> pl.DataFrame:
-    """The pairs of all batches that refuse to answer.
+    """Return the pairs of all batches that refuse to answer.
 
     Raises:
         TableError: a table cannot be read.
@@ -57,7 +57,7 @@ def stored_refusals(layout: Layout) -> pl.DataFrame:
 def index_snapshot(shards: Mapping[str, str]) -> str:
     """Hash of the list of shards: each batch with the hash of its vectors."""
     lines = "".join(f"{batch}\x1f{shard}\n" for batch, shard in sorted(shards.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()
+    return hash_text(lines)
 
 
 def judge_over_corpus(
@@ -115,7 +115,7 @@ def _in_batch(
 
 
 def _strongest(pairs: pl.DataFrame, by_batch: list[pl.DataFrame]) -> pl.DataFrame:
-    """The batch that speaks most against each refusal; without any batch nothing is proved."""
+    """Return the batch that speaks most against each refusal; no batch, no proof."""
     empty = REFUSALS.empty().with_columns(
         found_batch=pl.lit(None, pl.String()), found_path=pl.lit(None, pl.String())
     )

@@ -3,7 +3,6 @@
 Every command that reads labelled data reads it here; a `LabelledRow` is what the rows of a kind of file hold.
 """
 
-import hashlib
 import io
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from qa_pipeline.errors import InputError
 from qa_pipeline.generation.pair_layouts import COLUMNS, unfolded
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.row_files import Fault, open_rows
 
 Row = dict[str, Any]
@@ -38,7 +38,7 @@ _BLOCK = 256
 
 
 class LabelledRow(BaseModel):
-    """What the rows of a kind of file hold; nothing is converted and further fields are ignored.
+    """The rows of a kind of file; nothing is converted and further fields are ignored.
 
     A required field's description says what it should hold. `types` tells of fields that hold no texts
     whether a Parquet type fits, and what it should be.
@@ -50,23 +50,23 @@ class LabelledRow(BaseModel):
     """Whether `given` finds fields under other names too, so that columns are checked row by row alone."""
 
     @classmethod
-    def given(cls, values: Row) -> Row:
-        """The fields of a row as it is written; those that are null are absent."""
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields of a row as it is written; those that are null are absent."""
         return {name: values[name] for name in cls.model_fields if values.get(name) is not None}
 
     @classmethod
     def needed(cls) -> dict[str, str]:
-        """Fields without which no row can be used, and what each should hold."""
+        """Return the fields without which no row can be used, and what each should hold."""
         return {name: of.description or "" for name, of in cls.model_fields.items() if of.is_required()}
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """Of the rows that can be used; they have a file, an id and a data set."""
+        """Return the columns of the rows that can be used; they have a file, an id and a data set."""
         fields = {name: pl.Float64() if name in cls.types else pl.String() for name in cls.model_fields}
         return pl.Schema({"file": pl.String(), **fields})
 
     def row(self) -> Row | Fault:
-        """A row of the columns without its file, or what is wrong with the values together."""
+        """Return a row of the columns without its file, or what is wrong with the values together."""
         return self.model_dump()
 
 
@@ -79,7 +79,7 @@ class Labelled:
 
 
 def labelled_files(places: Sequence[Path]) -> list[Path]:
-    """The files named, and those of the folders named, by name.
+    """Return the named files, and those in the named folders, by name.
 
     Raises:
         InputError: there is no such place, or a folder without labelled files.
@@ -126,14 +126,14 @@ def read_file(path: Path, kind: Choice, limits: PairsFileSettings = LIMITS) -> L
 
 
 def left_out(faults: Faults) -> pl.DataFrame:
-    """What is left out (`LEFT_OUT`), in the order in which it was found."""
+    """Return what is left out (`LEFT_OUT`), in the order of the faults."""
     return pl.DataFrame(list(faults.values()), schema=LEFT_OUT)
 
 
 def read_blocks(
     path: Path, kind: Choice, faults: Faults, limits: PairsFileSettings = LIMITS
 ) -> Iterator[pl.DataFrame]:
-    """The rows of one file, a block at a time; of rows with one id the first counts.
+    """Yield the rows of one file, a block at a time; of rows with one id the first counts.
 
     Args:
         path: one of `SUFFIXES`.
@@ -179,7 +179,7 @@ def read_blocks(
 
 
 def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[LabelledRow]) -> None:
-    """A column that is missing or of another type is a mistake of the whole file, reported before rows."""
+    """Verify that no column of a file is missing or of another type, before its rows are read."""
     needed = shape.needed()
     for name in shape.model_fields:
         if name not in types:
@@ -192,7 +192,7 @@ def _check_types(path: Path, types: Mapping[str, pl.DataType], shape: type[Label
 
 
 def _compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame without the room that polars leaves in nested columns, several times their size."""
+    """Return the frame without the room that polars leaves in nested columns, several times their size."""
     buffer = io.BytesIO()
     frame.write_ipc(buffer)
     return pl.read_ipc(buffer.getvalue())
@@ -223,12 +223,12 @@ def _not_empty(value: object) -> object:
 
 
 def _number(value: object) -> object:
-    """0.0 and 1.0 are labels, as frames with gaps write them; true and false are none."""
+    """Return 0.0 and 1.0 as labels, as frames with gaps write them; true and false are none."""
     return int(value) if isinstance(value, float) and value in (0.0, 1.0) else value
 
 
 def is_number(dtype: pl.DataType) -> bool:
-    """Whether a column holds whole numbers or floats."""
+    """Return whether a column holds whole numbers or floats."""
     return dtype.is_integer() or dtype.is_float()
 
 
@@ -271,11 +271,11 @@ class Item(LabelledRow):
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """Those of all items."""
+        """Return the columns of all items."""
         return ITEMS
 
     def row(self) -> Row | Fault:
-        """The item, its spans within its answer."""
+        """Return the item, its spans within its answer."""
         length = len(self.answer)
         for span in self.spans or []:
             if not 0 <= span.start < span.end <= length:
@@ -296,11 +296,11 @@ class Premise(LabelledRow):
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """Those of all items."""
+        """Return the columns of all items."""
         return ITEMS
 
     def row(self) -> Row | Fault:
-        """The premise is context and group."""
+        """Return the row, its premise being context and group."""
         return {
             "language": self.language,
             "context": [self.premise],
@@ -312,13 +312,13 @@ class Premise(LabelledRow):
 
 
 def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
-    """One row of a kind, or its first problem as a reason code and a sentence."""
+    """Return one row of a kind, or its first problem as a reason code and a sentence."""
     if isinstance(values, Fault):
         return values
     if not isinstance(values, dict):
         return Fault("broken_line", f"expected an object, found {type(values).__name__}")
     try:
-        fields = shape.given(values)
+        fields = shape.from_values(values)
     except ValueError as error:
         return Fault("wrong_type", str(error))
     try:
@@ -339,7 +339,7 @@ def check(values: Any, shape: type[LabelledRow]) -> Row | Fault:
 
 
 def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
-    """At most `limit` items of each data set, spread over as many groups as there are.
+    """Return at most `limit` items of each data set, spread over as many groups as there are.
 
     Groups stand in the order of a hash, and each gives one item before any gives two. The draw depends on
     ids alone, and a smaller one is part of a larger one.
@@ -347,7 +347,7 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     if limit is None:
         return items
     places = {
-        f"{name}_place": pl.col(name).map_elements(_place, return_dtype=pl.String())
+        f"{name}_place": pl.col(name).map_elements(hash_text, return_dtype=pl.String())
         for name in ("group_id", "id")
     }
     placed = items.with_columns(row=pl.int_range(pl.len()), **places)
@@ -355,7 +355,3 @@ def draw(items: pl.DataFrame, limit: int | None) -> pl.DataFrame:
     ordered = placed.with_columns(turn=turn).sort("turn", "group_id_place", "id_place")
     drawn = ordered.filter(pl.int_range(pl.len()).over("dataset") < limit)
     return drawn.sort("row").select(items.columns)
-
-
-def _place(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

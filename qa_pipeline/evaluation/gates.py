@@ -9,10 +9,10 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.comparison import compare_paired
 from qa_pipeline.evaluation.deciders import describe_deciders, rests_on_likeness
-from qa_pipeline.evaluation.experiments import SIGNIFICANCE, rows_needed
 from qa_pipeline.evaluation.golden import GoldenSet, golden_outcomes
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.evaluation.summaries import summarise
+from qa_pipeline.statistics import SIGNIFICANCE, rows_needed
 
 Document = dict[str, Any]
 CRITICAL = ("faithfulness", "hallucination", "fabricated_citations", "citation_accuracy")
@@ -24,7 +24,7 @@ MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What fails a gate.
+    """The limits of a gate.
 
     Args:
         drop: loss of a metric relative to the baseline's mean that fails, and share of rows that the
@@ -42,7 +42,7 @@ class Limits:
     accept_likeness: bool = False
 
     def of(self, name: str) -> float:
-        """The loss that fails this metric."""
+        """Return the loss that fails this metric."""
         return self.critical_drop if name in self.critical else self.drop
 
 
@@ -52,7 +52,7 @@ def gate(
     limits: Limits | None = None,
     golden: GoldenSet | None = None,
 ) -> Document:
-    """Hold a run against the one before, thresholds and a golden set.
+    """Check a run against the one before, thresholds and a golden set.
 
     A drop fails only where the interval of the paired difference excludes zero, at 95 % for all critical
     metrics together, and for all others together: the gate fails one run in twenty at most where nothing
@@ -134,7 +134,7 @@ def _check_excluded(excluded: Mapping[str, str], baseline: StoredReport, limits:
 def _unless_likeness(
     checks: Iterable[Document], reports: Sequence[StoredReport], limits: Limits
 ) -> Iterator[Document]:
-    """Name who decided each figure; critical checks and thresholds over likeness alone are undecided."""
+    """Yield the checks with their deciders; strict checks over likeness alone are undecided."""
     for check in checks:
         by = [report.metrics[check["name"]].decided_by for report in reports]
         decided = {**check, "decided_by": describe_deciders(by[0])}
@@ -181,7 +181,7 @@ _FIGURES = (
 
 
 def _fell(metric: Document, limit: float) -> bool:
-    """Whether it got worse by more than allowed; from a mean of zero any loss is more."""
+    """Return whether a metric got worse by more than allowed; from a mean of zero any loss is more."""
     if metric["gain"] >= 0:
         return False
     return metric["relative"] is None or -metric["relative"] >= limit - 1e-9
@@ -195,7 +195,7 @@ def _beyond_noise(metric: Document) -> bool:
 
 
 def _rows_to_tell(metric: Document) -> int | None:
-    """Rows that would show such a loss, spread over documents as these are."""
+    """Return the rows that would show such a loss, spread over documents as these are."""
     deviation = (metric["error"] or 0) * metric["rows"] ** 0.5
     significance = SIGNIFICANCE / metric["family"]
     return rows_needed(metric["gain"], deviation, significance=significance) if deviation > 0 else None
@@ -245,7 +245,7 @@ def _threshold_noise(metric: Document, bound: float) -> str:
 def _golden(
     current: StoredReport, baseline: StoredReport | None, golden: GoldenSet, limits: Limits
 ) -> Iterator[Document]:
-    """A check of all rows together, and one of each of the first that newly fail.
+    """Yield a check of all rows together, and one of each of the first that newly fail.
 
     Criteria over figures that likeness alone decided are a check of their own, which is undecided.
     """

@@ -8,20 +8,19 @@ from dataclasses import asdict
 from typing import Any
 
 import polars as pl
-from scipy.stats import binomtest
 
 from qa_pipeline.curation.coverage import count_shortfalls, count_types
 from qa_pipeline.curation.duplicates import find_duplicates
-from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, ratio
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import stage_counts, summarise
+from qa_pipeline.statistics import Floats, Resamples, estimate, mcnemar_p, ratio
 from qa_pipeline.text.references import RESOLVED
 
 Document = dict[str, Any]
 Frames = Mapping[str, pl.DataFrame]
 
 IDENTITY = ("batch", "target_chunk_ids", "question")
-"""What makes a question of one run the same as one of another."""
+"""The columns by which a question of one run is the same as one of another."""
 SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
 _DECIDED = ("twins", "claims", "verdicts", "round_trips")
 """Tables with rows about pairs."""
@@ -34,7 +33,7 @@ _QUOTES = {
 
 
 def generated_only(frames: Frames) -> dict[str, pl.DataFrame]:
-    """The tables without imported and edited pairs, and without what was found out about those."""
+    """Return the tables without imported and edited pairs, and without the results of those."""
     pairs = frames["pairs"].filter(pl.col("origin") == "generated")
     about = {
         name: frames[name].join(pairs, on="pair_id", how="semi", maintain_order="left") for name in _DECIDED
@@ -45,7 +44,7 @@ def generated_only(frames: Frames) -> dict[str, pl.DataFrame]:
 def generation_figures(
     frames: Frames, mix: Mapping[Any, float], twin_similarity: float | None = None
 ) -> Document:
-    """Figures of one batch, or of the concatenated tables of several.
+    """Return the figures of one batch, or of the concatenated tables of several.
 
     Args:
         frames: chunks, questions, pairs, twins, claims, round_trips, verdicts, coverage and llm_calls.
@@ -103,7 +102,7 @@ def _part(what: str, count: int, of: int, unknown: int = 0) -> Document:
 
 
 def _of_flags(what: str, flags: pl.Series) -> Document:
-    """How many flags are set, of those that are known."""
+    """Return the number of flags that are set, of those that are known."""
     return _part(what, int(flags.sum()), flags.count(), flags.null_count())
 
 
@@ -112,7 +111,7 @@ def _counted(values: pl.Series) -> dict[str, int]:
 
 
 def _mix(types: pl.DataFrame, mix: Mapping[Any, float]) -> pl.DataFrame:
-    """The counts by type, with the share of each that was asked for and that was delivered."""
+    """Return the counts by type, with the wanted and the delivered share of each."""
     question_rows = pl.DataFrame(
         {"question_type": list(mix), "weight": list(mix.values())},
         schema={"question_type": pl.String(), "weight": pl.Float64()},
@@ -135,7 +134,7 @@ def _mix(types: pl.DataFrame, mix: Mapping[Any, float]) -> pl.DataFrame:
 
 
 def _of_questions(types: pl.DataFrame) -> list[Document]:
-    """How far planned questions came, and how much of the mix is missed.
+    """Return how far planned questions came, and how much of the mix is missed.
 
     `mix_missed` is the total variation distance: the share of accepted questions that would have to be of
     another type for the mix to be as it was asked for.
@@ -161,7 +160,7 @@ def _of_sections(coverage: pl.DataFrame) -> list[Document]:
 
 
 def _of_duplicates(verdicts: pl.DataFrame, twins: pl.DataFrame, similarity: float | None) -> list[Document]:
-    """Pairs that repeat another: of all that could train, and of those that were accepted."""
+    """Return the pairs that repeat another: of all that could train, and of the accepted ones."""
     candidates = verdicts.join(twins, on="pair_id", how="semi")
     accepted = candidates.filter(pl.col("verdict") == "accepted")
     return [
@@ -171,12 +170,12 @@ def _of_duplicates(verdicts: pl.DataFrame, twins: pl.DataFrame, similarity: floa
 
 
 def _quotes(claims: pl.DataFrame) -> pl.Series:
-    """How each quote that was looked for agrees with its source."""
+    """Return the agreement of each quote that was looked for with its source."""
     return claims["quotes"].explode(empty_as_null=True).drop_nulls().struct.field("kind")
 
 
 def _of_quotes(citations: pl.DataFrame, quotes: pl.Series) -> list[Document]:
-    """Citations that name something, and quotes by what was found; unknown where no claim was looked at."""
+    """Return figures of citations that name something, and of quotes; unknown where none was checked."""
     resolved = int(citations["resolution"].is_in(RESOLVED).sum())
     unknown = citations["quote"].count() - quotes.len()
     return [
@@ -189,7 +188,7 @@ def _of_quotes(citations: pl.DataFrame, quotes: pl.Series) -> list[Document]:
 
 
 def question_ends(frames: Frames) -> pl.DataFrame:
-    """Where each written question ended: `IDENTITY`, document_id, outcome and `SCORES`, one row each.
+    """Return the end of each written question: `IDENTITY`, document_id, outcome and `SCORES`.
 
     The outcome is the verdict of its pair (the accepted one of several drafts), or question_dropped or
     question_failed where no answer was drafted.
@@ -221,13 +220,12 @@ def question_ends(frames: Frames) -> pl.DataFrame:
 
 
 def compare_ends(without: pl.DataFrame, changed: pl.DataFrame, *, resamples: int) -> Document:
-    """Two runs over the questions that both wrote; frames as `question_ends` gives them.
+    """Return the comparison of two runs over their common questions, from frames of `question_ends`.
 
     Returns:
         questions: how many both wrote, and how many one alone did.
         accepted: in both runs, in one alone, in neither.
-        mcnemar_p: of the exact test (McNemar 1947) that a change of settings loses as often as it gains; None
-        where no question was accepted by one run alone.
+        mcnemar_p: that a change of settings loses as often as it gains (`statistics.mcnemar_p`).
         moves: questions by their outcome in both runs, where these differ.
         differences: of the share accepted and of each score known in both, with 95 % intervals by document.
     """
@@ -249,7 +247,7 @@ def compare_ends(without: pl.DataFrame, changed: pl.DataFrame, *, resamples: int
             "changed_only": gained,
             "neither": both.height - both_accepted - lost - gained,
         },
-        "mcnemar_p": float(binomtest(gained, gained + lost).pvalue) if gained + lost else None,
+        "mcnemar_p": mcnemar_p(gained, lost),
         "moves": different.group_by("outcome", "outcome_changed")
         .agg(questions=pl.len())
         .sort("questions", "outcome", "outcome_changed", descending=[True, False, False])
@@ -262,7 +260,7 @@ _SIDES = {"without": "", "changed": "_changed"}
 
 
 def _differences(both: pl.DataFrame, resamples: int) -> list[Document]:
-    """Mean differences, changed less without; a question whose score is unknown in one run is left out."""
+    """Return mean differences, changed less without, over questions scored in both runs."""
     columns = {
         f"accepted{suffix}": (pl.col(f"outcome{suffix}") == "accepted").cast(pl.Float64)
         for suffix in _SIDES.values()
@@ -294,7 +292,7 @@ def _differences(both: pl.DataFrame, resamples: int) -> list[Document]:
 
 
 def repeat_figures(figures: Sequence[Document], ends: Sequence[pl.DataFrame]) -> Document:
-    """How far runs of the same settings differ that only the seed tells apart.
+    """Return the differences between runs of the same settings that differ only in the seed.
 
     Args:
         figures: `generation_figures` of each run.

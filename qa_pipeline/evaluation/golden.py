@@ -1,6 +1,5 @@
 """Golden sets: rows that say themselves what a good answer to them must reach."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from qa_pipeline.evaluation.datasets import LIMITS, LabelledRow, Row, Text, read
 from qa_pipeline.evaluation.rag_datasets import is_unanswerable
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.row_files import Fault
 
 REFUSAL = "refusal_correct"
@@ -24,7 +24,7 @@ Bounds = Mapping[str, float]
 
 
 class GoldenRow(LabelledRow):
-    """What a row of a golden set says beside the columns of a data set, which are not read here."""
+    """The criteria of a row of a golden set; the columns of a data set are not read here."""
 
     other_names = True
     id: Text = Field(description="a text that no other row of the file has")
@@ -34,8 +34,8 @@ class GoldenRow(LabelledRow):
     must_refuse: bool | None = None
 
     @classmethod
-    def given(cls, values: Row) -> Row:
-        """The fields of a row; of a ground truth it is read whether the question must be refused."""
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields of a row; the ground truth only says whether the question must be refused."""
         truth, answer = values.get("ground_truth"), values.get("reference")
         if isinstance(truth, Mapping):
             answer = truth.get("answer")
@@ -44,17 +44,17 @@ class GoldenRow(LabelledRow):
             answer = truth
         if values.get("must_refuse") is None and isinstance(answer, str) and answer.strip():
             values = {**values, "must_refuse": is_unanswerable(answer)}
-        return super().given(values)
+        return super().from_values(values)
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """The criteria of a row as a list."""
+        """Return the criteria of a row as a list."""
         bound = pl.Struct({"metric": pl.String(), "bound": pl.Float64()})
         texts = dict.fromkeys(("file", "id", "dataset", "version"), pl.String())
         return pl.Schema({**texts, "criteria": pl.List(bound)})
 
     def row(self) -> Row | Fault:
-        """The row with its criteria; one without any would pass whatever is answered."""
+        """Return the row with its criteria; a row without any would pass whatever the answer."""
         bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
         if self.must_refuse or (self.must_refuse is False and not bounds):
             bounds[REFUSAL] = 1.0
@@ -81,7 +81,7 @@ class GoldenSet:
     criteria: Mapping[str, Bounds]
 
     def document(self) -> dict[str, Any]:
-        """What reports say of the set."""
+        """Return the facts of the set for reports."""
         about = {"name": self.name, "version": self.version, "sha256": self.sha256}
         return {**about, "rows": len(self.criteria)}
 
@@ -115,11 +115,11 @@ def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
         for name, bounds in read.items.select("id", "criteria").iter_rows()
     }
     name, version = read.items.select("dataset", "version").row(0)
-    return GoldenSet(name, version, hashlib.sha256(path.read_bytes()).hexdigest(), criteria)
+    return GoldenSet(name, version, hash_file(path), criteria)
 
 
 def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
-    """Which rows of a golden set pass in a run.
+    """Return which rows of a golden set pass in a run.
 
     A score that is unknown, a metric that the run does not have and a row that it did not evaluate are not
     measured, which fails the row: what was not looked at is not good.

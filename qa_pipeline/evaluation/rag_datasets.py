@@ -26,6 +26,7 @@ from qa_pipeline.evaluation.datasets import (
     read_blocks,
 )
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.text.language import languages_of
@@ -101,7 +102,7 @@ _DEEPEVAL_SEPARATOR = re.compile(r"(?<! )\|(?! )")
 
 
 def _number(value: object) -> object:
-    """A score that is no number is unknown; the cell of a CSV file is read as a number."""
+    """Return a score, or unknown for what is no number; a cell of a CSV file is read as a number."""
     if isinstance(value, str):
         value = float(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -112,7 +113,7 @@ def _yes_or_no(value: object) -> object:
 
 
 def _listed(value: object) -> object:
-    """The list that the cell of a CSV file holds, as JSON, Python or NumPy write it; other texts stay texts.
+    """Return the list in a cell of CSV, as JSON, Python or NumPy write it; other texts stay texts.
 
     Raises:
         ValueError: it begins like such a list and does not go on like one.
@@ -155,7 +156,7 @@ class Context(_Part):
 
 
 class Citation(_Part):
-    """What an answer says it rests on."""
+    """A source that an answer cites."""
 
     raw: str | None = None
     document: str | None = None
@@ -170,7 +171,7 @@ class TrueClaim(_Part):
 
 
 def _texts_as(name: str) -> BeforeValidator:
-    """Texts in place of objects become objects with this field."""
+    """Return a validator that turns texts in place of objects into objects with this field."""
 
     def read(value: object) -> object:
         value = _listed(value)
@@ -208,12 +209,12 @@ class RagRow(LabelledRow):
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """Those of all answered questions."""
+        """Return the columns of all answered questions."""
         return RAG_ROWS
 
     @classmethod
-    def given(cls, values: Row) -> Row:
-        """The fields under our names, those of ground_truth beside the others."""
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields under our names, those of ground_truth beside the others."""
         fields = dict(values)
         if _is_released(fields):
             fields |= _of_release(fields)
@@ -234,10 +235,10 @@ class RagRow(LabelledRow):
         fields |= _graded(fields.get("relevant_documents"))
         if is_unanswerable(fields["reference"]):
             fields |= {"reference": None, "must_refuse": True}
-        return super().given(_with_documents(fields))
+        return super().from_values(_with_documents(fields))
 
     def row(self) -> Row | Fault:
-        """The row; contexts in the order of their ranks."""
+        """Return the row; contexts in the order of their ranks."""
         row = self.model_dump()
         try:
             json.dumps(row, ensure_ascii=False).encode()
@@ -258,7 +259,7 @@ class RagRow(LabelledRow):
         row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
         row["must_refuse"] = _must_refuse(row)
         documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
-        query_hash = hashlib.sha256(row["query"].encode()).hexdigest()[:16]
+        query_hash = hash_text(row["query"])[:16]
         row["group"] = row["group"] or next((document for document in documents if document), query_hash)
         return row
 
@@ -268,7 +269,7 @@ def _language(text: str) -> str:
 
 
 def _must_refuse(row: Row) -> bool | None:
-    """Whether the right answer is none: as the row says, or as its reference reads; None if unknown."""
+    """Return whether the right answer is none, by the row or its reference; None if unknown."""
     if row["must_refuse"] is not None or not row["reference"]:
         return row["must_refuse"]  # type: ignore[no-any-return]
     return is_refusal(row["reference"], row["language"])
@@ -287,7 +288,7 @@ def _is_released(values: Row) -> bool:
 
 
 def _of_release(values: Row) -> Row:
-    """A released row: its quotes are the contexts, each once, and its claims are true."""
+    """Return a released row: its quotes are the contexts, each once, and its claims are true."""
     evidence: list[Row] = values["evidence"]
     quotes = {(piece["path"], piece["quote"]): None for piece in evidence}
     passages = _shown_passages(values.get("messages_with_context"))
@@ -318,7 +319,7 @@ def _shown_passages(messages: object) -> str:
 
 
 def _headings_of(quote: str, passage: str) -> list[str] | None:
-    """The headings above a quote; None where the passages do not show it."""
+    """Return the headings above a quote; None where the passages do not show it."""
     at = passage.find(quote)
     lines = _HEADING_LINE.findall(passage, 0, at) if at > 0 else []
     return lines[-1].split(HEADING_JOINT)[:_MOST_HEADINGS] if lines else None
@@ -354,12 +355,12 @@ def _graded(relevant: object) -> Row:
 
 
 def is_unanswerable(answer: object) -> bool:
-    """Whether the right answer to a golden row is that there is none."""
+    """Return whether the right answer to a golden row is that there is none."""
     return isinstance(answer, str) and answer.strip().upper() == UNANSWERABLE
 
 
 def _of_deepeval(values: Row) -> Row:
-    """A row of DeepEval: `context` are the texts that should have been retrieved, not those that were."""
+    """Return a row of DeepEval; its `context` has the texts to retrieve, not the retrieved ones."""
     joined = {name: values.get(name) for name in ("retrieval_context", "context")}
     parts = {
         name: _DEEPEVAL_SEPARATOR.split(value) if isinstance(value, str) else value
@@ -373,7 +374,7 @@ def _of_deepeval(values: Row) -> Row:
 
 
 def _with_documents(values: Row) -> Row:
-    """Contexts with the ids that Ragas gives them; without ids they are named by their texts."""
+    """Return the contexts with the ids that Ragas gives them, or else with their texts as ids."""
     contexts = _listed(values.get("contexts"))
     if not isinstance(contexts, list) or not all(isinstance(context, str) for context in contexts):
         return values
@@ -413,7 +414,7 @@ def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) ->
 def rag_blocks(
     places: Sequence[Path], faults: Faults, limits: PairsFileSettings = LIMITS
 ) -> Iterator[pl.DataFrame]:
-    """Answered questions (`RAG_ROWS`), a block at a time.
+    """Yield answered questions (`RAG_ROWS`), a block at a time.
 
     Of a release the files of the format `evaluation` are read where it has them, else its rows, whose
     contexts are then the quotes of the proof.
@@ -460,7 +461,7 @@ def _parts(place: Path) -> list[Path]:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether a file of a release has rows: a split may have none. What is damaged is left to the reader."""
+    """Return whether a file of a release has rows (a split may have none), or is damaged."""
     if path.suffix != ".parquet":
         return path.stat().st_size > 0
     try:

@@ -8,7 +8,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.stored_report import read_report
 
 STATEMENTS = "statements.parquet"
-SHOWN = ("text", "document", "quote")
+STATEMENT_COLUMNS = ("text", "document", "quote")
 """Columns of a statement that a rater sees."""
 
 
@@ -32,10 +32,10 @@ def rating_sheet(report: Path, count: int, criterion: str, seed: int = 0) -> pl.
     drawn = rows.sample(fraction=1, shuffle=True, seed=seed).head(count)
     path = report / STATEMENTS
     try:
-        statements = pl.read_parquet(path, columns=["id", "position", *SHOWN])
+        statements = pl.read_parquet(path, columns=["id", "position", *STATEMENT_COLUMNS])
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} cannot be read; write the report again with eval run") from error
-    by_row = statements.sort("position").group_by("id").agg(statements=pl.struct(SHOWN))
+    by_row = statements.sort("position").group_by("id").agg(statements=pl.struct(STATEMENT_COLUMNS))
     empty = pl.lit(None, pl.String())
     return drawn.join(by_row, on="id", how="left", maintain_order="left").select(
         *("id", "group", "query", "answer", "statements"),

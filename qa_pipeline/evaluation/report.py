@@ -1,8 +1,7 @@
 """The report of an evaluation: its document, what to know before its figures are believed, and Markdown."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,8 @@ from qa_pipeline.evaluation.metric_agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.evaluation.statistics import rounded
-from qa_pipeline.evaluation.summaries import PARTS, summarise
+from qa_pipeline.evaluation.summaries import PARTS, rounded, summarise
+from qa_pipeline.text.rendering import figure, plural, ranked, render_markdown
 
 Document = dict[str, Any]
 FORMAT = 1
@@ -35,7 +34,7 @@ _LONGEST_NAME, _MOST_NAMES = 80, 5
 
 @dataclass(frozen=True)
 class About:
-    """What a report tells beside its figures.
+    """Facts that a report tells beside its figures.
 
     Args:
         dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
@@ -51,8 +50,8 @@ class About:
 
 def dataset_name(rows: pl.LazyFrame) -> str:
     """The names of the data sets that rows are of, as far as they are short and few."""
-    found = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
-    names = [one[:_LONGEST_NAME] for one in found]
+    names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
+    names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
     more = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
 
@@ -80,11 +79,11 @@ def report_document(
             "direction": metric.direction,
             "range": list(metric.range),
             "source": metric.source,
-            "decided_by": dict(sorted(by.items(), key=lambda one: (-one[1], one[0]))),
+            "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
             "missing": dict(counts.missing.get(metric.name, {})),
         }
     verdicts = statements.group_by("verdict").len().sort("verdict")
-    found: Document = rounded(
+    document: Document = rounded(
         {
             "format": FORMAT,
             "dataset": about.dataset,
@@ -97,7 +96,7 @@ def report_document(
             **summaries,
         }
     )
-    return found
+    return document
 
 
 def ranked_by(document: Document, wanted: str | None = None) -> str | None:
@@ -105,8 +104,8 @@ def ranked_by(document: Document, wanted: str | None = None) -> str | None:
 
     None where no metric has a value.
     """
-    known = [name for name, one in document["metrics"].items() if one["known"]]
-    return next((name for name in (wanted, WORST_BY, *known) if name in known), None)
+    measured = [name for name, metric in document["metrics"].items() if metric["known"]]
+    return next((name for name in (wanted, WORST_BY, *measured) if name in measured), None)
 
 
 def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
@@ -117,8 +116,8 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
     """
     against = pl.col("verdict").is_in(["unsupported", "contradicted"]).sum().alias("against")
     counted = statements.group_by("id").agg(against)
-    known = rows.with_row_index("place").filter(pl.col(name).is_not_null())
-    joined = known.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
+    scored = rows.with_row_index("place").filter(pl.col(name).is_not_null())
+    joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
     return joined.sort(name, "against", "place", descending=[direction == "lower", True, False])
 
 
@@ -144,8 +143,8 @@ def _few(document: Document) -> Iterator[str]:
 
 def _left_out(document: Document) -> Iterator[str]:
     if left_out := document["left_out"]:
-        lost = sum(one["rows"] for one in left_out)
-        why = ", ".join(dict.fromkeys(one["reason"].replace("_", " ") for one in left_out))
+        lost = sum(entry["rows"] for entry in left_out)
+        why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
         yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
 
 
@@ -157,15 +156,17 @@ def _unanswered(document: Document) -> Iterator[str]:
 
 def _half_unknown(document: Document) -> Iterator[str]:
     total = document["total_queries"]
-    known = {name: one["known"] for name, one in document["metrics"].items() if one["known"]}
-    if few := [f"{name} ({count:,})" for name, count in known.items() if count < MOSTLY * total]:
+    shares = {name: metric["known"] for name, metric in document["metrics"].items() if metric["known"]}
+    if few := [f"{name} ({count:,})" for name, count in shares.items() if count < MOSTLY * total]:
         yield f"Known of less than half of the {plural(total, 'row')}: {_listed(few)}."
 
 
 def _by_likeness(document: Document) -> Iterator[str]:
-    by = {name: one["decided_by"] for name, one in document["metrics"].items()}
+    by = {name: metric["decided_by"] for name, metric in document["metrics"].items()}
     if mostly := [
-        f"{name} ({decider_shares(one)[LIKENESS]:.0%})" for name, one in by.items() if rests_on_likeness(one)
+        f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
+        for name, deciders in by.items()
+        if rests_on_likeness(deciders)
     ]:
         yield (
             f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
@@ -185,24 +186,24 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
-def _no_better_than_length(document: Document, known: Mapping[str, Any]) -> Iterator[str]:
+def _no_better_than_length(document: Document, agreement: Mapping[str, Any]) -> Iterator[str]:
     """Metrics that were held against people and lost to the length of the answer, by language of the rows.
 
     What is known is of the local steps; a run that asks models says nothing of it.
     """
     if any(document["settings"].get(role) for role in ("verifier", "judge")):
         return
-    measured = [name for name, one in document["metrics"].items() if one["known"] and name in known]
+    measured = [name for name, metric in document["metrics"].items() if metric["known"] and name in agreement]
     for language in document["per_language"]:
         lost = {
-            name: known[name][language]
+            name: agreement[name][language]
             for name in measured
-            if language in known[name] and not known[name][language]["beats_length"]
+            if language in agreement[name] and not agreement[name][language]["beats_length"]
         }
         if lost:
             listed = ", ".join(
-                f"{name} (AUROC {one['auroc']['value']:.2f} against {one['length']['value']:.2f})"
-                for name, one in lost.items()
+                f"{name} (AUROC {languages['auroc']['value']:.2f} against {languages['length']['value']:.2f})"
+                for name, languages in lost.items()
             )
             yield (
                 f"Not shown to tell supported from unsupported answers ({language}) any better than their "
@@ -211,20 +212,20 @@ def _no_better_than_length(document: Document, known: Mapping[str, Any]) -> Iter
 
 
 def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
-    """Why rows have no value, and the metrics that it is so with; nothing of those that all rows have."""
+    """Return why rows have no value, with the metrics concerned; nothing of those that all rows have."""
     alike: dict[str, list[str]] = {}
-    for name, one in metrics.items():
-        if one["unknown"]:
-            alike.setdefault(_why_unknown(one), []).append(name)
+    for name, metric in metrics.items():
+        if metric["unknown"]:
+            alike.setdefault(_why_unknown(metric), []).append(name)
     return list(alike.items())
 
 
-def _why_unknown(one: Document) -> str:
-    """What all unknown rows lack, else everything; one row may lack several things."""
-    every = [name for name, count in one["missing"].items() if count == one["unknown"]]
-    missing = {name: one["missing"][name] for name in every[:1]} or one["missing"]
+def _why_unknown(metric: Document) -> str:
+    """Return what all unknown rows lack, else everything; one row may lack several things."""
+    every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
+    missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
     why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
-    rest = one["unknown"] - sum(missing.values())
+    rest = metric["unknown"] - sum(missing.values())
     if rest > 0:
         why.append(
             f"{plural(rest, 'row')}: a statement or passage is undecided, or there is nothing to count"
@@ -232,34 +233,19 @@ def _why_unknown(one: Document) -> str:
     return "; ".join(why)
 
 
-def plural(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def figure(value: float | None) -> str:
-    """A figure with three places, a dash where it is unknown."""
-    return "–" if value is None else f"{value:.3f}"
-
-
-def with_bounds(one: Document) -> str:
+def with_bounds(metric: Document) -> str:
     """The mean of a metric and its interval, as far as they are known."""
-    if one["low"] is None or one["high"] is None:
-        return figure(one["mean"])
-    places = 3 if one["high"] - one["low"] < _NARROW else 2
-    return f"{one['mean']:.3f} ({one['low']:.{places}f}–{one['high']:.{places}f})"
+    if metric["low"] is None or metric["high"] is None:
+        return figure(metric["mean"])
+    places = 3 if metric["high"] - metric["low"] < _NARROW else 2
+    return f"{metric['mean']:.3f} ({metric['low']:.{places}f}–{metric['high']:.{places}f})"
 
 
 _NARROW = 0.02
 
 
-_BRACKETS = "In brackets: 95 % intervals of the mean, rows of one document rising and falling together."
-
-
 def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
-    """The report as Markdown for a pull request.
-
-    Texts of the data set stand in code spans, where nothing is markup, a link or the mention of a person.
+    """Return the report as Markdown for a pull request.
 
     Args:
         document: of `report_document`.
@@ -267,105 +253,49 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
         name: the metric they are worst by; None without rows.
     """
     metrics: Mapping[str, Document] = document["metrics"]
-    total = document["total_queries"]
-    parts = [
-        f"## Evaluation of {code(document['dataset'])}\n",
-        f"{plural(total, 'row')} about {plural(document['groups'], 'document')}. {_BRACKETS}\n",
-        *(f"> **Note:** {plain(one)}\n" for one in what_to_know(document)),
-    ]
-    known = {key: one for key, one in metrics.items() if one["known"]}
-    if known:
-        columns = ("metric", "mean (95 %)", "median", "95th percentile", "known", "better", "decided by")
-        cells = (
-            [f"`{key}`", *_cells(one), one["direction"], plain(describe_deciders(one["decided_by"]))]
-            for key, one in known.items()
-        )
-        parts.append(table(columns, cells))
-    if whole := document.get("of_all_rows"):
-        parts.append(
-            f"Of all rows together: {', '.join(f'`{key}` {figure(one)}' for key, one in whole.items())}.\n"
-        )
-    if unknown := reasons(metrics):
-        parts.append("### What is unknown, and why\n")
-        cells = ([", ".join(f"`{one}`" for one in names), plain(why)] for why, names in unknown)
-        parts.append(table(("metrics", "rows"), cells))
-    for column in PARTS:
-        parts += _by_part(document[f"per_{column}"], column, name)
-    if name is not None and worst.height:
-        rows = worst.select("id", "query", "answer", name).iter_rows()
-        cells = ([code(one), code(query), code(answer), figure(value)] for one, query, answer, value in rows)
-        shown = table(("id", "question", "answer", name), cells)
-        title = f"The {plural(worst.height, 'worst row')} by {name}"
-        parts.append(f"<details><summary>{title}</summary>\n\n{shown}\n</details>\n")
-    parts.append(f"{_decided(metrics)}{_made_with(document)}\n")
-    return "\n".join(parts)
-
-
-def _cells(one: Document) -> list[str]:
-    known = f"{one['known']:,} of {one['known'] + one['unknown']:,}"
-    return [with_bounds(one), figure(one["median"]), figure(one["percentile_95"]), known]
+    return render_markdown(
+        "evaluation/report.md.j2",
+        document=document,
+        notes=what_to_know(document),
+        measured={key: metric for key, metric in metrics.items() if metric["known"]},
+        unknown=reasons(metrics),
+        parts=[] if name is None else list(_by_part(document, name)),
+        name=name,
+        worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
+        decisions=_decisions(metrics),
+        bounds=with_bounds,
+        deciders=describe_deciders,
+    )
 
 
 _MOST_PARTS = 12
 
 
-def _by_part(parts: Mapping[str, Mapping[str, Document]], column: str, name: str | None) -> Iterator[str]:
-    if name is None or len(parts) < 2:
-        return
-    yield f"### `{name}` by {column}\n"
-    largest = sorted(parts, key=lambda part: -parts[part][name]["known"])[:_MOST_PARTS]
-    chosen = [part for part in parts if part in largest]
-    yield table(
-        (column, "mean (95 %)", "median", "95th percentile", "known"),
-        ([code(part), *_cells(parts[part][name])] for part in chosen),
-    )
-    if len(chosen) < len(parts):
-        yield f"{len(parts) - len(chosen)} more are in `report.json`.\n"
+def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Document], int]]:
+    """Yield each column that parts the data, the figures of its largest parts, and the count of others."""
+    for column in PARTS:
+        parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
+        if len(parts) < 2:
+            continue
+        largest = sorted(parts, key=lambda part: -parts[part][name]["known"])[:_MOST_PARTS]
+        yield (
+            column,
+            {part: parts[part][name] for part in parts if part in largest},
+            len(parts) - len(largest),
+        )
 
 
-def _decided(metrics: Mapping[str, Document]) -> str:
+def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
+    """Return the steps that decided, and for how many parts of the metric that each decided most of."""
     most: dict[str, int] = {}
     for metric in metrics.values():
         for who, count in decision_counts(metric["decided_by"]).items():
             most[who] = max(most.get(who, 0), count)
-    ranked = sorted(most.items(), key=lambda one: (-one[1], one[0]))
-    said = ", ".join(f"{code(who)} {count:,}" for who, count in ranked)
-    return f"Decided by: {said}. " if said else ""
-
-
-def _made_with(document: Document) -> str:
-    told = {name: value for name, value in document["settings"].items() if value is not None}
-    said = ", ".join(f"{name.replace('_', ' ')} {code(str(value))}" for name, value in told.items())
-    return f"Made with {said}. Data set {code(document['dataset_sha256'][:12])}."
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of cells that are Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]+")
-_LONGEST = 160
-
-
-def code(text: str | None, longest: int = _LONGEST) -> str:
-    """A text of the data as a code span that also fits a cell: one line, cut, nothing in it markup."""
-    if text is None:
-        return "–"
-    words = " ".join(_UNSEEN.sub(" ", text).split())
-    cut = words if len(words) <= longest else f"{words[: longest - 1]}…"
-    return f"`{cut.replace('`', 'ˋ').replace('|', '¦')}`" if cut else "(empty)"
-
-
-def plain(text: str) -> str:
-    """A sentence of ours that may name parts of the data: no markup, links, mentions or line ends."""
-    words = " ".join(_UNSEEN.sub(" ", text).split())
-    return re.sub(r"([\\|`*_\[\]<>#~@])", r"\\\1", words)
+    return ranked(most)
 
 
 def sentence_about(document: Document, name: str) -> str:
-    """What a metric measures and what it is here, for people who have never heard of it."""
-    one = document["metrics"][name]
-    said = meaning_of(name) or one["source"]
-    return f"{said} {'Higher' if one['direction'] == 'higher' else 'Lower'} is better."
+    """Say what a metric measures and what it is here, for people who have never heard of it."""
+    metric = document["metrics"][name]
+    meaning = meaning_of(name) or metric["source"]
+    return f"{meaning} {'Higher' if metric['direction'] == 'higher' else 'Lower'} is better."

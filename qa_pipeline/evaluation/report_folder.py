@@ -24,7 +24,7 @@ from qa_pipeline.evaluation.report import (
 )
 from qa_pipeline.evaluation.report_page import report_page
 from qa_pipeline.evaluation.running import Counts, blocks_of
-from qa_pipeline.evaluation.statistics import rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.storage.files import prepare_folder, write_bytes
 
 REPORT, MARKDOWN, PAGE = "report.json", "report.md", "report.html"
@@ -51,7 +51,7 @@ def dataset_sha256(rows: pl.LazyFrame) -> str:
 
 @contextmanager
 def new_report(place: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A new folder beside `place` that takes its name where the block ends well, and else is deleted.
+    """Yield a new folder beside `place` that takes its name where the block ends well, and else is deleted.
 
     Args:
         place: of the report; there may be nothing, or an empty folder.

@@ -1,35 +1,27 @@
 """The report of an evaluation as one HTML page that needs nothing else: a browser, or paper, is enough.
 
-Texts of a data set are hostile. They are escaped wherever they stand, by the template engine; they are in no
-script, style, address or attribute but `lang`, and parts of the data are numbers to the script. The policy in
-the page lets a browser run this script and this style and fetch nothing.
+Texts of a data set are hostile: they are in no script, style, address or attribute but `lang`, and parts of
+the data are numbers to the script.
 """
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 import polars as pl
-from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
 
 from qa_pipeline.evaluation.deciders import describe_deciders
 from qa_pipeline.evaluation.metrics.meanings import MARKS
-from qa_pipeline.evaluation.plots import histogram_svg, strip_svg
 from qa_pipeline.evaluation.report import (
     WORST,
     Document,
-    figure,
-    plural,
     reasons,
     sentence_about,
     what_to_know,
     with_bounds,
 )
 from qa_pipeline.evaluation.summaries import PARTS
+from qa_pipeline.text.rendering import render_page
 
 MOST_ROWS = 120
 """Rows in the page: the worst of all, then the worst of each category, difficulty, language and verdict."""
@@ -58,124 +50,58 @@ def report_page(
         data: the rows that were evaluated, `RAG_ROWS`: passages and right answers.
         name: the metric they are ranked by; None where no row has a value of any.
     """
-    shown = _shown(ranked, statements)
+    shown = _rows_shown(ranked, statements)
     cards, choices = _cards(shown, statements, data, name, list(document["metrics"]))
-    return rendered(
-        _part("html"),
-        STYLE,
-        _part("js"),
+    return render_page(
+        "evaluation/report_page.html.j2",
+        script="evaluation/report_page.js",
         document=document,
         notes=what_to_know(document),
         headline=None if name is None else sentence_about(document, name),
         name=name,
         unknown=reasons(document["metrics"]),
-        summary=[_summary(document, key) for key, one in document["metrics"].items() if one["known"]],
         details=list(_details(document, rows)),
         cards=cards,
         choices=choices,
         worst=WORST,
         marks=MARKS,
+        bounds=with_bounds,
+        deciders=describe_deciders,
     )
-
-
-def _part(suffix: str) -> str:
-    return resources.files("qa_pipeline.evaluation").joinpath(f"report_page.{suffix}").read_text("utf-8")
-
-
-STYLE = _part("css")
-"""Of all pages: colours, light, dark and on paper, tables and pictures."""
-
-
-def rendered(page: str, style: str, script: str = "", **values: Any) -> str:
-    """A page that needs nothing else; its policy lets a browser use this style and script, and fetch nothing.
-
-    Args:
-        page: the template; `policy`, `style` and `script` have their places in it.
-        style: CSS of the package.
-        script: JavaScript of the package.
-        values: what the template shows; texts are escaped wherever they stand.
-    """
-    policy = (
-        f"default-src 'none'; style-src {_allowed(style)}; script-src {_allowed(script)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    template = _environment().from_string(page)
-    return template.render(policy=policy, style=_ours(style), script=_ours(script), **values)
-
-
-def _allowed(content: str) -> str:
-    """The source of a content security policy that allows this very text."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
-
-
-def _environment() -> Environment:
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {"figure": figure, "plural": plural, "bounds": with_bounds, "words": _words}
-    made.filters["deciders"] = describe_deciders
-    return made
-
-
-def _ours(text: str) -> Markup:
-    """A file of the package, or a picture of numbers alone: the only texts that are not escaped."""
-    return Markup(text)  # noqa: S704
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def _ends(one: Document) -> tuple[float, float]:
-    edges: list[float] = one["histogram"]["edges"]
-    return edges[0], edges[-1]
-
-
-def _strip(one: Document, ends: tuple[float, float], quartiles: Sequence[float] | None = None) -> Markup:
-    if one["mean"] is None:
-        return Markup()
-    interval = None if one["low"] is None or one["high"] is None else (one["low"], one["high"])
-    return _ours(strip_svg(ends, one["mean"], interval, quartiles))
-
-
-def _summary(document: Document, name: str) -> Row:
-    one = document["metrics"][name]
-    return {"name": name, "of": one, "strip": _strip(one, _ends(one))}
 
 
 def _details(document: Document, rows: pl.DataFrame) -> Iterator[Row]:
-    """Of each metric that has values: meaning, histogram, and a box plot of each part of the data."""
-    for name, one in document["metrics"].items():
-        if not one["known"]:
+    """Of each metric that has values: its meaning, and its values in each part of the data."""
+    for name, metric in document["metrics"].items():
+        if not metric["known"]:
             continue
-        histogram = histogram_svg(one["histogram"]["edges"], one["histogram"]["counts"])
         yield {
             "name": name,
-            "of": one,
+            "of": metric,
             "meaning": sentence_about(document, name),
-            "histogram": _ours(histogram),
-            "parts": [found for column in PARTS if (found := _parts(document, rows, column, name))],
+            "parts": [part_rows for column in PARTS if (part_rows := _parts(document, rows, column, name))],
         }
 
 
 def _parts(document: Document, rows: pl.DataFrame, column: str, name: str) -> Row | None:
-    """The largest parts by a column, each with its box plot; None where there are not two."""
+    """The largest parts by a column, each with its quartiles; None where there are not two."""
     parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
-    known = {part: of[name] for part, of in parts.items() if of[name]["known"]}
-    if len(known) < 2:
+    measured = {part: of[name] for part, of in parts.items() if of[name]["known"]}
+    if len(measured) < 2:
         return None
-    largest = sorted(known, key=lambda part: -known[part]["known"])[:_MOST_PARTS]
-    ends = _ends(document["metrics"][name])
+    largest = sorted(measured, key=lambda part: -measured[part]["known"])[:_MOST_PARTS]
     shares = (0.0, 0.25, 0.5, 0.75, 1.0)
-    found = rows.group_by(column).agg(pl.col(name).quantile(q, "linear").alias(str(q)) for q in shares)
-    quartiles = {part: values for part, *values in found.iter_rows()}
+    quantiles = rows.group_by(column).agg(pl.col(name).quantile(q, "linear").alias(str(q)) for q in shares)
+    quartiles = {part: values for part, *values in quantiles.iter_rows()}
     lines = [
-        {"name": _cut(part, "name"), "of": one, "strip": _strip(one, ends, quartiles.get(part))}
-        for part, one in known.items()
+        {"name": _cut(part, "name"), "of": metric, "quartiles": quartiles.get(part)}
+        for part, metric in measured.items()
         if part in largest
     ]
-    return {"column": column, "lines": lines, "more": len(known) - len(lines)}
+    return {"column": column, "lines": lines, "more": len(measured) - len(lines)}
 
 
-def _shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
+def _rows_shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
     """The worst rows, and the worst of each part and verdict, so that each choice of a reader has rows."""
     verdicts = statements.group_by("id").agg(pl.col("verdict").unique().sort())
     joined = ranked.join(verdicts, on="id", how="left", maintain_order="left").with_row_index("rank")
@@ -193,23 +119,29 @@ def _shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
 
 
 def _cards(
-    shown: pl.DataFrame,
+    rows_of_cards: pl.DataFrame,
     statements: pl.DataFrame,
     data: pl.LazyFrame,
     name: str | None,
     metrics: Sequence[str],
 ) -> tuple[list[Row], list[Row]]:
-    """What is shown of each row, and the choices of a reader: their names by number, for the script."""
-    told = statements.join(shown.select("id"), on="id", how="semi").partition_by("id", as_dict=True)
-    given = {row["id"]: row for row in _given(shown, data).iter_rows(named=True)}
+    """Return what is shown of each row, and the names a reader can choose, by number, for the script."""
+    statements_by_row = statements.join(rows_of_cards.select("id"), on="id", how="semi").partition_by(
+        "id", as_dict=True
+    )
+    inputs_by_row = {row["id"]: row for row in _inputs_of(rows_of_cards, data).iter_rows(named=True)}
     choices: dict[str, dict[str, int]] = {column: {} for column in (*PARTS, "verdict")}
     cards = []
-    for row in shown.iter_rows(named=True):
-        own = told[(row["id"],)].rows(named=True) if (row["id"],) in told else []
+    for row in rows_of_cards.iter_rows(named=True):
+        statements_of_row = (
+            statements_by_row[(row["id"],)].rows(named=True) if (row["id"],) in statements_by_row else []
+        )
         values = {column: [row[column] or ""] for column in PARTS} | {"verdict": row["verdict"] or []}
         numbers = {
-            column: " ".join(str(choices[column].setdefault(one, len(choices[column]))) for one in found)
-            for column, found in values.items()
+            column: " ".join(
+                str(choices[column].setdefault(value, len(choices[column]))) for value in values_of_column
+            )
+            for column, values_of_column in values.items()
         }
         cards.append(
             {
@@ -217,30 +149,34 @@ def _cards(
                 "choices": numbers,
                 "value": None if name is None else row[name],
                 "query": _cut(row["query"], "query"),
-                "answer": list(_marked(row["answer"], own)),
+                "answer": list(_marked(row["answer"], statements_of_row)),
                 "language": row["language"] if _LANGUAGE.fullmatch(row["language"] or "") else None,
                 "statements": [
-                    {**one, "quote": _cut(one["quote"], "quote")} for one in own[:_MOST_STATEMENTS]
+                    {**statement, "quote": _cut(statement["quote"], "quote")}
+                    for statement in statements_of_row[:_MOST_STATEMENTS]
                 ],
-                "more": max(0, len(own) - _MOST_STATEMENTS),
+                "more": max(0, len(statements_of_row) - _MOST_STATEMENTS),
                 "values": {metric: row[metric] for metric in metrics if row[metric] is not None},
-                **_passages(given[row["id"]]),
+                **_passages(inputs_by_row[row["id"]]),
             }
         )
     offered = [
         {
             "column": column,
-            "values": [(number, _cut(value, "name") or "(none)") for value, number in sorted(found.items())],
+            "values": [
+                (number, _cut(value, "name") or "(none)")
+                for value, number in sorted(values_of_column.items())
+            ],
         }
-        for column, found in choices.items()
-        if len(found) > 1
+        for column, values_of_column in choices.items()
+        if len(values_of_column) > 1
     ]
     return cards, offered
 
 
-def _given(shown: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
-    wanted = data.filter(pl.col("id").is_in(shown["id"].implode()))
-    return wanted.select("id", "reference", "contexts").collect(engine="streaming")
+def _inputs_of(rows_of_cards: pl.DataFrame, data: pl.LazyFrame) -> pl.DataFrame:
+    selected = data.filter(pl.col("id").is_in(rows_of_cards["id"].implode()))
+    return selected.select("id", "reference", "contexts").collect(engine="streaming")
 
 
 def _passages(row: Row) -> Row:
@@ -263,8 +199,8 @@ def _marked(answer: str | None, statements: Sequence[Row]) -> Iterator[Row]:
     A statement that begins within another, or whose place is not in the answer, is only in the list beside.
     """
     text, at = _cut(answer, "answer") or "", 0
-    numbered = [(one["start"], one["end"], place) for place, one in enumerate(statements)]
-    for start, end, place in sorted(one for one in numbered if None not in one):
+    numbered = [(statement["start"], statement["end"], place) for place, statement in enumerate(statements)]
+    for start, end, place in sorted(span for span in numbered if None not in span):
         if place >= _MOST_STATEMENTS or not at <= start < end <= len(text):
             continue
         if start > at:

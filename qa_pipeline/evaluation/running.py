@@ -62,7 +62,7 @@ def cut_by_rules(settings: Settings) -> Settings:
 
 @dataclass
 class Counts:
-    """What is counted beside the values: for each metric who decided them, and what rows lacked."""
+    """The counts beside the values: for each metric its deciders, and what rows lacked."""
 
     rows: int = 0
     decided_by: dict[str, Counter[str]] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Counts:
             self.listed[k] += listed
 
     def include(self, other: "Counts") -> None:
-        """Count what was counted of other rows too."""
+        """Add the counts of other rows."""
         self.rows += other.rows
         self.hits.update(other.hits)
         self.listed.update(other.listed)
@@ -96,7 +96,7 @@ class Counts:
 
 
 def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
-    """Columns of `rows.parquet`: the row, and one for each metric."""
+    """Return the columns of `rows.parquet`: the row, and one for each metric."""
     texts = dict.fromkeys(ROW_COLUMNS, pl.String()) | {"seconds": pl.Float64()}
     return pl.Schema(texts | {metric.name: pl.Float64() for metric in metrics})
 
@@ -104,7 +104,7 @@ def rows_schema(metrics: Sequence[Metric]) -> pl.Schema:
 def evaluate(
     rows: pl.DataFrame, metrics: Sequence[Metric], means: Means
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows with every signal that the metrics need, and the value of each metric.
+    """Return the rows with every signal that the metrics need, and the value of each metric.
 
     Args:
         rows: `RAG_ROWS`.
@@ -160,7 +160,7 @@ def evaluate_into(
 
 
 def blocks_of(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows, block by block, in order; a scan of a Parquet file reads no more than each block needs."""
+    """Yield the rows in blocks, in order; a scan of a Parquet file reads only what each block needs."""
     start = 0
     while (block := rows.slice(start, BLOCK).collect()).height:
         yield block
@@ -174,7 +174,7 @@ _Done = tuple[pl.DataFrame, pl.DataFrame | None, Counts]
 def _done(
     blocks: Iterator[pl.DataFrame], metrics: Sequence[Metric], means: Means, workers: int
 ) -> Iterator[_Done]:
-    """The blocks, evaluated, in their order; no more of them are under way than workers need."""
+    """Yield the evaluated blocks in order; no more of them are in work than the workers need."""
     if workers < 2 or means.verifier is not None or means.judge is not None:
         yield from (_evaluated(block, metrics, means) for block in blocks)
         return
@@ -191,7 +191,7 @@ def _done(
 
 
 _state_of_worker: dict[str, Any] = {}
-"""What a worker process was started with."""
+"""The arguments that a worker process was started with."""
 
 
 def _start(settings: Settings, undecided: Undecided, names: Sequence[str]) -> None:

@@ -1,12 +1,12 @@
 """Statements as the tables that verification reads: a document for each set of passages, a chunk for each."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, PAIRS
 from qa_pipeline.text.references import without_marks
 
@@ -40,7 +40,7 @@ class StatementTables:
 
 
 def statement_tables(statements: Sequence[Statement]) -> StatementTables:
-    """Each statement becomes an imported pair that cites its passages; equal passages share a document.
+    """Return statements as imported pairs that cite their passages; equal passages share a document.
 
     Passages of nothing but white space are left out: a statement without any other cites no text.
     """
@@ -61,11 +61,11 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
             if statement.headings
             else ()
         )
-        document_id = _hash(statement.language, *passages, *above)[:16]
+        document_id = hash_parts(statement.language, *passages, *above)[:16]
         if document_id not in documents:
             documents[document_id] = _document(document_id, passages, statement.language)
             chunks[document_id] = _chunks(document_id, stated_passages, statement.language)
-        pair_id = _hash(document_id, statement.question or "", statement.claim)[:32]
+        pair_id = hash_parts(document_id, statement.question or "", statement.claim)[:32]
         pair_ids.append(pair_id)
         chunk_ids = [chunk["chunk_id"] for chunk in chunks[document_id]]
         pairs.setdefault(pair_id, _pair(pair_id, statement, document_id, chunk_ids))
@@ -78,13 +78,9 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
 
 
 def items_as_tables(items: pl.DataFrame) -> StatementTables:
-    """The answers of labelled items (`ITEMS`), each with its passages."""
+    """Return the answers of labelled items (`ITEMS`), each with its passages."""
     rows = items.select("answer", "context", "language", "question").iter_rows()
     return statement_tables([Statement(claim, tuple(context), *rest) for claim, context, *rest in rows])
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
 def _document(document_id: str, passages: Sequence[str], language: str) -> dict[str, Any]:
@@ -93,7 +89,7 @@ def _document(document_id: str, passages: Sequence[str], language: str) -> dict[
         "document_id": document_id,
         "batch": BATCH,
         "path": f"{document_id}.txt",
-        "content_sha256": _hash(text),
+        "content_sha256": hash_parts(text),
         "size": len(text.encode()),
         "language": language,
         "title": "",
@@ -110,7 +106,7 @@ def _document(document_id: str, passages: Sequence[str], language: str) -> dict[
 def _chunks(
     document_id: str, passages: Sequence[tuple[str, Sequence[str]]], language: str
 ) -> list[dict[str, Any]]:
-    """A chunk for each passage, under its headings."""
+    """Return a chunk for each passage, under its headings."""
     rows, start = [], 0
     length = len(_BETWEEN.join(text for text, _ in passages))
     for position, (text, headings) in enumerate(passages):

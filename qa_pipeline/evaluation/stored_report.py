@@ -17,7 +17,7 @@ _REMEDY = "write it anew with `qa-pipeline eval run`"
 
 
 class MetricFacts(BaseModel):
-    """What a report says of a metric beside its figures.
+    """The facts of a metric beside its figures.
 
     These are the code it was computed by, what is better, and how many decisions each step took.
     """

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats, Sums, mean_bounds
+from qa_pipeline.statistics import Floats, Sums, mean_bounds, number
 
 Range = tuple[float, float | None]
 """Least and greatest value of a metric; None where nothing bounds it from above."""
@@ -25,7 +25,7 @@ _FIGURES = ("mean", "median", "std", "min", "max", "percentile_95", "low", "high
 
 
 def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
-    """Summaries of metrics over all rows and over each category, difficulty and language.
+    """Return summaries of metrics over all rows and over each category, difficulty and language.
 
     `low` and `high` bound the mean with 95 % confidence, rows of one group counting as rising and falling
     together (`statistics.mean_bounds`); `interval` names how: `wilson`, or `t` where nothing bounds the
@@ -61,7 +61,7 @@ def summarise(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> Document:
 
 
 def known_scores(rows: pl.DataFrame, names: Iterable[str]) -> list[pl.Expr]:
-    """Scores as floats, what is no number being unknown.
+    """Return the scores as floats; what is no number is unknown.
 
     Raises:
         InputError: there is no such column, or it holds no numbers.
@@ -90,13 +90,13 @@ def check_ranges(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> None:
 
 
 def is_yes_no(scores: pl.Series) -> bool:
-    """Whether every known score is 0 or 1, and there is one."""
+    """Return whether every known score is 0 or 1, and there is one."""
     values = scores.drop_nulls()
     return bool(len(values) and values.is_in([0.0, 1.0]).all())
 
 
 def group_sums(rows: pl.DataFrame, names: Iterable[str]) -> Sums:
-    """Sums and counts of known scores by `group`, groups by name."""
+    """Return sums and counts of known scores by `group`, groups by name."""
     names = list(names)
     totals = [pl.col(name).sum().alias(f"total {name}") for name in names]
     counts = [pl.col(name).count().alias(f"count {name}") for name in names]
@@ -117,9 +117,16 @@ def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Docume
     }
 
 
-def number(value: float | np.floating[Any] | None) -> float | None:
-    """A figure as a document holds it: None for what is not known or not finite."""
-    return float(value) if value is not None and np.isfinite(value) else None
+_PLACES = 4
+
+
+def rounded(value: Any) -> Any:
+    """Return a document with its fractions rounded to four places."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return round(value, _PLACES) if isinstance(value, float) else value
 
 
 def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:
@@ -130,11 +137,11 @@ def _edges(scores: pl.Series, low: float, high: float | None) -> Floats:
 
 
 def _summary(scores: pl.Series, edges: Floats) -> Document:
-    known = scores.drop_nulls()
-    values = np.clip(known.to_numpy(), edges[0], edges[-1])
+    present = scores.drop_nulls()
+    values = np.clip(present.to_numpy(), edges[0], edges[-1])
     figures = (
-        known.mean(), known.median(), known.std(), known.min(), known.max(),
-        known.quantile(0.95, interpolation="linear"),
+        present.mean(), present.median(), present.std(), present.min(), present.max(),
+        present.quantile(0.95, interpolation="linear"),
     )  # fmt: skip
     return {
         **dict(zip(_FIGURES, figures, strict=False)),
@@ -142,13 +149,13 @@ def _summary(scores: pl.Series, edges: Floats) -> Document:
             "edges": edges.tolist(),
             "counts": np.histogram(values, bins=edges)[0].tolist(),
         },
-        "known": len(known),
-        "unknown": len(scores) - len(known),
+        "known": len(present),
+        "unknown": len(scores) - len(present),
     }
 
 
 def _parts(rows: pl.DataFrame, column: str) -> list[tuple[str, pl.DataFrame]]:
-    """Rows by the value of a column, by name; the rarest values beyond `MOST_PARTS` as one."""
+    """Return the rows by the value of a column, by name; the rarest values beyond `MOST_PARTS` as one."""
     if column not in rows.columns or rows[column].dtype == pl.Null():
         return []
     sizes = rows.drop_nulls(column).group_by(column).len().sort("len", column, descending=[True, False])

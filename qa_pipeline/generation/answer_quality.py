@@ -26,7 +26,7 @@ _DELIMITER = re.compile(
 
 
 def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
-    """The pairs, of status flawed where their answer is, and drafted where an earlier flaw is gone.
+    """Return the pairs, of status flawed where their answer is, or drafted where an old flaw is gone.
 
     Only drafted answers are looked at: neither failures nor refusals, nor what others wrote.
 
@@ -57,7 +57,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _flaw(answer: str, language: str, style: AnswerStyle, copied: bool) -> tuple[str | None, str | None]:
-    """The reason code and the words that show it; two nulls for a good answer."""
+    """Return the reason code and the words that show it; two nulls for a good answer."""
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
         return "leaked_marker", marker[0]
@@ -74,7 +74,7 @@ def _flaw(answer: str, language: str, style: AnswerStyle, copied: bool) -> tuple
 
 
 def _copied(drafted: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
-    """Pairs whose answer is most of a passage, word for word."""
+    """Return the pairs whose answer is most of a passage, word for word."""
     words = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("answer", "text")]
     used = drafted.select("pair_id", "answer", chunk_id="used_chunk_ids").explode("chunk_id")
     passages = used.join(chunks.select("chunk_id", "text"), on="chunk_id").with_columns(words)

@@ -1,7 +1,5 @@
 """Answers: each kept question is answered from its retrieved passages only, with citations."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,11 +17,16 @@ from qa_pipeline.records import (
     DraftCitation,
     Passage,
     ProgressCallback,
+    Question,
+    TypedQuestion,
     no_progress,
     passages_by_id,
 )
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.rows import CitationStruct, KeptQuestionRow, PairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.outcomes import FLAWED
 
@@ -39,10 +42,9 @@ STYLE_PARTS: Mapping[AnswerStyle, PartName] = {
     "long_form": "style_long_form",
     "steps": "style_steps",
 }
-_BY_PASSAGE = ("passage_ids", "passage_scores")
 
 Row = dict[str, Any]
-Guard = Callable[[Sequence[Row], Sequence[Sequence[Passage]]], list[Relevance]]
+Guard = Callable[[Sequence[Question], Sequence[Sequence[Passage]]], list[Relevance]]
 """(rows of the questions table, passages of each) -> whether each question may be answered from them."""
 
 
@@ -60,26 +62,30 @@ class Selection:
 
     @property
     def stops(self) -> bool:
-        """Whether no answer may be drafted."""
+        """Return whether no answer may be drafted."""
         return self.error is not None or (self.validated and not self.places)
 
 
-Select = Callable[[Sequence[Row], Mapping[str, Passage]], list[Selection]]
+Select = Callable[[Sequence[KeptQuestionRow], Mapping[str, Passage]], list[Selection]]
 """(rows of the questions table, passages by id) -> which passages of each may be used."""
 
 
-def keep_all(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Selection]:
+def keep_all(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
     """Use all that was retrieved."""
     return [Selection(range(len(row["passage_ids"]))) for row in rows]
 
 
-def _only(row: Row, selection: Selection) -> Row:
-    """The row with the chosen passages alone."""
-    selected = {name: row[name] and [row[name][place] for place in selection.places] for name in _BY_PASSAGE}
-    return {**row, **selected}
+def _only(row: KeptQuestionRow, selection: Selection) -> KeptQuestionRow:
+    """Return the row with the chosen passages alone."""
+    scores = row["passage_scores"]
+    return {
+        **row,
+        "passage_ids": [row["passage_ids"][place] for place in selection.places],
+        "passage_scores": scores and [scores[place] for place in selection.places],
+    }
 
 
-def let_all_pass(rows: Sequence[Row], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
+def let_all_pass(rows: Sequence[Question], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
     """Leave it to the prompt of the answer."""
     return [Relevance("prompt") for _ in rows]
 
@@ -108,7 +114,7 @@ def draft_answers(
     accepted = questions.filter(pl.col("status") == "kept")
     passages = passages_by_id(chunks)
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
-    rows = list(accepted.iter_rows(named=True))
+    rows = list(typed_rows(accepted, KeptQuestionRow))
     chosen = select(rows, passages)
     requests = [
         (row, answer_request(row, [passages[i] for i in row["passage_ids"]], settings, llm.seed))
@@ -138,8 +144,8 @@ def draft_answers(
     replies = iter(complete_all(model, to_draft, workers=llm.workers, notify=notify))
     pairs = []
     for pair, (row, number, request, relevance) in zip(earlier_pairs, drafts, strict=True):
-        made = pair
-        if made is None:
+        made: Row = {} if pair is None else {**pair}
+        if pair is None:
             reply = next(replies) if relevance.passes else _stopped(row, relevance)
             style = settings.style_of(row["question_type"])
             made = _pair({**row, "draft": number, "answer_style": style}, request, reply, model.name, owners)
@@ -147,8 +153,8 @@ def draft_answers(
     return PAIRS.frame(pairs)
 
 
-def _stopped(row: Row, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
-    """What stands in the place of an answer that was not asked for."""
+def _stopped(row: KeptQuestionRow, relevance: Relevance) -> Reply[AnswerReply] | ModelError:
+    """Return the reply in the place of an answer that was not asked for."""
     if relevance.error is not None:
         return relevance.error
     refused = AnswerReply(coverage="none", answer=refusal(row["language"]), used_chunks=[], citations=[])
@@ -166,9 +172,9 @@ def _guarded(relevance: Relevance) -> Row:
 
 
 def answer_request(
-    row: Row, passages: list[Passage], settings: GenerationSettings, seed: int
+    row: TypedQuestion, passages: list[Passage], settings: GenerationSettings, seed: int
 ) -> Request[AnswerReply]:
-    """What a question is answered with; `row` is its row of the questions table."""
+    """Return the request to answer a question; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "answer", settings.prompts)
     prompt = prompt.with_part(row["language"], STYLE_PARTS[settings.style_of(row["question_type"])])
     return Request(
@@ -189,7 +195,7 @@ def answer_request(
     )
 
 
-def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, int], Row]:
+def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, int], PairRow]:
     if previous is None:
         return {}
     usable = previous.filter(
@@ -197,16 +203,20 @@ def _by_question(previous: pl.DataFrame | None, model: str) -> dict[tuple[str, i
         pl.col("status").is_in(["drafted", FLAWED]),
         pl.col("generator").is_in(makers(model)),
     )
-    return {(row["question_id"], row["draft"]): row for row in usable.iter_rows(named=True)}
+    return {
+        (row["question_id"], row["draft"]): row
+        for row in typed_rows(usable, PairRow)
+        if row["question_id"] is not None and row["draft"] is not None
+    }
 
 
 def _relevances(
-    requests: Sequence[tuple[Row, Request[AnswerReply]]],
-    earlier: Mapping[tuple[str, int], Row],
+    requests: Sequence[tuple[KeptQuestionRow, Request[AnswerReply]]],
+    earlier: Mapping[tuple[str, int], PairRow],
     settings: GenerationSettings,
     guard: Guard,
 ) -> list[Relevance]:
-    """What the guard says of each question; a model is not asked again about an unchanged one."""
+    """Return the guard's decision on each question; unchanged questions are not asked again."""
     relevances: dict[int, Relevance] = {}
     for place, (row, request) in enumerate(requests):
         pair = earlier.get((row["question_id"], 1))
@@ -216,7 +226,7 @@ def _relevances(
                 relevances[place] = Relevance(
                     "llm",
                     similar,
-                    passes=pair["guard_passed"],
+                    passes=pair["guard_passed"] is True,
                     confidence=pair["guard_confidence"],
                     reasoning=pair["guard_reasoning"],
                 )
@@ -226,7 +236,9 @@ def _relevances(
     return [relevances[place] for place in range(len(requests))]
 
 
-def _same(pair: Row, question: Row, request: Request[AnswerReply], relevance: Relevance) -> bool:
+def _same(
+    pair: PairRow, question: KeptQuestionRow, request: Request[AnswerReply], relevance: Relevance
+) -> bool:
     """Return whether the earlier answer still rests on its passages and prompt, and the guard lets it stand.
 
     A full answer rests on the passages it uses. A partial answer or a refusal rests on all that were
@@ -240,14 +252,14 @@ def _same(pair: Row, question: Row, request: Request[AnswerReply], relevance: Re
     return is_retrieved and bool(pair["prompt_hash"] == request.prompt_hash)
 
 
-def _cites_unknown_passage(pair: Row) -> bool:
+def _cites_unknown_passage(pair: PairRow) -> bool:
     return any(citation["chunk_id"] is None for citation in pair["citations"])
 
 
-def _refreshed(pair: Row, question: Row, owners: Mapping[str, str]) -> Row:
+def _refreshed(pair: PairRow, question: KeptQuestionRow, owners: Mapping[str, str]) -> PairRow:
     """Return the earlier pair with what is retrieved now, and its citations in the documents of now."""
     numbers = {chunk_id: number for number, chunk_id in enumerate(question["passage_ids"], start=1)}
-    citations = [
+    citations: list[CitationStruct] = [
         citation
         if citation["chunk_id"] is None
         else {
@@ -257,10 +269,15 @@ def _refreshed(pair: Row, question: Row, owners: Mapping[str, str]) -> Row:
         }
         for citation in pair["citations"]
     ]
-    return {**pair, **{name: question[name] for name in _BY_PASSAGE}, "citations": citations}
+    return {
+        **pair,
+        "passage_ids": question["passage_ids"],
+        "passage_scores": question["passage_scores"],
+        "citations": citations,
+    }
 
 
-def _unchanged(pair: Row, question: Row, request: Request[AnswerReply]) -> bool:
+def _unchanged(pair: PairRow, question: KeptQuestionRow, request: Request[AnswerReply]) -> bool:
     same_passages = pair["passage_ids"] == question["passage_ids"]
     return same_passages and bool(pair["prompt_hash"] == request.prompt_hash)
 
@@ -296,7 +313,7 @@ def _pair(
 
 
 def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
-    """Chunks of the passage numbers named, each once; a number that was never shown names none."""
+    """Return the chunks of the passage numbers named, each once; an unknown number names none."""
     numbers = [*draft.used_chunks, *(citation.passage for citation in draft.citations)]
     valid = [number for number in numbers if 1 <= number <= len(passage_ids)]
     return list(dict.fromkeys(passage_ids[number - 1] for number in valid))
@@ -320,4 +337,4 @@ def _pair_id(row: Row) -> str:
     used = sorted(row["used_chunk_ids"])
     outcome = [row.get("reason"), row.get("answer"), row.get("coverage"), used, cited]
     parts = [row["question_id"], row["prompt_hash"], row["generator"], row["draft"], *outcome]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+    return hash_json(parts)[:32]

@@ -40,7 +40,7 @@ _MOST_NEAR = 50
 """Questions of one quote or answer that each is compared with, the nearest first."""
 _LONG_ANSWER = 4
 """Terms from which an answer states a fact of its own and is more than a value such as "Off"."""
-_DIGITS = 4
+_DIGITS = 4  # of stored similarities
 _BETWEEN = "\x1f"
 _SEED = 0
 
@@ -115,7 +115,7 @@ def _first(*key: str) -> pl.Expr:
 
 
 def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
-    """Terms of question and answer, and the first pair with both.
+    """Return the terms of question and answer, and the first pair with both.
 
     Texts without terms are told apart by all they say.
     """
@@ -134,20 +134,20 @@ def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _terms(text: str, language: str, weighty: Set[str]) -> Sequence[str]:
-    """What a text states, in order, and then the words in it that are joined by marks."""
+    """Return the terms of a text in order, and then its words that are joined by marks."""
     terms = units(Reading(text, language))
     stated = [unit.key for unit in terms if unit.content or _is_value(unit) or unit.folded in weighty]
     return stated + _compounds(text)
 
 
 def _compounds(text: str) -> list[str]:
-    """Words that hold marks: "Home-page" and "mod_ssl" are not "home page" and "mod ssl"."""
+    """Return the words that hold marks: "Home-page" and "mod_ssl" are not "home page" and "mod ssl"."""
     runs = _RUN.findall(text.casefold())
     return [run for run in runs if _MARK.search(run) and not run[0].isdigit()]
 
 
 def _is_value(unit: Unit) -> bool:
-    """Whether a unit is a number, date or sign; that of a question is none."""
+    """Return whether a unit is a number, date or sign; that of a question is none."""
     return unit.key[0] in "@#~" and unit.key != "~?"
 
 
@@ -159,7 +159,7 @@ def _negations(language: str) -> Set[str]:
 
 @functools.cache
 def _weighty(language: str) -> Set[str]:
-    """Function words without which a question is another one."""
+    """Return the function words without which a question is another one."""
     vocabulary = lexicon(language)
     return _negations(language) | frozenset(
         chain.from_iterable((*chain(*vocabulary.opposites), *vocabulary.interrogatives))
@@ -168,7 +168,7 @@ def _weighty(language: str) -> Set[str]:
 
 @functools.cache
 def _modal(language: str) -> Set[str]:
-    """Function words without which an answer is another one."""
+    """Return the function words without which an answer is another one."""
     vocabulary = lexicon(language)
     return (
         vocabulary.strong | vocabulary.weak | vocabulary.exclusive | vocabulary.partial | vocabulary.universal
@@ -178,7 +178,7 @@ def _modal(language: str) -> Set[str]:
 def _similar(
     stated: pl.DataFrame, grouped: pl.DataFrame, questions: pl.DataFrame, vectors: Vectors
 ) -> pl.DataFrame:
-    """The semantic twins of each near group that come after it: pair_id and `similar`."""
+    """Return the semantic twins of each near group that come after it: pair_id and `similar`."""
     heads = (
         stated.filter(pl.col("pair_id") == pl.col("near_group"))
         .join(questions.select("question_key").with_row_index("row"), on="question_key")
@@ -207,12 +207,12 @@ class _Compared:
 
     question: str
     language: str
-    asked: Sequence[str]
-    said: Sequence[str]
+    question_terms: Sequence[str]
+    answer_terms: Sequence[str]
 
     @cached_property
     def fixed(self) -> Set[str]:
-        """What must not differ: values, signs, negations, names, quoted text and words that hold marks."""
+        """Return what must not differ: values, signs, negations, names, quotes and words with marks."""
         reading = Reading(self.question, self.language)
         denying = _negations(self.language)
         marks = {unit.key for unit in units(reading) if _is_value(unit) or unit.folded in denying}
@@ -227,7 +227,7 @@ class _Compared:
 
     @cached_property
     def poles(self) -> Set[tuple[int, int]]:
-        """Of which opposites it has which side."""
+        """Return the sides of the opposites in it, by the number of the pair."""
         opposites = enumerate(lexicon(self.language).opposites)
         return {
             (place, n) for place, sides in opposites for n, side in enumerate(sides) if self._words & side
@@ -235,24 +235,24 @@ class _Compared:
 
     @cached_property
     def asks_for(self) -> Set[int]:
-        """Whether it asks for a time, a place, a reason; nothing where it asks with "what"."""
+        """Return the kinds of things it asks for, as a time, a place, a reason; empty for "what"."""
         groups = enumerate(lexicon(self.language).interrogatives)
         return {place for place, group in groups if self._words & group}
 
     def agrees_with(self, other: "_Compared") -> bool:
-        """Whether the questions ask for one thing, and the answers differ in words of these alone."""
+        """Return whether the questions ask for one thing, and the answers differ in words of these alone."""
         changed = {place for place, _ in self.poles - other.poles} & {p for p, _ in other.poles - self.poles}
         apart = self.asks_for and other.asks_for and not self.asks_for & other.asks_for
         if changed or apart:
             return False
-        short, long = sorted((self.said, other.said), key=len)
+        short, long = sorted((self.answer_terms, other.answer_terms), key=len)
         rest = iter(long)
         within = all(term in rest for term in short)  # in this order: each looks on where the last was found
-        return within and set(long) - set(short) <= {*self.asked, *other.asked}
+        return within and set(long) - set(short) <= {*self.question_terms, *other.question_terms}
 
 
 def _blocks(heads: pl.DataFrame, grouped: pl.DataFrame) -> Iterator[list[int]]:
-    """Places of the near groups that rest on one quote of one chunk, and of those with one long answer."""
+    """Yield the places of near groups with one quote of one chunk, and of those with one long answer."""
     placed = grouped.join(
         heads.select("near_group", pl.col("said").list.len().alias("terms")).with_row_index("place"),
         on="near_group",
@@ -271,7 +271,7 @@ def _blocks(heads: pl.DataFrame, grouped: pl.DataFrame) -> Iterator[list[int]]:
 
 
 def _alike(block: Sequence[int], compared: Sequence[_Compared]) -> Iterator[list[int]]:
-    """The places of a block apart by language and by what is fixed."""
+    """Yield the places of a block, parted by language and by what is fixed."""
     parts: dict[tuple[str, Set[str]], list[int]] = {}
     for place in block:
         parts.setdefault((compared[place].language, compared[place].fixed), []).append(place)
@@ -279,7 +279,7 @@ def _alike(block: Sequence[int], compared: Sequence[_Compared]) -> Iterator[list
 
 
 def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, float]]:
-    """Places of similar questions of a block, the smaller one first."""
+    """Yield the places of similar questions of a block, the smaller one first."""
     import faiss
 
     block_vectors = np.ascontiguousarray(vectors[block])
@@ -295,7 +295,7 @@ def _near(block: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, fl
 def _spread(
     grouped: pl.DataFrame, questions: pl.DataFrame, vectors: Vectors, index: IndexSettings | None
 ) -> pl.DataFrame:
-    """Of each question the similarity to the nearest other one, and its cluster; null for a few questions."""
+    """Return each question's similarity to the nearest other and its cluster; null for few questions."""
     times = pl.coalesce("question_id", "pair_id").n_unique()  # drafts of one question ask once
     counts = questions.select("question_key").join(
         grouped.group_by("question_key").agg(pairs=times), on="question_key", maintain_order="left"
@@ -314,7 +314,7 @@ def _spread(
 
 
 def _nearest(vectors: Vectors, settings: IndexSettings) -> npt.NDArray[np.float64]:
-    """Cosine of each vector to the nearest other one."""
+    """Return the cosine of each vector to the nearest other one."""
     import faiss
 
     choice = choose_index(vectors, settings)
@@ -330,12 +330,12 @@ def _nearest(vectors: Vectors, settings: IndexSettings) -> npt.NDArray[np.float6
 
 
 def clusters_of(questions: int) -> int:
-    """Into how many clusters questions are put: the root of half their number (Mardia et al. 1979)."""
+    """Return the number of clusters of questions: the root of half their number (Mardia et al. 1979)."""
     return max(2, round(math.sqrt(questions / 2)))
 
 
 def cluster_vectors(vectors: Vectors, counts: Sequence[int]) -> list[int]:
-    """Cluster of each vector by spherical k-means, each counted so many times; the same every time."""
+    """Return the cluster of each vector by spherical k-means, weighted; the same every time."""
     import faiss
 
     clusters = min(clusters_of(sum(counts)), len(vectors))
@@ -348,7 +348,7 @@ def cluster_vectors(vectors: Vectors, counts: Sequence[int]) -> list[int]:
 
 
 def diversity(twins: pl.DataFrame) -> Mapping[str, float | None]:
-    """How different the questions of a batch are; None for a few questions.
+    """Return the diversity of the questions of a batch; None for a few questions.
 
     Returns:
         cluster_entropy, from 0 (all in one cluster) to 1 (evenly spread), and self_similarity, the mean

@@ -1,11 +1,13 @@
 """Texts that people wrote in place of answers: each becomes a pair of its own."""
 
-import hashlib
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.generation.pairs_file import RAW_PAIRS, import_pairs
+from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow, EditRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.references import RESOLVED, marked_numbers
 
 Row = dict[str, Any]
@@ -32,11 +34,11 @@ def with_edited_pairs(
         as that exists, and on its own marks.
     """
     last = decisions.filter(pl.col("claim_id").is_null()).unique("pair_id", keep="last", maintain_order=True)
-    edits = {row["pair_id"]: row for row in last.iter_rows(named=True) if row["decision"] == "edited"}
+    edits = {row["pair_id"]: row for row in typed_rows(last.filter(pl.col("decision") == "edited"), EditRow)}
     frames = [pairs]
     while edits and pairs.height:
         old = pl.col("pair_id").is_in(list(edits))
-        rows = pairs.filter(old).to_dicts()
+        rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
         lines = [_line(row, edits.pop(row["pair_id"])) for row in rows]
         new = import_pairs(pl.DataFrame(lines, schema=RAW_PAIRS), documents, chunks, batch)
         pairs = new.with_columns(
@@ -52,11 +54,11 @@ def with_edited_pairs(
     return pl.concat(frames)
 
 
-def _edited_id(pair: Row, line: Row) -> str:
-    return hashlib.sha256(f"edited\x1f{pair['pair_id']}\x1f{line['answer']}".encode()).hexdigest()[:32]
+def _edited_id(pair: DraftedPairRow, line: Row) -> str:
+    return hash_parts("edited", pair["pair_id"], line["answer"])[:32]
 
 
-def _line(pair: Row, edit: Row) -> Row:
+def _line(pair: DraftedPairRow, edit: EditRow) -> Row:
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = [
         {"raw": citation["raw"], "reference": _reference(citation), "number": citation["number"]}
@@ -75,7 +77,7 @@ def _line(pair: Row, edit: Row) -> Row:
     }
 
 
-def _reference(citation: Row) -> str:
-    """What was cited, by a name that resolves to it again."""
+def _reference(citation: CitationStruct) -> str:
+    """Return a name of the cited text that resolves to it again."""
     name = citation["raw"] if citation["resolution"] == "section" else citation["document_id"]
     return str(citation["chunk_id"] or name)

@@ -6,7 +6,6 @@ that of any other (`verification/refusals.py`). The hardened prompt of the answe
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,19 +14,17 @@ from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
-from qa_pipeline.records import GuardReply, Passage
+from qa_pipeline.records import GuardReply, Passage, Question
 from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
-"""How many of the best passages are looked at, and how much of each."""
-
-Row = dict[str, Any]
+"""The number of the best passages that are read, and the characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """What the guard says of one question.
+    """The guard's decision on one question.
 
     Args:
         decided_by: prompt (nothing looked beforehand), embedding, hybrid or llm.
@@ -49,14 +46,14 @@ class Relevance:
 
 
 def guard_questions(
-    rows: Sequence[Row],
+    rows: Sequence[Question],
     passages: Sequence[Sequence[Passage]],
     settings: GuardSettings,
     encoder: Encoder,
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[Relevance]:
-    """Whether each question may be answered from its passages; one without passages never is.
+    """Return whether each question may be answered from its passages; one without passages never is.
 
     Args:
         rows: rows of the questions table.
@@ -95,7 +92,7 @@ def guard_questions(
 def context_similarity(
     questions: Sequence[str], passages: Sequence[Sequence[Passage]], encoder: Encoder
 ) -> list[float | None]:
-    """Mean cosine of each question to the beginnings of its best passages; None without passages."""
+    """Return each question's mean cosine to the beginnings of its best passages; None without any."""
     texts = [[passage.text[:CHARACTERS] for passage in row_passages[:CONTEXTS]] for row_passages in passages]
     vectors = encoder.encode([*questions, *(text for row_texts in texts for text in row_texts)])
     similarities: list[float | None] = []
@@ -123,8 +120,8 @@ def _decided(
     )
 
 
-def guard_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
-    """What a model is asked about a question and its passages; `row` is its row of the questions table."""
+def guard_request(row: Question, passages: Sequence[Passage], llm: LLMSettings) -> Request[GuardReply]:
+    """Return the request to the guard about a question; `row` is its row of the questions table."""
     prompt = load_prompt(row["language"], "guard")
     return Request(
         role="guard",

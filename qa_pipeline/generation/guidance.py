@@ -3,7 +3,6 @@
 All come from files that the settings name, never from documents, and stand in the prompt as they are.
 """
 
-import hashlib
 import importlib
 import json
 from collections.abc import Sequence
@@ -20,13 +19,14 @@ from qa_pipeline.prompts.loading import PromptName, check_own_prompts
 from qa_pipeline.records import FieldValue, QuestionType
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.plain_yaml import read_yaml
+from qa_pipeline.storage.hashes import draw_number, hash_json
 from qa_pipeline.storage.row_files import Limits, json_lines
 from qa_pipeline.storage.tables import PAIRS, QUESTIONS, TRAINING_EXAMPLES
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
 MOST_PERSONAS, MOST_EXAMPLES = 200, 20
-_MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000  # of a user's file
 
 
 class _Entry(BaseModel):
@@ -36,7 +36,7 @@ class _Entry(BaseModel):
 
 
 class Persona(_Entry):
-    """Somebody who asks."""
+    """A kind of person who asks."""
 
     name: str = Field(min_length=1, max_length=80)
     description: str = Field(min_length=1, max_length=1000)
@@ -60,11 +60,10 @@ class Guidance:
     fields: type[BaseModel] | None = None
 
     def persona(self, chunk_id: str, asked_in: int) -> Persona | None:
-        """Who asks a chunk in a round: drawn by its hash, in proportion to the weights."""
+        """Return the persona that asks a chunk in a round: drawn by its hash, by weight."""
         if not self.personas:
             return None
-        digest = hashlib.sha256(f"{chunk_id}\x1f{asked_in}".encode()).digest()
-        place = int.from_bytes(digest[:8]) / 2**64 * sum(member.weight for member in self.personas)
+        place = draw_number(chunk_id, asked_in) / 2**64 * sum(member.weight for member in self.personas)
         for member in self.personas:
             place -= member.weight
             if place < 0:
@@ -72,13 +71,13 @@ class Guidance:
         return self.personas[-1]
 
     def examples_in(self, language: str) -> str:
-        """The examples of a language as lines; empty without any."""
+        """Return the examples of a language as lines; empty without any."""
         fitting = [example for example in self.examples if example.language == language]
         return "\n".join(f"- {example.question_type}: {example.question}" for example in fitting)
 
     @property
     def field_lines(self) -> str:
-        """The further fields as lines with what may stand in them; empty without any."""
+        """Return the further fields as lines with their possible values; empty without any."""
         if self.fields is None:
             return ""
         schema = self.fields.model_json_schema()
@@ -88,7 +87,7 @@ class Guidance:
         )
 
     def further_fields(self, field_values: Sequence[FieldValue]) -> str | None:
-        """What a reply says in the further fields, as a JSON object; None where none are asked for.
+        """Return a reply's further fields as a JSON object; None where none are asked for.
 
         Raises:
             ValidationError: they do not fit the user's model.
@@ -100,14 +99,14 @@ class Guidance:
 
     @property
     def digest(self) -> str:
-        """Identity of what the files say, without their order of fields; empty without files."""
+        """Return a hash of the files' content, whatever the order of fields; empty without files."""
         if not self.personas and not self.examples and self.fields is None:
             return ""
         content: list[object] = [
             [entry.model_dump() for entry in part] for part in (self.personas, self.examples)
         ]
         content += [] if self.fields is None else [self.fields.model_json_schema()]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
+        return hash_json(content)[:16]
 
 
 NO_GUIDANCE = Guidance()
@@ -130,7 +129,7 @@ def read_guidance(settings: GenerationSettings) -> Guidance:
 
 
 def _fields(spec: str) -> type[BaseModel]:
-    """The user's pydantic model."""
+    """Return the user's pydantic model."""
     module, _, name = spec.partition(":")
     where = f"generation.extra_fields: {spec}"
     try:

@@ -18,22 +18,22 @@ from qa_pipeline.text.words import Occupied, Token, tokenize
 from qa_pipeline.verification.consistency.names import Name, find_names
 
 MOST_CHUNKS = 6
-"""What more chunks than this speak of joins nothing in particular."""
+"""The most chunks that may share a node: one of more joins nothing in particular."""
 MOST_SHARED = 0.3
 """Chunks that share a larger part of what the poorer one speaks of say the same, and are no two hops."""
 LINKS_EACH = 3
 """Edges kept of a chunk in each scope, best first."""
 _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
-"""What joins two chunks, and what it weighs for each unit of inverse document frequency."""
+"""The kinds of node that join two chunks, and their weight per unit of inverse document frequency."""
 _LONGEST_HEADING = 4
 _JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-"""What a name has that is more than a number or an abbreviation."""
+"""The letters of a name that is more than a number or an abbreviation."""
 _MENTIONS = {"node": pl.Int64(), "key": pl.String(), "kind": pl.String(), "written": pl.String()}
 
 
 def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """The edges of a batch, each once, under the chunk that comes first.
+    """Return the edges of a batch, each once, under the chunk that comes first.
 
     Args:
         chunks: CHUNKS frame of the batch.
@@ -88,7 +88,7 @@ def link_chunks(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
-    """What each chunk speaks of, each once: node, key (comparable form), kind and how it is written."""
+    """Return what each chunk mentions, each once: node, key (comparable form), kind and wording."""
     headings = [_headings(*row) for row in chunks.select("title", "section_path", "language").iter_rows()]
     titles = {key for keys in headings for key in keys}
     rows: list[tuple[int, str, str, str]] = []
@@ -106,14 +106,14 @@ def _mentions(chunks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _headings(title: str, path: Sequence[str], language: str) -> dict[str, str]:
-    """The title of a document and the heading of a section, by comparable form."""
+    """Return the title of a document and the heading of a section, by comparable form."""
     lines = [title, path[-1]] if path else [title]
     keys = {" ".join(token.stem for token in _content(line, language)): line for line in lines}
     return {key: line for key, line in keys.items() if 1 <= key.count(" ") < _LONGEST_HEADING}
 
 
 def _spoken_of(text: str, language: str, titles: Set[str]) -> Iterator[tuple[str, str, str]]:
-    """Key, kind and wording of names, of headings written out, and of neighbouring content words."""
+    """Yield key, kind and wording of names, of headings written out, and of content word pairs."""
     runs: list[list[Name]] = []
     for name in find_names(text, language):
         if runs and text[runs[-1][-1].end : name.start] == " ":

@@ -22,7 +22,7 @@ class UnusableEntry(Exception):  # noqa: N818 - it ends as a failed row, not as 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way to write pairs.
+    """A way to write pairs.
 
     `known_by` are the fields that tell it, `also` those it reads besides. `pair` gives the fields of a pair:
     `question`, `answer` (None where the entry says that there is none) and `citations`, `coverage` or
@@ -42,7 +42,7 @@ def _as_written(value: Row) -> Row:
 
 
 def _alpaca(value: Row) -> Row:
-    """The input is what the instruction speaks of: part of the question, as in alpaca's own prompt."""
+    """Return a pair of alpaca; its input is part of the question, as in alpaca's own prompt."""
     if value.get("history"):
         raise UnusableEntry("several_turns", f"field history holds earlier turns; {_ONE_TURN}")
     parts = [value["instruction"], value.get("input") or ""]
@@ -70,7 +70,7 @@ _ONE_TURN = "a later question may rest on the turns before it: write each as a p
 
 
 def _turn(messages: object) -> Row:
-    """The one question and answer of a chat, in the fields of OpenAI and TRL or of ShareGPT."""
+    """Return the single question and answer of a chat, in the fields of OpenAI, TRL or ShareGPT."""
     if not isinstance(messages, list):
         raise UnusableEntry("wrong_type", f"expected a list of messages, found {type(messages).__name__}")
     turns = [_message(message) for message in messages]
@@ -86,7 +86,7 @@ def _turn(messages: object) -> Row:
 
 
 def _message(message: object) -> tuple[str, str]:
-    """Role and text of a message; its text may come in parts."""
+    """Return the role and text of a message; its text may come in parts."""
     if not isinstance(message, dict):
         raise UnusableEntry("wrong_type", f"expected a message object, found {type(message).__name__}")
     speaker = message.get("role") or message.get("from")
@@ -105,7 +105,7 @@ def _message(message: object) -> tuple[str, str]:
 
 
 def _squad(value: Row) -> Row:
-    """The first answer, or none where the context has none; the context is what it rests on."""
+    """Return a pair of SQuAD with the first answer, if any; the context is what it rests on."""
     answers = value["answers"]
     texts = answers.get("text") if isinstance(answers, dict) else answers
     if not isinstance(texts, list):
@@ -138,7 +138,7 @@ COLUMNS = LAYOUT_FIELDS | {
 
 
 def read_pair(entry: Row) -> Row:
-    """The fields of a pair and the further fields of its entry; those without a value count as absent.
+    """Return the fields of a pair and the further fields of its entry; empty values count as absent.
 
     Raises:
         UnusableEntry: it fits no layout or two, or not the one it fits.
@@ -152,7 +152,7 @@ def read_pair(entry: Row) -> Row:
 
 
 def layout_of(names: Collection[str]) -> Layout:
-    """The one layout whose fields are all among `names`.
+    """Return the one layout whose fields are all among `names`.
 
     Raises:
         UnusableEntry: there is none, or more than one.
@@ -169,7 +169,7 @@ def layout_of(names: Collection[str]) -> Layout:
 
 
 def fitting(names: Collection[str]) -> list[Layout]:
-    """All layouts whose fields are all among `names`."""
+    """Return all layouts whose fields are all among `names`."""
     return [layout for layout in LAYOUTS if set(layout.known_by) <= set(names)]
 
 
@@ -194,7 +194,7 @@ _NESTED = ("data", "paragraphs", "qas")
 
 
 def unfolded(entry: Any, levels: tuple[str, ...] = _NESTED) -> Iterator[Any]:
-    """The questions of a SQuAD article or paragraph, each with its context and title; others as they are."""
+    """Yield the questions of a SQuAD article or paragraph with context and title; others unchanged."""
     inner = next((name for name in levels if _nests(entry, name)), None)
     if inner is None:
         yield entry

@@ -29,6 +29,7 @@ from qa_pipeline.generation.pair_layouts import (
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -51,7 +52,7 @@ def _text(value: object) -> object:
 
 
 def _listed(value: object) -> object:
-    """Citations written as one text: source marks, numbered marks, or references parted by ; or line ends."""
+    """Return citations in one text: source marks, numbered marks, or references parted by ; or lines."""
     if not isinstance(value, str):
         return value
     if not NUMBER_MARK.sub("", value).strip(" ,;."):
@@ -137,13 +138,13 @@ def _read_fields(fields: Row) -> Row:
 
 
 def _further(value: Row) -> str | None:
-    """The fields that no column of `pairs` holds, as a JSON object."""
+    """Return the fields that no column of `pairs` holds, as a JSON object."""
     further = {str(name): entry for name, entry in value.items() if name not in _READ}
     return _text_of(further) if further else None
 
 
 def _text_of(value: object) -> str:
-    """A text as it is, any other value as JSON; escaped where it holds half a character."""
+    """Return a text as it is, any other value as JSON; escaped where it holds half a character."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if text.isascii() or _encodable(text) else json.dumps(value, default=str)
 
@@ -157,7 +158,7 @@ def _encodable(text: str) -> bool:
 
 
 def _citations(line: PairLine) -> list[Row]:
-    """What the line cites: the sources it names, and those that its numbers stand for.
+    """Return the citations of a line: the sources it names, and those that its numbers stand for.
 
     [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
     `contexts`, whose texts are passages. A number without an entry is a citation that names nothing.
@@ -192,7 +193,7 @@ _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 
 def _entries(value: object, *, passages: bool) -> list[Row]:
-    """The entries of a list that numbers count in; none where it is no such list."""
+    """Return the entries of a list that numbers count in; none where it is no such list."""
     values = [value] if passages and isinstance(value, str) else _listed(value)
     try:
         entries = _ENTRIES.validate_python(values, strict=True)
@@ -223,7 +224,7 @@ def _failed(reason: str, detail: str) -> Row:
 
 
 def _explain(error: ValidationError, fields: Row) -> tuple[str, str]:
-    """The first problem as a reason code and a sentence."""
+    """Return the first problem as a reason code and a sentence."""
     problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "missing" or (
@@ -312,7 +313,7 @@ def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> 
 
 
 def _check_columns(columns: Sequence[str], place: str) -> None:
-    """Miss a column that no row can do without once, not in every row."""
+    """Report a column that no row can do without once, not in every row."""
     if fitting(columns) or not {"paragraphs", "qas"}.isdisjoint(columns):
         return
     try:
@@ -350,7 +351,7 @@ def import_pairs(
         row = _pair(line, sources, texts, languages) if line["status"] == "drafted" else _broken(line)
         identity = _identity(batch, line)
         ordinal = seen[identity] = seen.get(identity, -1) + 1
-        rows.append({**row, "batch": batch, "pair_id": _hash(identity, str(ordinal) if ordinal else "")})
+        rows.append({**row, "batch": batch, "pair_id": hash_parts(identity, ordinal or "")[:32]})
     return PAIRS.frame(rows)
 
 
@@ -406,7 +407,7 @@ def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str
 
 
 def _distinct(citations: Iterable[Row]) -> list[Row]:
-    """Citations in order, a reference that repeats without a quote of its own left out."""
+    """Return the citations in order, without repeated references that have no quote of their own."""
     distinct: list[Row] = []
     seen: set[tuple[Any, ...]] = set()
     for citation in citations:
@@ -446,7 +447,7 @@ class _Texts:
 
     @cache  # noqa: B019 - lives as long as one import, in which many questions share a context
     def holder(self, passage: str) -> tuple[str | None, str | None]:
-        """The chunk, and where no chunk alone holds it the document."""
+        """Return the chunk that holds a passage, or the document where no single chunk does."""
         folded = _folded(passage)
         chunk_id, document_id = (
             next((i for i, text in texts_of_document.items() if folded in text), None)
@@ -475,16 +476,12 @@ def _stored(citation: Row, resolution: Resolution) -> Row:
 
 def _identity(batch: str, line: Row) -> str:
     if line["status"] != "drafted":
-        return _hash(batch, line["file"], line["sha256"])
+        return hash_parts(batch, line["file"], line["sha256"])[:32]
     citations = [
         f"{citation['raw']}\x1e{citation['quote']}\x1e{citation['passage']}"
         for citation in line["citations"] or []
     ]
-    return _hash(batch, line["question"], line["answer"] or "", *citations)
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+    return hash_parts(batch, line["question"], line["answer"] or "", *citations)[:32]
 
 
 MaskTexts = Callable[[Sequence[str]], list[str]]
@@ -516,12 +513,12 @@ def _masked(line: Row, texts: MaskTexts, reference: MaskReference) -> Row:
 
 
 def _leaf(leaf: str, masked: str | None) -> str:
-    """A text or number of a JSON value, as it was where nothing in it was masked."""
+    """Return a text or number of a JSON value, unchanged where nothing in it was masked."""
     return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
 def _mask_citation(citation: Row, quote: str | None, passage: str | None, reference: MaskReference) -> Row:
-    """A citation without a reference was written as its passage or its quote."""
+    """Return a masked citation; one without a reference was written as its passage or its quote."""
     if citation["reference"] is None:
         raw = passage or quote or citation["raw"]
         return {**citation, "raw": raw, "quote": quote, "passage": passage}
@@ -532,7 +529,7 @@ def _mask_citation(citation: Row, quote: str | None, passage: str | None, refere
 def _mask_fields(
     fields: Sequence[str | None], texts: MaskTexts, reference: MaskReference
 ) -> list[str | None]:
-    """All fields at once; source marks inside them name documents and are masked as references."""
+    """Return all fields masked at once; source marks in them are masked as references."""
     pieces = [list(_pieces(field)) if field is not None else [] for field in fields]
     masked = iter(texts([piece for of_field in pieces for piece, is_mark in of_field if not is_mark]))
     return [
@@ -544,7 +541,7 @@ def _mask_fields(
 
 
 def _pieces(text: str) -> Iterator[tuple[str, bool]]:
-    """A text as what is before, in, between and after its source marks, and whether it is a mark."""
+    """Yield the pieces of a text before, in, between and after its source marks, and whether a mark."""
     place = 0
     for mark in SOURCE_MARK.finditer(text):
         yield text[place : mark.start()], False

@@ -28,7 +28,7 @@ PLAN = pl.Schema(
     }
 )
 SECTION = ("document_id", "section_start")
-"""What tells one section of a batch from another, in chunks."""
+"""The columns that tell one section of a batch from another, in chunks."""
 
 _SUMMARY_CHARACTERS = 400
 """A shorter passage has nothing to sum up."""
@@ -42,7 +42,7 @@ _OFFERED: Mapping[QuestionType, pl.Expr] = {
     "table": pl.col("text").str.count_matches(_ROWS) >= 2,
     **{kind: pl.col(scope).is_not_null() for kind, scope in HOP_SCOPES.items()},
 }
-"""What a chunk must have for a type to be asked of it; other types are asked of any."""
+"""The condition on a chunk for a type to be asked of it; other types are asked of any."""
 
 
 def plan_questions(
@@ -89,7 +89,7 @@ def plan_questions(
 
 
 def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
-    """Every slot with its chunk's text, first turns first; the ids are hashes, and so draw lots."""
+    """Return every slot with its chunk's text, first turns first, in the order of hashes."""
     places = pl.DataFrame({"place": range(per_chunk)}, schema={"place": pl.Int32()})
     slots = chunks.join(places, how="cross")
     in_section = slots.sort("round", "place", "chunk_id").with_columns(
@@ -104,7 +104,7 @@ def _ordered(chunks: pl.DataFrame, per_chunk: int) -> pl.DataFrame:
 def deal_types(
     slots: pl.DataFrame, weights: Mapping[QuestionType, float], taken: Mapping[str, int]
 ) -> list[QuestionType]:
-    """A type for each slot, as near to the mix as the chunks allow.
+    """Return a type for each slot, as near to the mix as the chunks allow.
 
     Args:
         slots: chunk_id, text, and the partners in each scope.
@@ -145,7 +145,7 @@ def deal_types(
 
 
 def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) -> list[int]:
-    """How many slots each type gets, so that those taken and these together have the mix."""
+    """Return the number of slots of each type, so that those taken and these together have the mix."""
     total = slots + sum(taken)
     missing = np.maximum(weights / weights.sum() * total - np.array(taken), 0.0)
     exact = missing / missing.sum() * slots
@@ -156,5 +156,5 @@ def _quotas(weights: npt.NDArray[np.float64], taken: Sequence[int], slots: int) 
 
 
 def topics_of(vectors: Vectors) -> list[int]:
-    """A topic for each chunk, from its vector."""
+    """Return a topic for each chunk, from its vector."""
     return cluster_vectors(vectors, [1] * len(vectors)) if len(vectors) > 1 else [0] * len(vectors)

@@ -1,6 +1,5 @@
 """Questions: those planned are asked of their chunks; each must stand alone and find its own chunk again."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +30,7 @@ from qa_pipeline.records import (
 from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.language import in_other_language
 
@@ -46,15 +46,15 @@ NOT_STANDALONE = "not_standalone"
 FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 _EDGE = ("chunk_id", "other_chunk_id", "bridge")
-_MEDIUM = 3
-_MOST_ASKED = 30
+_MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
+_MOST_ASKED = 30  # earlier questions that a prompt shows
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What one chunk, or two for two hops, is asked for in one round.
+    """The questions that one chunk, or two for two hops, is to be asked in one round.
 
     Args:
         passages: the chunks.
@@ -139,7 +139,7 @@ def write_questions(
 
 
 def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
-    """Chunks that are not asked, since others say the same, with the reason."""
+    """Return the chunks that are not asked, since others say the same, with the reason."""
     reasons = [
         reason
         for reason, left_out in (
@@ -164,7 +164,7 @@ def plan_requests(
     uncovered: Collection[Section] = (),
     guidance: Guidance = NO_GUIDANCE,
 ) -> dict[tuple[str, ...], Planned]:
-    """What is still to be asked, by chunk or chunks, best first; `kept` are rows that there are already."""
+    """Return the open requests by chunk or chunks, best first; `valid` are rows that exist already."""
     asked_of_chunk: dict[str, list[Row]] = defaultdict(list)
     for row in valid:
         asked_of_chunk[row["target_chunk_ids"][0]].append(row)
@@ -221,7 +221,7 @@ def question_request(
     persona: str | None = None,
     guidance: Guidance = NO_GUIDANCE,
 ) -> Request[QuestionsReply]:
-    """What a chunk, or two for two hops, is asked for questions with.
+    """Return the request for questions about a chunk, or two for two hops.
 
     Args:
         passages: the chunks, in one language.
@@ -263,7 +263,7 @@ def question_request(
         language=language,
         passages=tuple(passages),
         types=tuple(types),
-        asked=tuple(earlier_questions),
+        earlier_questions=tuple(earlier_questions),
         limit=len(types),
         batch=batch,
         prompt_hash=_prompt_hash(language, settings, guidance),
@@ -271,13 +271,9 @@ def question_request(
 
 
 def _prompt_hash(language: str, settings: GenerationSettings, guidance: Guidance) -> str:
-    """Identity of the prompt and of what the user adds to it; a round or a persona is no other prompt."""
+    """Return the identity of the prompt with the user's additions; round and persona do not count."""
     prompt_hash = load_prompt(language, "questions", settings.prompts).hash
-    return (
-        hashlib.sha256(f"{prompt_hash}\x1f{guidance.digest}".encode()).hexdigest()[:16]
-        if guidance.digest
-        else prompt_hash
-    )
+    return hash_parts(prompt_hash, guidance.digest)[:16] if guidance.digest else prompt_hash
 
 
 def still_valid(
@@ -287,7 +283,7 @@ def still_valid(
     guidance: Guidance,
     models: Collection[str],
 ) -> list[Row]:
-    """Earlier rows whose chunk, passages, prompt and model (one of `models`) are all still the same."""
+    """Return earlier rows whose chunk, passages, prompt and model (one of `models`) are unchanged."""
     if previous is None:
         return []
     languages, left_out = (
@@ -315,7 +311,7 @@ def still_valid(
 def _rows(
     planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, batch: str, guidance: Guidance
 ) -> list[Row]:
-    """A row for each planned question: the first written one of its type, else of another type, else none."""
+    """Return a row for each planned question: the first draft of its type, else of another, or none."""
     request = planned.request
     drafts: dict[int, DraftQuestion] = {}
     if not isinstance(reply, ModelError):
@@ -347,7 +343,7 @@ def _rows(
 
 
 def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
-    """The further fields of a question; one whose fields do not fit is dropped."""
+    """Return the further fields of a question; a question whose fields do not fit is dropped."""
     try:
         return {"status": "kept", "source_fields": guidance.further_fields(getattr(draft, "fields", ()))}
     except ValidationError as error:
@@ -357,14 +353,14 @@ def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
 
 
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
-    """The written questions whose type fits the number of passages: two hops need two, others have one."""
+    """Return the drafts whose type fits the number of passages: two hops need two, others one."""
     if len(planned.passages) > 1:
         return [draft for draft in drafts if draft.question_type in planned.request.types]
     return [draft for draft in drafts if draft.question_type not in HOP_SCOPES]
 
 
 def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> dict[int, DraftQuestion]:
-    """The written question of each planned one, by its place."""
+    """Return the draft for each planned question, by its place."""
     remaining, fitting = list(drafts), {}
     for place, question_type in enumerate(types):
         draft = next(
@@ -380,7 +376,7 @@ def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> 
 def _not_asked(
     chunks: pl.DataFrame, asked_ids: Collection[str], settings: GenerationSettings, guidance: Guidance
 ) -> list[Row]:
-    """A row for each chunk that has none: it repeats others, is beyond the limit, or has nothing to offer."""
+    """Return a row for each chunk without a question: repeated, over the limit, or with nothing to ask."""
     left_out = passed_over(chunks, settings)
     beyond = NOT_OFFERED if settings.max_questions is None else OVER_LIMIT
     return [
@@ -409,7 +405,7 @@ def _base(passages: Sequence[Passage], prompt_hash: str) -> Row:
 def _question_id(row: Row) -> str:
     parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["round"], row["place"]]
     parts += [row["prompt_hash"], row["model"]]
-    return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()[:32]
+    return hash_parts(*parts)[:32]
 
 
 def _make_standalone(
@@ -435,7 +431,7 @@ def _make_standalone(
 def standalone_request(
     row: Row, passages: Sequence[Passage], settings: GenerationSettings, seed: int
 ) -> Request[StandaloneReply]:
-    """What a question is sent back with that leans on its passage; `row` is its row of the table."""
+    """Return the request to make a question understood alone; `row` is its row of the table."""
     prompt = load_prompt(row["language"], "standalone", settings.prompts)
     return Request(
         role="standalone",
@@ -463,7 +459,7 @@ def _retrieve_passages(rows: Sequence[Row], retrieve: Retrieve) -> None:
 
 
 def _difficulty(row: Row) -> str:
-    """How hard the search of the batch finds the chunks a question was written for, the last of them."""
+    """Return how hard the batch's search finds the chunks of a question, the last of them."""
     retrieved_ids, targets = row["passage_ids"], row["target_chunk_ids"]
     if not set(targets) <= set(retrieved_ids[: _MEDIUM * len(targets)]):
         return "hard"
@@ -516,7 +512,7 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
 
 
 def _flaw(question: str, language: str) -> tuple[str | None, str | None]:
-    """Why a question cannot be asked whatever its passage says, as a reason code and what shows it."""
+    """Return the flaw of a question, whatever its passage, as reason code and words; else nulls."""
     if len(question) > MAX_QUESTION:
         return "question_too_long", f"{len(question)} characters, at most {MAX_QUESTION}"
     leaning = leans_on(question, language)

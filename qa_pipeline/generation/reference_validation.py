@@ -4,9 +4,9 @@ Corrective retrieval (Yan et al. 2024, CRAG): what does not help to answer is dr
 left the question is refused. Off by default: the verification of answers does not rest on it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -18,19 +18,19 @@ from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import Passage, ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.rows import KeptQuestionRow
 
 CHARACTERS = 500
-"""How much of a passage the strategy `embedding` reads."""
+"""The characters of a passage that the strategy `embedding` reads."""
 UNSURE_BELOW = 0.1
-"""How far below the threshold a cosine is unsure and not a no."""
+"""The distance below the threshold at which a cosine is unsure and not a no."""
 
-Row = Mapping[str, Any]
 Decision = Literal["accept", "reject", "unsure"]
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRequest:
-    """One passage to be held against one question.
+    """A passage to be compared with one question.
 
     Args:
         question: the question.
@@ -49,7 +49,7 @@ class ReferenceRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceDecision:
-    """What was decided of a passage; `similarity` is its cosine, where one was computed.
+    """The decision on a passage; `similarity` is its cosine, where one was computed.
 
     A model that could not be asked decides nothing: `error` says why.
     """
@@ -59,9 +59,11 @@ class ReferenceDecision:
     error: ModelError | None = None
 
 
-def reference_requests(row: Row, passages: Sequence[Passage], draft_evidence: str) -> list[ReferenceRequest]:
-    """A request for each passage of a question; `row` is its row of the questions table."""
-    scores = row["passage_scores"] or [None] * len(passages)
+def reference_requests(
+    row: KeptQuestionRow, passages: Sequence[Passage], draft_evidence: str
+) -> list[ReferenceRequest]:
+    """Return a request for each passage of a question; `row` is its row of the questions table."""
+    scores: Sequence[float | None] = row["passage_scores"] or [None] * len(passages)
     return [
         ReferenceRequest(row["question"], draft_evidence[:CHARACTERS], passage, score, row["batch"])
         for passage, score in zip(passages, scores, strict=True)
@@ -75,7 +77,7 @@ def validate_references(
     model: LanguageModel | None,
     llm: LLMSettings,
 ) -> list[ReferenceDecision]:
-    """A decision for each passage, by the strategy of the settings; the rationale of a model is not kept.
+    """Return a decision for each passage, by the strategy of the settings; rationales are dropped.
 
     Raises:
         SettingsError: the strategy asks a model and there is none.
@@ -115,7 +117,7 @@ def _sure(cosine: float, threshold: float) -> Decision:
 
 
 def accepted_places(decisions: Sequence[ReferenceDecision], settings: GenerationSettings) -> list[int]:
-    """Places of the passages an answer may be drafted from: accepted, the best first, and not too many."""
+    """Return the places of the passages to draft from: accepted, the best first, up to a limit."""
     if not settings.enable_reference_validation:
         return list(range(len(decisions)))
     good = ("accept", "unsure") if settings.validation_unsure == "accept" else ("accept",)
@@ -128,7 +130,7 @@ def accepted_places(decisions: Sequence[ReferenceDecision], settings: Generation
 
 
 def reference_request(request: ReferenceRequest, llm: LLMSettings) -> Request[ReferenceReply]:
-    """What a model is asked about one passage."""
+    """Return the request to a model about one passage."""
     passage = request.passage
     prompt = load_prompt(passage.language, "validate_reference")
     return Request(

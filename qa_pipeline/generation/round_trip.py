@@ -21,19 +21,33 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, delimit_all, load_prompt, render_passages
 from qa_pipeline.records import (
     HOP_SCOPES,
+    AnsweredQuestion,
     AnswerReply,
     CompareReply,
     Passage,
     ProgressCallback,
+    Question,
     RecallReply,
     no_progress,
     passages_by_id,
 )
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
 Row = dict[str, Any]
+
+
+class QuotedPairRow(DraftedPairRow):
+    """Hold a pair with the quotes of its proof, and what the search says of it."""
+
+    evidence_chunk_id: list[str]
+    evidence_quote: list[str]
+    further_chunk_ids: list[str]
+
+
 _AGREES = {"same": True, "different": False, "unsure": None}
 _ANSWERS = {"agrees": "solved_answer", "memorised": "recalled_answer"}
 """Column of the answer that decides another column."""
@@ -51,7 +65,7 @@ def make_round_trips(
     llm: LLMSettings | None = None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """A row for each generated pair that passed source verification.
+    """Return a row for each generated pair that passed source verification.
 
     Args:
         pairs: PAIRS frame.
@@ -70,9 +84,12 @@ def make_round_trips(
     generated = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
     passed = grounded_pairs(generated, claims, claim_verdicts, accept_grounding=accept_grounding)
     rows = _with_quotes(passed, claims, claim_verdicts, chunks)
-    base = [
+    base: list[Row] = [
         {
-            **{name: row[name] for name in ("pair_id", "batch", "target_rank", "further_chunk_ids")},
+            "pair_id": row["pair_id"],
+            "batch": row["batch"],
+            "target_rank": _rank(row),
+            "further_chunk_ids": row["further_chunk_ids"],
             "status": "not_asked",
             "one_chunk_answers": True if _is_hop(row) and len(set(row["evidence_chunk_id"])) == 1 else None,
             "model": None if model is None else model.name,
@@ -88,18 +105,18 @@ def make_round_trips(
     return ROUND_TRIPS.frame(base)
 
 
-def _is_hop(row: Row) -> bool:
+def _is_hop(row: QuotedPairRow) -> bool:
     return row["question_type"] in HOP_SCOPES
 
 
 def _ask(
-    rows: Sequence[Row],
+    rows: Sequence[QuotedPairRow],
     passages: Mapping[str, Passage],
     model: LanguageModel,
     llm: LLMSettings,
     notify: ProgressCallback,
 ) -> list[Row]:
-    """What the model makes of each question, and how that compares with the answer."""
+    """Return the model's answer to each question, and its comparison with the pair's answer."""
     attempts: list[tuple[int, str, Sequence[Passage]]] = []
     for place, row in enumerate(rows):
         attempts.append((place, "agrees", _quoted(row, passages)))
@@ -139,14 +156,14 @@ def _ask(
 
 
 def _any(outcomes: Sequence[bool | None]) -> bool | None:
-    """Whether one of them is so; null where none is and one is not known."""
+    """Return whether one of them is true; null where none is and one is unknown."""
     return True if True in outcomes else None if None in outcomes else False
 
 
 def _with_quotes(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, chunks: pl.DataFrame
-) -> list[Row]:
-    """The pairs with the quotes of their proof, the rank of its first chunk and what else holds them all."""
+) -> list[QuotedPairRow]:
+    """The pairs with the quotes of their proof, and what else holds them all."""
     proofs = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == SUPPORTED)
@@ -178,25 +195,25 @@ def _with_quotes(
     joined = rows.join(quoted, on="pair_id", how="left", maintain_order="left").with_columns(
         pl.col("further_chunk_ids").fill_null([])
     )
-    return [{**row, "target_rank": _rank(row)} for row in joined.iter_rows(named=True)]
+    return list(typed_rows(joined, QuotedPairRow))
 
 
-def _rank(row: Row) -> int | None:
-    """Place, from 1, of the first chunk of the proof among the passages that were retrieved."""
+def _rank(row: QuotedPairRow) -> int | None:
+    """Return the rank of the proof's first chunk among the retrieved passages, from 1."""
     places = [row["passage_ids"].index(i) + 1 for i in row["evidence_chunk_id"] if i in row["passage_ids"]]
     return min(places, default=None)
 
 
-def _quoted(row: Row, passages: Mapping[str, Passage]) -> Sequence[Passage]:
-    """The quotes of the proof, and nothing else of their chunks."""
+def _quoted(row: QuotedPairRow, passages: Mapping[str, Passage]) -> Sequence[Passage]:
+    """Return the quotes of the proof, without the rest of their chunks."""
     return [
         Passage(chunk_id, passages[chunk_id].title, passages[chunk_id].section_path, quote, row["language"])
         for chunk_id, quote in zip(row["evidence_chunk_id"], row["evidence_quote"], strict=True)
     ]
 
 
-def solve_request(row: Row, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
-    """The question beside what it is to be answered from."""
+def solve_request(row: Question, visible: Sequence[Passage], llm: LLMSettings) -> Request[AnswerReply]:
+    """Return the request to answer a question from what is visible."""
     prompt = load_prompt(row["language"], "answer")
     return Request(
         role="solve",
@@ -213,8 +230,8 @@ def solve_request(row: Row, visible: Sequence[Passage], llm: LLMSettings) -> Req
     )
 
 
-def recall_request(row: Row, llm: LLMSettings) -> Request[RecallReply]:
-    """The question alone."""
+def recall_request(row: Question, llm: LLMSettings) -> Request[RecallReply]:
+    """Return the request to answer the question alone."""
     prompt = load_prompt(row["language"], "recall")
     return Request(
         role="recall",
@@ -240,7 +257,7 @@ def _same(first: str, second: str) -> bool:
 
 
 def _compare(
-    rows: Sequence[Row],
+    rows: Sequence[QuotedPairRow],
     trips: Sequence[Row],
     answers: Sequence[Sequence[tuple[str, str]]],
     outcomes: Sequence[dict[str, list[bool | None]]],
@@ -261,8 +278,8 @@ def _compare(
             outcomes[place][question].append(_AGREES[decided.get(number, "unsure")])
 
 
-def compare_request(row: Row, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
-    """The answers beside that of the pair."""
+def compare_request(row: AnsweredQuestion, answers: Sequence[str], llm: LLMSettings) -> Request[CompareReply]:
+    """Return the request to compare the answers with that of the pair."""
     prompt = load_prompt(row["language"], "compare")
     return Request(
         role="compare",

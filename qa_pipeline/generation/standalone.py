@@ -15,7 +15,7 @@ _AHEAD = 7
 
 
 def leans_on(question: str, language: str) -> str | None:
-    """The words of a question that only its passage explains; None where it can be understood by itself."""
+    """Return the words of a question that only its passage explains; None if there are none."""
     match = _backreference(language).search(question)
     if match is not None:
         return match[0]
@@ -26,7 +26,7 @@ def leans_on(question: str, language: str) -> str | None:
 
 
 def _unresolved(question: str, language: str) -> Token | None:
-    """The first pronoun, if the question has named nothing before it."""
+    """Return the first pronoun, if the question names nothing before it."""
     words, vocabulary = tokenize(question, language), lexicon(language)
     pronouns = vocabulary.pronouns
     for place, word in enumerate(words):

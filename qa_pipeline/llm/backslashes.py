@@ -59,7 +59,7 @@ def _with_backslashes(string: str) -> str:
 
 
 def _is_literal(escape: str, rest: str) -> bool:
-    """Whether an escape is none, whatever stands around it."""
+    """Return whether an escape is none, whatever is around it."""
     match escape:
         case "b" | "f":
             return True

@@ -1,6 +1,5 @@
 """The one seam to a language model: a typed request in, a typed reply or a typed error out."""
 
-import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -16,6 +15,7 @@ from qa_pipeline.records import (
     Role,
     Usage,
 )
+from qa_pipeline.storage.hashes import hash_text
 
 ReplyT = TypeVar("ReplyT", bound=ReplyModel)
 ReplyT_co = TypeVar("ReplyT_co", bound=ReplyModel, covariant=True)
@@ -25,11 +25,11 @@ FAKE = "fake-"
 
 @dataclass(frozen=True)
 class Request(Generic[ReplyT]):
-    """One question to a model.
+    """A question to a model.
 
     `prompt` and `system` are what a hosted model reads. `passages`, `question`, `answer`, `limit`, `types`
-    and `asked` are the same material unrendered, for providers that work on the text itself; they are
-    already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
+    and `earlier_questions` are the same material unrendered, for providers that work on the text itself;
+    they are already inside the prompt, so the key leaves them out. `batch` is whom the call is for.
     """
 
     role: Role
@@ -44,30 +44,30 @@ class Request(Generic[ReplyT]):
     answer: str | None = None
     limit: int = 1
     types: tuple[QuestionType, ...] = ()
-    asked: tuple[str, ...] = ()
+    earlier_questions: tuple[str, ...] = ()
     batch: str = field(default="", compare=False)
     prompt_hash: str = field(default="", compare=False)
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 over everything that can change a reply, the reply's schema included."""
+        """Return the SHA-256 over everything that can change a reply, the reply's schema included."""
         # as json.dumps(…, sort_keys=True) writes it; the schema's part is made once, being most of the work
         parts = (
             f'{{"prompt": {json.dumps(self.prompt)}, "role": {json.dumps(self.role)}, '
             f'"schema": {_schema_text(self.reply_model)}, "seed": {json.dumps(self.seed)}, '
             f'"system": {json.dumps(self.system)}, "temperature": {json.dumps(self.temperature)}}}'
         )
-        return hashlib.sha256(parts.encode()).hexdigest()
+        return hash_text(parts)
 
     @property
     def documents(self) -> tuple[str, ...]:
-        """Ids of the documents whose text the request shows, each once."""
+        """Return the ids of the documents whose text the request shows, each once."""
         return tuple(dict.fromkeys(passage.document_id for passage in self.passages if passage.document_id))
 
 
 @cache
 def json_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """The reply model's JSON schema, built once; callers must not change it."""
+    """Return the reply model's JSON schema, built once; callers must not change it."""
     return reply_model.model_json_schema()
 
 
@@ -117,7 +117,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Stable identity, stored with every row and part of the cache key."""
+        """Return the stable identity, stored with every row and part of the cache key."""
         ...
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:

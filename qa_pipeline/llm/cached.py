@@ -20,7 +20,7 @@ from qa_pipeline.llm.store.writer import ReplyFront
 
 
 class CachedModel:
-    """Answers from the store, and asks the wrapped model only what the store does not hold.
+    """A model that answers from the store, and asks the wrapped model for the rest.
 
     `calls` counts the times the wrapped model was asked, `hits` the requests answered without it. Equal
     requests in flight at the same time share one call, whichever process asks them.
@@ -43,7 +43,7 @@ class CachedModel:
 
     @property
     def name(self) -> str:
-        """The wrapped model's identity: a stored reply is that model's reply."""
+        """Return the wrapped model's identity: a stored reply is that model's reply."""
         return self._name or (self._model.name if self._model is not None else "")
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:

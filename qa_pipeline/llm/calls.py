@@ -13,7 +13,7 @@ TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "thought_tokens")
 
 
 def calls_frame(calls: Sequence[CallRecord], *, keep_prompts: bool) -> pl.DataFrame:
-    """The rows of `llm_calls`, in the order in which the calls began."""
+    """Return the rows of `llm_calls`, in the order in which the calls began."""
     rows = [_row(call, keep_prompts=keep_prompts) for call in calls]
     return LLM_CALLS.frame(rows).sort("started_at", "call_id")
 

@@ -42,7 +42,7 @@ class Models:
         self._throttles: dict[str, Throttle] = {}
 
     def of(self, settings: ModelSettings) -> LanguageModel | None:
-        """The model of a role; None for the provider `none`. Roles of equal settings share one.
+        """Return the model of a role; None for the provider `none`. Roles of equal settings share one.
 
         Raises:
             KeyRejectedError: the provider needs a key and none is set.
@@ -53,12 +53,12 @@ class Models:
 
     @cached_property
     def replies(self) -> ReplyFront:
-        """The store of replies."""
+        """Return the store of replies."""
         return open_replies(self._store)
 
     @cached_property
     def database(self) -> Database:
-        """What else the runs of a deployment share."""
+        """Return the database of stored replies, which all runs of a deployment share."""
         return Database(self._store)
 
     @property
@@ -67,7 +67,7 @@ class Models:
 
     @cached_property
     def budget(self) -> Budget:
-        """Prices and caps of the run, and of the day for all runs.
+        """Return the prices and caps of the run, and of the day for all runs.
 
         Raises:
             SettingsError: the price file cannot be used, or cost is capped and a model has no price.
@@ -124,11 +124,11 @@ class Models:
 
     @cached_property
     def jobs(self) -> JobBook:
-        """The book of batch jobs."""
+        """Return the book of batch jobs."""
         return JobBook(self.database)
 
     def collector(self, clock: Clock | None = None) -> Collector:
-        """Who looks at the batch jobs of the models in the settings.
+        """Return the collector of the batch jobs of the models in the settings.
 
         Raises:
             KeyRejectedError: jobs are awaited, and no key is set.
@@ -158,7 +158,7 @@ class Models:
 
 
 def _name(settings: ModelSettings) -> str:
-    """The name of a hosted model, for which no key is needed."""
+    """Return the name of a hosted model, for which no key is needed."""
     if settings.provider == "gemini":
         from qa_pipeline.llm.gemini.provider import gemini_name
 

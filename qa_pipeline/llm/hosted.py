@@ -116,7 +116,7 @@ def _reply(value: ReplyT, raw: str, calls: list[CallRecord]) -> Reply[ReplyT]:
 
 @dataclass(slots=True)
 class _Asking:
-    """One request on its way: how often it was sent, how it failed, and the calls it took.
+    """A request on its way: how often it was sent, how it failed, and the calls it took.
 
     Of its faults, `own_faults` are those of a server that answers other requests, and `charged_faults` those
     of requests that reached the server. Times are steady.
@@ -216,7 +216,7 @@ class HostedModel(ReadingModel):
         except OversizedRequestError as error:
             self._throttle.replied()
             reservation.cancel()
-            raise OversizedRequestError(f"{error.detail}; {shown(request)}") from None
+            raise OversizedRequestError(f"{error.detail}; {described(request)}") from None
         except UnreadableReplyError as error:
             self._throttle.replied()
             self._charge(request, asking, reservation, error.reason, error.model, error.usage)
@@ -310,7 +310,7 @@ class HostedModel(ReadingModel):
         return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
 
     def _give_up(self, error: TransientModelError) -> ModelError:
-        """Count a call as failed; the error that ends the run once too many failed in a row."""
+        """Count a call as failed; return the error that ends the run once too many failed in a row."""
         failed_calls = self._throttle.gave_up()
         if failed_calls >= self._settings.max_failed_calls:
             return self._unavailable(f"{failed_calls} calls in a row failed (llm.max_failed_calls)", error)
@@ -335,8 +335,8 @@ class HostedModel(ReadingModel):
             )  # fmt: skip
 
 
-def shown(request: Request[Any]) -> str:
-    """The chunks a request shows, by id, for messages."""
+def described(request: Request[Any]) -> str:
+    """Return the ids of the chunks that a request shows, for messages."""
     ids = [passage.chunk_id for passage in request.passages]
     more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""
     return f"the request shows chunk {', '.join(ids[:_NAMED_CHUNKS])}{more}" if ids else "it shows no chunk"

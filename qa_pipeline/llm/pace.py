@@ -14,13 +14,13 @@ CATCH_UP_SECONDS = 0.25
 FALLS = (0.97, 0.94, 0.88, 0.75, 0.5)
 """Share of the refused rate to fall to: little at first, more each time that was not enough."""
 RETURN_SECONDS = 30.0
-"""How long the rate takes back to the one that was refused."""
+"""The time the rate takes back to the one that was refused."""
 QUIET_SECONDS = 3.0
 """A refusal of a request that left so soon after the rate fell says that it did not fall far enough."""
 _SEARCHING = len(FALLS) - 1
 _FORGET_AT = 6.0
 """After so many times RETURN_SECONDS without a refusal nothing holds the rate any more."""
-_SLOWEST = 1 / 60
+_SLOWEST = 1 / 60  # requests a second: the rate never falls below one a minute
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Pace:
     changed_at: float = 0.0
 
     def rate(self, now: float) -> float | None:
-        """Requests per second that were learned; None when nothing limits them."""
+        """Return the requests per second that were learned; None when nothing limits them."""
         if self.refused_rate is None:
             return None
         elapsed = (now - self.changed_at) / RETURN_SECONDS
@@ -53,7 +53,7 @@ class Pace:
         return max(_SLOWEST, self.refused_rate * (1 + depth * (elapsed - 1) ** 3))
 
     def allowed(self, now: float, requests_per_minute: int | None) -> float | None:
-        """The lower of the learned and the given rate; None when there is neither."""
+        """Return the lower of the learned and the configured rate; None when there is neither."""
         learned = self.rate(now)
         if requests_per_minute is None:
             return learned

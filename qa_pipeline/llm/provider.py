@@ -38,7 +38,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """Stable identity; part of the key under which replies are stored."""
+        """Return the stable identity; part of the key under which replies are stored."""
         ...
 
     async def send(self, request: Request[Any]) -> RawReply:
@@ -59,7 +59,7 @@ class Provider(Protocol):
 
 
 def place_of(base_url: str | None) -> str:
-    """The part of a provider's name that tells its server; nothing for the provider's own."""
+    """Return the part of a provider's name that identifies its server; empty for the provider's own."""
     if base_url is None:
         return ""
     parts = urlsplit(base_url)  # a URL may hold a password; host and path tell servers apart
@@ -93,12 +93,12 @@ def capped_responses(most_bytes: int = MOST_REPLY_BYTES) -> "type[ClientResponse
 
 
 def looks_like_key(text: str) -> bool:
-    """Whether a text can be a key; HTTP libraries quote one with a line break inside in their errors."""
+    """Return whether a text can be a key; HTTP errors quote a key that has a line break inside."""
     return bool(text) and text.isascii() and text.isprintable() and " " not in text
 
 
 class PerLoop(Generic[ValueT]):
-    """One value for each event loop, made at its first use; those of loops that ended are dropped."""
+    """A value for each event loop, made at its first use; those of loops that ended are dropped."""
 
     def __init__(self, make: Callable[[], ValueT]) -> None:
         self._make = make
@@ -106,7 +106,7 @@ class PerLoop(Generic[ValueT]):
         self.values: dict[asyncio.AbstractEventLoop, ValueT] = {}
 
     def get(self) -> ValueT:
-        """The running loop's."""
+        """Return the running loop's value."""
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self.values:
@@ -116,7 +116,7 @@ class PerLoop(Generic[ValueT]):
             return self.values[loop]
 
     def pop(self) -> ValueT | None:
-        """The running loop's, which is dropped; None if there is none."""
+        """Return the running loop's value, which is dropped; None if there is none."""
         with self._lock:
             return self.values.pop(asyncio.get_running_loop(), None)
 

@@ -76,7 +76,7 @@ def parse_reply(raw: str, reply_model: type[ReplyT]) -> ReplyT:
 
 
 def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
-    """Texts that may be the reply's JSON, the least changed first."""
+    """Yield the texts that may be the reply's JSON, the least changed first."""
     if _ONLY_THOUGHTS.match(raw):
         return
     for text in dict.fromkeys((_THOUGHTS.sub("", raw), raw)):
@@ -88,7 +88,7 @@ def _attempts(raw: str) -> Iterator[tuple[Repair, str]]:
 
 
 def _objects(text: str) -> list[str]:
-    """The outermost JSON objects in a text, each different one once: two would leave the reply open."""
+    """Return the outermost JSON objects in a text, each distinct: two would leave the reply open."""
     decoder = json.JSONDecoder()
     objects: dict[str, None] = {}
     start = text.find("{")
@@ -104,7 +104,7 @@ def _objects(text: str) -> list[str]:
 
 
 def _repaired(text: str) -> str | None:
-    """JSON repaired by json_repair, if that cost no word and the text was not cut off."""
+    """Return the JSON as json_repair repairs it, if that cost no word and nothing was cut off."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start or len(text) > LONGEST_MENDED:
         return None
@@ -172,7 +172,7 @@ def recover(text: str, request: Request[ReplyT]) -> ReplyT | None:
 
 
 def _citations(text: str) -> list[DraftCitation]:
-    """Quotes that stand right before the number of their passage."""
+    """Return the quotes right before the number of their passage."""
     return [
         DraftCitation(passage=number, quote=quoted[1].strip())
         for quoted in _QUOTED_MARK.finditer(text)
@@ -185,7 +185,7 @@ def _numbers(listed: str) -> list[int]:
 
 
 def _words_of(text: str) -> str:
-    """The answer without the marks of its sources and without a list of them at its end."""
+    """Return the answer without the marks of its sources and without a list of them at its end."""
     without = _MARK.sub("", _SOURCES.sub("", text))
     return re.sub(r"\s([.,;:!?])", r"\1", " ".join(without.split())).strip()
 

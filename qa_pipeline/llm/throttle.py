@@ -16,21 +16,21 @@ from qa_pipeline.llm.provider import Clock
 _REMEMBERED = 2048
 _PAUSE = 0.05
 """Seconds between two looks whether a call in flight has ended."""
-_DECREASE = 0.7
+_DECREASE = 0.7  # of the calls in flight, when the server is crowded
 _REPLIES_AN_INCREASE = 4
 """Replies for each call in flight until one more is tried: a refusal costs a round trip each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One call that may leave, under the pace that changed last at `version`; `sent_at` is steady time."""
+    """A call that may leave, under the pace that changed last at `version`; `sent_at` is steady time."""
 
     sent_at: float
     version: float
 
 
 class Throttle:
-    """Admits calls to one model; any number of loops and threads may share it.
+    """A throttle that admits calls to one model; any number of loops and threads may share it.
 
     Args:
         requests_per_minute: a limit somebody set; None where nobody did.
@@ -104,7 +104,7 @@ class Throttle:
             self._lowered_at = self._clock.steady()
 
     def refused(self, turn: Turn, wait_seconds: float) -> None:
-        """The server says it is asked too much."""
+        """Slow down; the server says that it is asked too much."""
         with self._lock:
             rate = float(max(1, sum(abs(sent - turn.sent_at) <= 0.5 for sent in self._sent)))
             self._pace = self._pace.refused(

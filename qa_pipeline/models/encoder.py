@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 PACKAGES = {"onnx": ("optimum", "onnxruntime"), "openvino": ("optimum", "openvino")}
-"""What sentence-transformers imports for each backend but torch."""
+"""The packages that sentence-transformers imports for each backend but torch."""
 BATCH_SIZE = 32
 """Most texts computed at once: more gain nothing on a CPU, and texts of one length are rarely so many."""
 
@@ -55,7 +55,7 @@ class SentenceEncoder(FileTokenCounter):
 
     @property
     def model(self) -> str:
-        """Name of the model."""
+        """Return the name of the model."""
         return self.files.name
 
     @property
@@ -65,12 +65,12 @@ class SentenceEncoder(FileTokenCounter):
 
     @cached_property
     def dimension(self) -> int:
-        """Length of a vector; computes one only where the configuration does not declare it."""
+        """Return the length of a vector; computes one only where the configuration does not declare it."""
         declared = self.files.dimension
         return self.encode(["?"]).shape[1] if declared is None else declared
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Unit-length vectors, one row for each text, in the order given.
+        """Return unit-length vectors, one row for each text, in the order given.
 
         Raises:
             SettingsError: the model cannot be loaded, or gives a vector without a direction.
@@ -97,11 +97,11 @@ class SentenceEncoder(FileTokenCounter):
 
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
-        """One thread a core, each computing batches of its own; another backend has threads itself."""
+        """Return a pool of one thread a core, each with batches of its own; backends have own threads."""
         return single_threaded_workers() if self.files.backend == "torch" else ThreadPoolExecutor(1)
 
     def _tokenize(self, texts: list[str]) -> dict[str, list[list[int]]]:
-        """Token ids and masks of each text, cut to the window, with the prompt the model asks for."""
+        """Return token ids and masks of each text, cut to the window, with the model's prompt."""
         model = self._loaded
         prompt = model.prompts.get(model.default_prompt_name or "") or ""
         prompted = [prompt + text for text in texts]

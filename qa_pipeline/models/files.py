@@ -1,6 +1,5 @@
 """Folders of model files: finding one by path or by a pinned commit of the hub, and its files."""
 
-import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.cpu import quiet_transformers
+from qa_pipeline.storage.hashes import hash_file, hash_text
 
 FILE_PATTERNS = ("*.safetensors", "*.json", "*.txt", "*.model")
 """Weights, configuration and vocabularies: what may be downloaded, and what shapes a result."""
@@ -31,11 +31,11 @@ class ModelFolder:
 
     @cached_property
     def revision(self) -> str:
-        """The hub's commit, or `sha256:` and the hash of the files that shape a result."""
+        """Return the hub's commit, or `sha256:` and the hash of the files that shape a result."""
         if self.commit is not None:
             return self.commit
-        listing = "".join(f"{sha256_of(self.folder / name)}  {name}\n" for name in self._shaping_files())
-        return f"sha256:{hashlib.sha256(listing.encode()).hexdigest()}"
+        listing = "".join(f"{hash_file(self.folder / name)}  {name}\n" for name in self._shaping_files())
+        return f"sha256:{hash_text(listing)}"
 
     def check_revision(self, pinned: str | None, setting: str, field: str = "revision") -> None:
         """Refuse a folder that is not the pinned one, where one is pinned by a group of settings.
@@ -50,7 +50,7 @@ class ModelFolder:
             )
 
     def read_json(self, *parts: str) -> Any:
-        """Content of one of the folder's JSON files, by the parts of its path; None when there is none.
+        """Return the content of a JSON file of the folder, by the parts of its path; None without it.
 
         Raises:
             SettingsError: it is not JSON.
@@ -107,12 +107,6 @@ def find_folder(
             f"{setting}.{fields[0]}: {model} at {revision} cannot be downloaded from the hub ({reason}). "
             f"{ways_out}"
         ) from error
-
-
-def sha256_of(path: Path) -> str:
-    """Hash a file without reading it into memory at once."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _snapshot(name: str, revision: str) -> Path:

@@ -36,7 +36,7 @@ class Reranker(ModelFolder):
     kind: ClassVar[str] = "reranker"
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> Numbers:
-        """Logit of each pair of question and passage, in order; the longer text of a pair is cut first.
+        """Return the logit of each pair of question and passage, in order; the longer text is cut first.
 
         Raises:
             SettingsError: the model cannot be loaded, or a score is not a finite number.

@@ -27,7 +27,7 @@ Layer = Callable[..., torch.Tensor]
 
 
 class RowBlocks(TorchFunctionMode):
-    """While it is entered, linear layers and GELU are computed in blocks of `BLOCK_SIZES` rows."""
+    """A context in which linear layers and GELU are computed in blocks of `BLOCK_SIZES` rows."""
 
     def __torch_function__(
         self,
@@ -54,7 +54,7 @@ def in_blocks(layer: Layer, values: torch.Tensor, *args: Any, **kwargs: Any) -> 
 
 
 def _blocks(rows: torch.Tensor) -> Iterator[tuple[torch.Tensor, int]]:
-    """Blocks of allowed sizes, each with how many of its rows are not filling."""
+    """Yield blocks of allowed sizes, each with how many of its rows are not filling."""
     for start in range(0, len(rows), BLOCK_SIZES[-1]):
         block = rows[start : start + BLOCK_SIZES[-1]]
         height = len(block)

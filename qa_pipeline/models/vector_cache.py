@@ -5,7 +5,6 @@ that every reader sees one value. The file can be deleted at any time; only comp
 """
 
 import contextlib
-import hashlib
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from qa_pipeline.errors import StorageError
 from qa_pipeline.models.base import Embedder, Vectors
 from qa_pipeline.records import ProgressCallback, no_progress
+from qa_pipeline.storage.hashes import hash_text
 
 Vector = npt.NDArray[np.float32]
 
@@ -44,7 +44,7 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace:
-    """What makes vectors comparable: the same weights in the same arithmetic."""
+    """The identity of comparable vectors: the same weights in the same arithmetic."""
 
     model: str
     revision: str
@@ -65,7 +65,7 @@ class VectorCache:
     _connection: sqlite3.Connection | None = field(default=None, init=False, repr=False)
 
     def get_many(self, space: VectorSpace, hashes: Sequence[str]) -> dict[str, Vector]:
-        """The stored vectors among those asked for."""
+        """Return the stored vectors among those asked for."""
         vectors: dict[str, Vector] = {}
         distinct = list(dict.fromkeys(hashes))
         with self._connected() as connection:
@@ -92,7 +92,7 @@ class VectorCache:
 
     @contextlib.contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
-        """One connection, one thread at a time; what SQLite refuses becomes an error with a way out."""
+        """Yield one connection, one thread at a time; errors of SQLite say what to do."""
         with self._lock:
             try:
                 if self._connection is None:
@@ -138,7 +138,7 @@ def compute_cached(
     cache: VectorCache,
     notify: ProgressCallback = no_progress,
 ) -> dict[str, Vector]:
-    """Vectors of inputs by their keys: each input is computed at most once, ever.
+    """Return the vectors of inputs by their keys: each input is computed at most once, ever.
 
     Everything is read back from the cache, so that two processes computing the same input at the same time
     return the same vector.
@@ -157,11 +157,6 @@ def compute_cached(
     return cached
 
 
-def text_hash(text: str) -> str:
-    """Key of a text in the cache."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 class CachedEmbedder:
     """An embedder that computes each text at most once, ever: for questions and claims as for chunks."""
 
@@ -172,13 +167,13 @@ class CachedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return self.inner.dimension
 
     def encode(self, texts: Sequence[str], notify: ProgressCallback = no_progress) -> Vectors:
-        """Unit-length vectors, one row for each text, in the order given."""
+        """Return unit-length vectors, one row for each text, in the order given."""
         space = VectorSpace(self.model, self.revision, self.precision)
-        hashes = [text_hash(text) for text in texts]
+        hashes = [hash_text(text) for text in texts]
         inputs = dict(zip(hashes, texts, strict=True))
         vectors = compute_cached(space, inputs, len, self.inner.encode, self.cache, notify)
         if not hashes:

@@ -1,20 +1,14 @@
 """Figures of production that are too bad: means against their limits, by the day or by the hour.
 
 A mean raises an alert where its interval excludes the limit. The interval holds for any scores between 0 and
-1 and any number of rows, so that a few rows cannot alarm by chance: it is the one of Waudby-Smith and Ramdas,
-Estimating means of bounded random variables by betting (JRSS B, 2024), hedged capital with predictable
-plug-in bets. It takes rows as independent: many requests of one user, or about one document, are fewer than
-they seem.
+1 and any number of rows, so that a few rows cannot alarm by chance (`statistics.betting_interval`). It takes
+rows as independent: many requests of one user, or about one document, are fewer than they seem.
 """
 
-import math
-from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.errors import InputError
@@ -22,8 +16,8 @@ from qa_pipeline.evaluation.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import DECIDED_BY, decisions_of, describe_decisions
 from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
+from qa_pipeline.statistics import Floats, betting_interval
 
-Floats = npt.NDArray[np.float64]
 LEVELS = pl.Schema(
     {
         "metric": pl.String(),
@@ -45,14 +39,11 @@ whose score is known, `low` and `high` the interval of their mean, null where th
 `side` is the one of the limit on which a mean is bad, below or above. `state` is alert where the whole
 interval is there, uncertain where the mean alone is, fine, or not enough rows."""
 _HOURS = 24
-_TRUNCATED = 0.75
-_STEPS = 2**14
-"""Places that an end of an interval may have; it is taken from the safe side."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What the scores of some days say.
+    """The findings in the scores of some days.
 
     Args:
         levels: means held against limits (`LEVELS`).
@@ -63,7 +54,7 @@ class Findings:
     drift: pl.DataFrame
 
     def alerts(self, since: date = date.min) -> list[dict[str, Any]]:
-        """What somebody should know of, as JSON objects in order of time: bad means, and where drift begins.
+        """Return alerts as JSON objects in order of time: bad means, and where drift begins.
 
         Args:
             since: the first day that is told of.
@@ -78,7 +69,7 @@ class Findings:
 def findings(
     rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> Findings:
-    """Hold scored rows against their limits and their reference.
+    """Return the findings on scored rows, by their limits and their reference.
 
     Args:
         rows: scored rows of some days.
@@ -91,38 +82,8 @@ def findings(
     return Findings(find_levels(rows, settings), find_drift(rows, settings, reference))
 
 
-def mean_interval(values: Floats, error: float) -> tuple[float, float]:
-    """An interval that holds the mean of scores between 0 and 1 but for a chance of `error`.
-
-    It depends on their order, which must not depend on them; that of time does not.
-
-    Args:
-        values: the scores, each between 0 and 1; an empty array has the interval 0 to 1.
-        error: chance of an interval that lacks the mean, both ends together.
-    """
-    return _lower_end(values, error), 1 - _lower_end(1 - values, error)
-
-
-def _lower_end(values: Floats, error: float) -> float:
-    """The highest mean that is excluded as too low: bets on a higher one ever made the capital too large."""
-    count = np.arange(1, len(values) + 1)
-    means = (0.5 + np.cumsum(values)) / (count + 1)
-    spread = (0.25 + np.cumsum((values - means) ** 2)) / (count + 1)
-    before = np.concatenate([[0.25], spread])[: len(values)]
-    needed = math.log(2 / error)
-    bets = np.sqrt(2 * needed / (before * len(values))) if len(values) else values
-
-    def is_possible(step: int) -> bool:
-        mean = step / _STEPS
-        most = _TRUNCATED / mean if mean else np.inf
-        capital = np.cumsum(np.log1p(np.minimum(bets, most) * (values - mean)))
-        return bool(capital.max(initial=-np.inf) < needed)
-
-    return max(bisect_left(range(_STEPS), True, key=is_possible) - 1, 0) / _STEPS
-
-
 def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFrame:
-    """Every mean that has a limit (`LEVELS`), by the metric and then by time.
+    """Return every mean that has a limit (`LEVELS`), by metric and then by time.
 
     A day of the hourly ones shares its chance of error among 24 hours (Bonferroni). A row without a time
     counts in its day and in no hour.
@@ -164,12 +125,12 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
 
 
 def _state(scores: Floats, limit: float, side: str, error: float, least_rows: int) -> dict[str, Any]:
-    """The mean of some scores against its limit."""
+    """Return the mean of some scores compared with its limit."""
     mean = float(scores.mean()) if len(scores) else None
     level_state: dict[str, Any] = {"rows": len(scores), "mean": mean, "state": "not enough rows"}
     if mean is None or len(scores) < least_rows:
         return level_state
-    low, high = mean_interval(scores, error)
+    low, high = betting_interval(scores, error)
     # turned round, so that low values are bad ones
     nearest, middle, bad = (high, mean, limit) if side == "below" else (-low, -mean, -limit)
     state = "alert" if nearest < bad else "uncertain" if middle < bad else "fine"
@@ -177,7 +138,7 @@ def _state(scores: Floats, limit: float, side: str, error: float, least_rows: in
 
 
 def _message(row: dict[str, Any]) -> str:
-    """A row of `LEVELS` as one sentence."""
+    """Return a row of `LEVELS` as one sentence."""
     hour = "" if row["hour"] is None else f" {row['hour']}–{row['hour'] + 1} h UTC"
     where = f"{row['metric']} on {row['day']}{hour}"
     if "low" not in row:

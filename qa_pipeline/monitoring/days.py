@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DECIDED_BY = "decided_by"
 DECISIONS = pl.List(pl.Struct({"metric": pl.String(), "step": pl.String(), "count": pl.Int64()}))
-"""How many decisions each step took for the figures of a row, by metric; null where that was not stored."""
+"""The number of decisions of each step about a row's figures, by metric; null where not stored."""
 Score = Callable[[pl.DataFrame], pl.DataFrame]
 """From answered rows (`RAG_ROWS`) to a column of numbers for each metric, row for row; null is unknown.
 
@@ -47,7 +47,7 @@ BASE = pl.Schema(
 
 
 def metric_scores(settings: Settings, embedder: Embedder | None = None) -> Score:
-    """What scores rows by the metrics that `monitoring.metrics` names, by the local steps alone.
+    """Return a function that scores rows by `monitoring.metrics`, with the local steps alone.
 
     Args:
         settings: of the metrics and the verifier.
@@ -86,7 +86,7 @@ def _decisions(frame: pl.DataFrame, values: pl.DataFrame, metrics: Sequence["Met
 
 
 def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
-    """Score what the logs have of a day and keep it in one step; equal logs give equal bytes.
+    """Score the logs of a day and store the scores in one step; equal logs give equal bytes.
 
     Requests that failed, or whose texts cannot be used, count in `errors` alone; a day without others has no
     metrics.
@@ -117,7 +117,7 @@ def score_day(logs: Logs, day: date, score: Score, folder: Path) -> Labelled:
 
 
 def _finite(scores: pl.DataFrame) -> pl.DataFrame:
-    """Scores as floats, beside who decided them; what is no finite number is unknown."""
+    """Return the scores as floats beside their deciders; what is no finite number is unknown."""
     number = cs.exclude(DECIDED_BY)
     return scores.cast({number: pl.Float64()}).with_columns(pl.when(number.is_finite()).then(number))
 
@@ -136,12 +136,12 @@ def has_decisions(file: Path) -> bool:
 
 
 def day_file(folder: Path, day: date) -> Path:
-    """Where the scores of a day lie."""
+    """Return the path of the scores of a day."""
     return folder / f"{day.isoformat()}.parquet"
 
 
 def read_days(folder: Path, first: date | None = None, last: date | None = None) -> pl.DataFrame:
-    """The scored rows of all days, or of those from first to last, in the order of days.
+    """Return the scored rows of all days, or of those from first to last, in the order of days.
 
     A metric that a day was not scored by is unknown there.
 
@@ -163,7 +163,7 @@ def read_days(folder: Path, first: date | None = None, last: date | None = None)
 
 
 def read_reference(file: Path) -> pl.DataFrame:
-    """Scores to hold production against: numbers of any Parquet file, such as the rows of a report.
+    """Return the reference scores: numbers of any Parquet file, such as the rows of a report.
 
     Raises:
         InputError: it cannot be read, or has no column of numbers.
@@ -178,7 +178,7 @@ def read_reference(file: Path) -> pl.DataFrame:
 
 
 def metrics_of(rows: pl.DataFrame) -> Sequence[str]:
-    """Names of the columns that are watched: the share of errors, and the metrics in their order."""
+    """Return the names of the watched columns: the share of errors, and the metrics in order."""
     return [ERRORS, *(name for name in rows.columns if name not in BASE and name != DECIDED_BY)]
 
 

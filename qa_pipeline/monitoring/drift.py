@@ -9,23 +9,20 @@ in online procedures whose levels fall while nothing happens: drift is reported 
 once, until it has been as before for a week.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.evaluation.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
+from qa_pipeline.statistics import Floats, benjamini_hochberg, compare_with_reference
+from qa_pipeline.storage.hashes import draw_number
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-BINS = 10
 DRIFT = pl.Schema(
     {
         "day": pl.Date(),
@@ -48,63 +45,15 @@ of both tests together, `differs` whether it is a discovery of its day; null whe
 likeness in the place of drift where likeness alone decided the metric and the settings do not accept it.
 `decided_by` says who decided, with shares."""
 BY_LIKENESS = "by likeness"
-_EXCHANGES = 1999
 _YEAR = 365
 _RECOVERED = 7
 """Tested days in a row without a difference that end a drift."""
 
 
-def stability_index(day: Counts, reference: Counts) -> Floats:
-    """Population stability index of counts in equal bins (last axis); half a row is added to each bin.
-
-    The sum over bins of (d - r) * ln(d / r), for the shares d and r; without what is added an empty bin
-    would make it infinite.
-    """
-    shares = (day + 0.5) / (day.sum(-1, keepdims=True) + 0.5 * day.shape[-1])
-    before = (reference + 0.5) / (reference.sum(-1, keepdims=True) + 0.5 * reference.shape[-1])
-    index: Floats = ((shares - before) * np.log(shares / before)).sum(-1)
-    return index
-
-
-def binned(values: Floats, edges: Floats) -> Counts:
-    """Counts between edges, and on each of them: scores that many rows share have a bin of their own."""
-    places = np.searchsorted(edges, values, "left") + np.searchsorted(edges, values, "right")
-    return np.bincount(places, minlength=2 * len(edges) + 1).astype(np.int64)
-
-
-def quantile_edges(reference: Floats) -> Floats:
-    """The inner edges of ten bins with equally many rows of the reference; equal ones are one."""
-    edges: Floats = np.unique(np.quantile(reference, np.linspace(0, 1, BINS + 1)[1:-1]))
-    return edges
-
-
-def compare(values: Floats, reference: Floats, seed: int) -> tuple[float, float, float]:
-    """KS distance, stability index, and the chance of so large a difference where there is none.
-
-    Args:
-        values: of the day, at least one.
-        reference: likewise.
-        seed: of the exchanges between them.
-    """
-    from scipy.stats import ks_2samp  # heavy, and the code location is loaded without it
-
-    tested = ks_2samp(values, reference, method="asymp")
-    edges = quantile_edges(reference)
-    of_day, of_reference = binned(values, edges), binned(reference, edges)
-    is_present = of_day + of_reference > 0
-    pooled = (of_day + of_reference)[is_present]
-    index = float(stability_index(of_day[is_present], of_reference[is_present]))
-    generator = np.random.default_rng(seed)
-    days = generator.multivariate_hypergeometric(pooled, len(values), size=_EXCHANGES, method="marginals")
-    as_large = np.count_nonzero(stability_index(days, pooled - days) >= index - 1e-12)
-    exchanged = (1 + as_large) / (1 + _EXCHANGES)
-    return float(tested.statistic), index, min(1.0, 2 * min(float(tested.pvalue), exchanged))
-
-
 def find_drift(
     rows: pl.DataFrame, settings: MonitoringSettings, reference: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Hold each day of each metric against the reference; `DRIFT`, by day and then by metric.
+    """Compare each day of each metric with the reference; `DRIFT`, by day and then by metric.
 
     Args:
         rows: scored rows of some days.
@@ -142,7 +91,7 @@ def find_drift(
 def _tested(
     day: date, scores: pl.Series, reference: Floats, least_rows: int, *, is_reference: bool
 ) -> dict[str, Any]:
-    """A row of `DRIFT`; without a state where it was tested."""
+    """Return a row of `DRIFT`, without a state where it was tested."""
     values = np.sort(scores.drop_nulls().to_numpy())  # sums do not depend on the order then
     row: dict[str, Any] = {
         "day": day,
@@ -153,24 +102,22 @@ def _tested(
     }
     if is_reference or min(len(values), len(reference)) < least_rows:
         return {**row, "state": "reference" if is_reference else "not enough rows"}
-    seed = int.from_bytes(hashlib.sha256(f"{scores.name}\x1f{day}".encode()).digest()[:8], "big")
-    distance, index, chance = compare(values, reference, seed)
+    seed = draw_number(scores.name, day)
+    distance, index, chance = compare_with_reference(values, reference, seed)
     return {**row, "ks": distance, "psi": index, "p": chance}
 
 
 def _mark_discoveries(of_day: Sequence[dict[str, Any]], rate: float) -> None:
     """Mark the metrics of one day that differ, at the rate and at that of a whole year."""
-    from scipy.stats import false_discovery_control  # as above
-
     tested = [row for row in of_day if "p" in row]
-    adjusted = false_discovery_control([row["p"] for row in tested]) if tested else []
+    adjusted = benjamini_hochberg([row["p"] for row in tested])
     for row, chance in zip(tested, adjusted, strict=True):
         row["differs"] = bool(chance <= rate)
         row["at_once"] = bool(chance <= rate / _YEAR)
 
 
 def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> None:
-    """The state of each tested row, from those of its metric before; days without a test change nothing."""
+    """Set the state of each tested row from earlier ones of its metric; untested days change nothing."""
     differing, steady, drifted = Counter[str](), Counter[str](), set[str]()
     for row in rows:
         if "p" not in row:
@@ -190,7 +137,7 @@ def _mark_states(rows: Sequence[dict[str, Any]], settings: DriftSettings) -> Non
 
 
 def _message(row: dict[str, Any]) -> str:
-    """A row of `DRIFT` as one sentence."""
+    """Return a row of `DRIFT` as one sentence."""
     about = f"{row['metric']} on {row['day']}: {row['state']}"
     if "p" not in row:
         return f"{about} ({row['rows']} rows)"

@@ -60,7 +60,7 @@ class Logs:
 
     @cached_property
     def _loose(self) -> Labelled:
-        """What lies in no day's sub-folder."""
+        """Return the rows in no day's sub-folder."""
         reading = self._read(self._folder)
         count = reading.items["time"].null_count()
         fault = {"reason": "no_time", "rows": count, "detail": "a row outside a day's sub-folder needs one"}
@@ -68,7 +68,7 @@ class Logs:
         return Labelled(reading.items.drop_nulls("time"), pl.concat([reading.left_out, timeless]))
 
     def days(self) -> list[date]:
-        """The days that have a sub-folder or a row, in order.
+        """Return the days that have a sub-folder or a row, in order.
 
         Raises:
             InputError: there is none.
@@ -83,7 +83,7 @@ class Logs:
         return sorted(days)
 
     def read(self, day: date) -> Labelled:
-        """The requests of a day (`LOGGED`), and what is left out; a day without any file is empty.
+        """Return the requests of a day (`LOGGED`), and what is left out; empty without any file.
 
         What cannot be read in files outside the sub-folders has no day, and is told of on each one.
         """
@@ -95,7 +95,7 @@ class Logs:
         )
 
     def has_news(self, day: date, scores: Path) -> bool:
-        """Whether a file that may have rows of the day was written after its scores."""
+        """Return whether a file that may have rows of the day was written after its scores."""
         if not scores.is_file():
             return True
         files = [*_files(self._folder), *_files(self._folder / day.isoformat())]
@@ -125,7 +125,7 @@ def read_logs(
 
 @dataclass
 class _Reading:
-    """What has been read so far of some files; `file` and `line` are the present place."""
+    """The progress of reading some files; `file` and `line` are the present place."""
 
     fields: Mapping[LogField, str]
     limits: PairsFileSettings
@@ -183,7 +183,7 @@ class _Reading:
                 values[name] = next(
                     (values[other] for other in others if values.get(other) is not None), None
                 )
-        row_values = RagRow.given(values)
+        row_values = RagRow.from_values(values)
         row_id = row_values.get("id")
         row: Row = {
             "id": (_plain(row_id) if isinstance(row_id, (str, int)) else "") or own_id,
@@ -204,7 +204,7 @@ class _Reading:
 
 
 def _value_at(values: Row, name: str) -> Any:
-    """What a name, or a dotted name that goes into objects, leads to; None where it leads nowhere."""
+    """Return the value of a name, or of a dotted name into objects; None where there is none."""
     value: Any = values
     for part in [name] if name in values else name.split("."):
         value = value.get(part) if isinstance(value, dict) else None
@@ -212,12 +212,12 @@ def _value_at(values: Row, name: str) -> Any:
 
 
 def _plain(value: Any) -> str | None:
-    """A value as text without half characters."""
+    """Return a value as text without half characters."""
     return None if value is None else str(value).encode("utf-8", "replace").decode()
 
 
 def _moment(value: Any) -> datetime | None:
-    """ISO 8601, or seconds or milliseconds since 1970; a time without a zone is UTC."""
+    """Return the time of ISO 8601, or of seconds or milliseconds since 1970; UTC without a zone."""
     try:
         read = _TIME.validate_python(value)
         return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
@@ -233,7 +233,7 @@ def _day(name: str) -> date | None:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The logs of a folder by name; none where there is no folder."""
+    """Return the logs of a folder by name; none where there is no folder."""
     if not folder.is_dir():
         return []
     return sorted(file for file in folder.iterdir() if file.suffix.lower() in SUFFIXES and file.is_file())

@@ -35,7 +35,7 @@ _LOG = logging.getLogger("qa_pipeline.monitoring")
 
 
 def is_sampled(request_id: str, share: float) -> bool:
-    """Whether a request is kept: the same in every process, and a smaller share keeps a part of a larger.
+    """Return whether a request is sampled, in every process alike; a smaller share is a subset.
 
     The first eight bytes of the SHA-256 of the id, as a fraction of 2**64, lie below the share.
     """
@@ -44,7 +44,7 @@ def is_sampled(request_id: str, share: float) -> bool:
 
 
 class Observer:
-    """Writes a sample of requests below a folder: a sub-folder for each day, a file for each process.
+    """A writer of a sample of requests: a sub-folder for each day, a file for each process.
 
     `dropped` counts the requests that this process dropped, by reason: `queue_full`, `unusable` (a value of
     another kind, or a text that could not be redacted), `too_long` and `not_written`.
@@ -173,7 +173,7 @@ class Observer:
             self._drop("not_written")
 
     def _line(self, row: dict[str, Any]) -> bytes:
-        """One line of UTF-8, half characters replaced; no context has other fields than a log has."""
+        """Return one line of UTF-8, half characters replaced; contexts have no other fields than logs."""
         contexts = [{name: context.get(name) for name in CONTEXT_FIELDS} for context in row["contexts"]]
         for texts, names in (
             (row, ("query", "answer", "error")),
@@ -218,7 +218,7 @@ _starting = threading.Lock()
 def start_observing(
     folder: Path | str | None = None, share: float | None = None, redact: Redact | None = None
 ) -> Observer:
-    """Make the observer that `observe` uses; called once when a service starts.
+    """Return the observer that `observe` uses; called once when a service starts.
 
     Args:
         folder: of the logs; the setting `monitoring.logs` by default.

@@ -28,7 +28,7 @@ _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What a span, or a log record of one, says of a request.
+    """The content of a span, or of a log record of one, about a request.
 
     Times are seconds since 1970; a log record begins and ends at its time.
     """
@@ -45,12 +45,12 @@ class Span:
 
 
 def is_otlp(line: Mapping[str, Any]) -> bool:
-    """Whether the object of a line holds spans or log records of OTLP."""
+    """Return whether the object of a line holds spans or log records of OTLP."""
     return "resourceSpans" in line or "resourceLogs" in line
 
 
 def read_spans(line: Mapping[str, Any]) -> Iterator[Span | str]:
-    """The spans and log records of one line, and why one cannot be read."""
+    """Yield the spans and log records of one line, and why one cannot be read."""
     for record in _records(line, "resourceSpans", "scopeSpans", "spans"):
         events = [
             (str(event.get("name")), _attributes(event.get("attributes")))
@@ -67,7 +67,7 @@ def read_spans(line: Mapping[str, Any]) -> Iterator[Span | str]:
 
 
 def request_of(spans: Sequence[Span]) -> dict[str, Any] | None:
-    """One request from the spans of a trace; None where none of them is of generative AI.
+    """Return one request from the spans of a trace; None where none of them is of generative AI.
 
     Args:
         spans: of one trace, at least one.
@@ -152,7 +152,7 @@ def _failure(record: Mapping[str, Any], attributes: Attributes) -> str | None:
 
 
 def _documents(attributes: Attributes) -> list[dict[str, Any]]:
-    """Passages, in the fields that evaluation knows them by, which checks them."""
+    """Return the passages, in the fields that evaluation reads and checks."""
     documents = _parsed(attributes.get("gen_ai.retrieval.documents"))
     listed = _objects(documents) or _numbered(attributes, "retrieval.documents.")
     return [
@@ -162,7 +162,7 @@ def _documents(attributes: Attributes) -> list[dict[str, Any]]:
 
 
 def _numbered(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
-    """Objects that are written as one attribute a field: `PREFIX.0.message.content`."""
+    """Return the objects written as one attribute a field: `PREFIX.0.message.content`."""
     numbered: dict[int, dict[str, Any]] = {}
     for name, value in attributes.items():
         place, _, field = name.removeprefix(prefix).partition(".")
@@ -172,19 +172,19 @@ def _numbered(attributes: Attributes, prefix: str) -> list[dict[str, Any]]:
 
 
 def _last_asked(messages: Any) -> str | None:
-    """The last message of a user, or of nobody named."""
+    """Return the last message of a user, or of nobody named."""
     user_texts = [text for role, text in _messages(messages) if role in ("user", "") and text]
     return user_texts[-1] if user_texts else None
 
 
 def _first_said(messages: Any) -> str | None:
-    """The first candidate's text; further ones were not shown to anybody as far as a span says."""
+    """Return the first candidate's text; a span says of no other that it was shown."""
     replies = (text for role, text in _messages(messages) if role in ("assistant", "model", "") and text)
     return next(replies, None)
 
 
 def _messages(value: Any) -> list[tuple[str, str]]:
-    """Roles and texts of messages, whether JSON, structured, or a bare text."""
+    """Return the roles and texts of messages, whether JSON, structured, or a bare text."""
     value = _parsed(value)
     if isinstance(value, str):
         return [("", value)]
@@ -200,7 +200,7 @@ def _messages(value: Any) -> list[tuple[str, str]]:
 
 
 def _text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message; its reasoning, tool calls and pictures are none."""
+    """Return the text of a message; its reasoning, tool calls and pictures are none."""
     parts = message.get("parts", message.get("content"))
     if isinstance(parts, str):
         return parts
@@ -211,12 +211,12 @@ def _text_of(message: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str | None:
-    """OpenInference's value of a span; a JSON object there is arguments and no text."""
+    """Return OpenInference's value of a span; a JSON object there is arguments and no text."""
     return value if isinstance(value, str) and not value.lstrip().startswith(("{", "[")) else None
 
 
 def _parsed(value: Any) -> Any:
-    """The value of a text that is JSON of an object or a list; any other value as it is."""
+    """Return the value of a text that is JSON of an object or a list; any other value as it is."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     try:
@@ -230,12 +230,12 @@ def _objects(listed: Any) -> list[dict[str, Any]]:
 
 
 def _attributes(listed: Any, depth: int = 0) -> dict[str, Any]:
-    """OTLP's list of keys and typed values as a mapping."""
+    """Return OTLP's list of keys and typed values as a mapping."""
     return {str(entry.get("key")): _value(entry.get("value"), depth) for entry in _objects(listed)}
 
 
 def _value(typed: Any, depth: int = 0) -> Any:
-    """The value in OTLP's AnyValue; None for one that is not known or nested too deeply.
+    """Return the value in OTLP's AnyValue; None for one that is not known or nested too deeply.
 
     Whole numbers, which OTLP writes as texts, are none that a request is read from.
     """
@@ -250,7 +250,7 @@ def _value(typed: Any, depth: int = 0) -> Any:
 
 
 def _seconds(nanoseconds: Any) -> float | None:
-    """A time of OTLP, whose 64-bit numbers are texts."""
+    """Return a time of OTLP, whose 64-bit numbers are texts."""
     try:
         number = int(nanoseconds)
     except (ValueError, TypeError, OverflowError):

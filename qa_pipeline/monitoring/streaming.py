@@ -25,7 +25,7 @@ MOST_EARLY = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the verifier says of one statement.
+    """The verdict on one statement.
 
     Args:
         start: of the statement, in characters of the answer.
@@ -54,7 +54,7 @@ class Verdict:
 def whole_verdicts(
     answer: str, contexts: Sequence[str], resources: Resources, question: str = "", language: str = "en"
 ) -> list[Verdict]:
-    """The verdicts on a whole answer, statement by statement in their order.
+    """Return the verdicts on a whole answer, statement by statement in their order.
 
     Args:
         answer: to be judged.
@@ -73,7 +73,7 @@ def stream_verdicts(
     question: str = "",
     language: str = "en",
 ) -> Iterator[Verdict]:
-    """Verdicts as the text of an answer arrives, the first before its last piece where it has two sentences.
+    """Yield verdicts as an answer arrives, the first before its last piece if it has two sentences.
 
     Taken together by their places, later ones in place of earlier ones (`final_verdicts`), they are those of
     `whole_verdicts`; neither they nor their order depend on how the answer is cut into pieces.
@@ -109,21 +109,21 @@ def stream_verdicts(
 
 
 def final_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """What a stream of verdicts comes to: the last one of each statement, in the order of the answer."""
+    """Return the last verdict on each statement of a stream, in the order of the answer."""
     by_place = {(verdict.start, verdict.end): verdict for verdict in verdicts}
     standing = [by_place[place] for place in sorted(by_place) if by_place[place].verdict != WITHDRAWN]
     return [replace(verdict, final=True) for verdict in standing]
 
 
 def _words_ended(answer: str, read_before: int) -> Iterator[int]:
-    """Places from `known` on where a word has ended: what is before them is whole words, however it came."""
+    """Yield the places from `read_before` on where a word has ended: before them are whole words."""
     for place in range(max(read_before, 1), min(len(answer), MOST_EARLY)):
         if answer[place].isspace() and not answer[place - 1].isspace():
             yield place
 
 
 def _ended_claims(text: str, judged: int, language: str, question: str) -> list[Claim]:
-    """The statements after `judged` that have ended: all but those of the last sentence."""
+    """Return the statements after `judged` that have ended: all but those of the last sentence."""
     if not _ENDINGS & set(text[judged:]):
         return []
     sentences = split_sentences(text, language)
@@ -136,7 +136,7 @@ def _ended_claims(text: str, judged: int, language: str, question: str) -> list[
 
 
 def _judged(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
-    """The verdicts on an answer; on one claim alone where the answer is not whole."""
+    """Return the verdicts on an answer; on one claim alone where the answer is not whole."""
     tables = statement_tables([statement])
     scored = score_claims(
         resources,

@@ -28,10 +28,9 @@ from qa_pipeline.evaluation.datasets import (
     labelled_files,
     read_file,
 )
-from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate
 from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate, wilson_interval
 from qa_pipeline.storage.row_files import Fault
-from qa_pipeline.verification.outcomes import wilson_interval
 
 Codes = npt.NDArray[np.int64]
 RATINGS = pl.Schema(
@@ -54,12 +53,12 @@ MOST_ANNOTATORS = 100
 MOST_CATEGORIES = 101
 """Different ratings that are compared: as many as there are whole percents."""
 _MOST_BLOCKS = 500
-_MOST_WHOLE = 1e15
+_MOST_WHOLE = 1e15  # below it a float holds every whole number exactly
 _KEY = ("item", "annotator", "criterion")
 
 
 def _category(value: object) -> object:
-    """A rating as a text."""
+    """Return a rating as a text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -73,7 +72,7 @@ Category = Annotated[Text, BeforeValidator(_category)]
 
 
 class RatedItem(LabelledRow):
-    """One rating of one annotator, or one item with the ratings of all."""
+    """A rating of one annotator, or one item with the ratings of all."""
 
     other_names = True
     id: Text = Field(description="a text: what is rated")
@@ -86,21 +85,21 @@ class RatedItem(LabelledRow):
 
     @classmethod
     def columns(cls) -> pl.Schema:
-        """`id` is the row's place in the file, from 0, and `item` what is rated."""
+        """Return the columns: `id` is the row's place in the file, from 0, and `item` what is rated."""
         texts = dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String())
         rating_lists = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
         return pl.Schema({**texts, "ratings": rating_lists})
 
     @classmethod
-    def given(cls, values: Row) -> Row:
-        """A row of one rating as an item with one."""
+    def from_values(cls, values: Row) -> Row:
+        """Return a row of one rating as an item with one rating."""
         who, rating = values.get("annotator"), values.get("rating")
         if isinstance(who, str) and rating is not None:
             values = {**values, "ratings": {who: rating}}
-        return super().given(values)
+        return super().from_values(values)
 
     def row(self) -> Row | Fault:
-        """The item with its ratings; null is none."""
+        """Return the item with its ratings; null is no rating."""
         rating_list = [{"annotator": who, "rating": rating} for who, rating in self.ratings.items() if rating]
         return {"item": self.id, "ratings": rating_list, **self.model_dump(exclude={"id", "ratings"})}
 
@@ -108,7 +107,7 @@ class RatedItem(LabelledRow):
 def read_ratings(
     places: Sequence[Path], categories: Sequence[str] = (), limits: PairsFileSettings = LIMITS
 ) -> Labelled:
-    """Ratings (`RATINGS`) of files and folders, and what is left out of them (`LEFT_OUT`).
+    """Return the ratings (`RATINGS`) of files and folders, and what is left out (`LEFT_OUT`).
 
     A row is a rating (id, annotator, rating) or an item with an object of ratings by annotator; criterion and
     group are optional. An annotator's ratings of an item that contradict each other are all left out, reason
@@ -154,7 +153,7 @@ def read_ratings(
 
 
 def of_criterion(rows: pl.DataFrame, name: str | None) -> pl.DataFrame:
-    """The ratings of one criterion.
+    """Return the ratings of one criterion.
 
     Raises:
         InputError: there is no such criterion, or several and none is named.
@@ -195,14 +194,14 @@ class Panel:
 
     @cached_property
     def counts(self) -> Floats:
-        """Ratings of each item and category: shape (items, categories)."""
+        """Return the number of ratings of each item and category: shape (items, categories)."""
         shape = len(self.items), len(self.categories)
         flat = np.bincount(self.item * shape[1] + self.category, minlength=shape[0] * shape[1])
         return flat.reshape(shape).astype(np.float64)
 
 
 def panel(rows: pl.DataFrame, order: Sequence[str] = ()) -> Panel:
-    """The ratings (`RATINGS`) of one criterion, each annotator and item once.
+    """Return the ratings (`RATINGS`) of one criterion, each annotator and item once.
 
     Args:
         rows: without gold ones.
@@ -249,7 +248,7 @@ AGREEMENTS = ("fleiss_kappa", "alpha_nominal", "alpha_ordinal", "alpha_interval"
 
 
 def agreement(rated: Panel, resamples: int = 1000, seed: int = 0) -> list[dict[str, Any]]:
-    """Agreement with 95 % intervals over resampled groups: name, value, low, high and why it is unknown.
+    """Return the agreement over resampled groups: name, value, low, high, and why it is unknown.
 
     `fleiss_kappa` (Fleiss 1971; with unequal numbers of ratings an item's shares count alike, Gwet 2014) and
     Krippendorff's alpha (2011) for nominal, ordinal and interval ratings. Only items that two annotators
@@ -272,7 +271,7 @@ def agreement(rated: Panel, resamples: int = 1000, seed: int = 0) -> list[dict[s
 
 
 def _without_meaning(rated: Panel) -> dict[str, str]:
-    """The figures that no ratings of this kind can have, and why."""
+    """Return the figures that no ratings of this kind can have, and why."""
     if len(rated.annotators) < 2:
         return dict.fromkeys(AGREEMENTS, "there is one annotator")
     if rated.counts.sum(axis=1).max() < 2:
@@ -282,7 +281,7 @@ def _without_meaning(rated: Panel) -> dict[str, str]:
 
 
 def _block_sums(rated: Panel) -> Floats:
-    """What the figures need, added up over the items of a block of groups: shape (blocks, sums).
+    """Return the sums the figures need over the items of a block of groups: shape (blocks, sums).
 
     Items, the shares of their pairs of ratings that are alike, the share of each category, and the
     coincidences of every two categories (Krippendorff 2011).
@@ -325,20 +324,20 @@ def _squared_distances(places: Floats) -> Floats:
 
 
 def _alpha(together: Floats, counts: Floats, apart: Floats) -> Floats:
-    """Krippendorff's alpha of each resample, from coincidences and squared distances of categories."""
+    """Return Krippendorff's alpha of each resample, from coincidences and squared distances of categories."""
     observed = (together * apart).sum(axis=(1, 2))
     expected = (counts[:, :, None] * counts[:, None, :] * apart).sum(axis=(1, 2))
     return 1 - _share((counts.sum(axis=1) - 1) * observed, expected)
 
 
 def _share(part: Floats, total: Floats) -> Floats:
-    """Part of whole, unknown where the whole is nothing but rounding."""
+    """Return the share of a part in the total, unknown where the total is rounding error."""
     blank = np.full(len(part), np.nan)
     return np.asarray(np.divide(part, total, out=blank, where=total > 1e-12))
 
 
 def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
-    """Each annotator: ratings, how often right by the majority of the others, and by gold ratings.
+    """Return each annotator's ratings, and how often the others' majority and gold agree.
 
     Columns: annotator, ratings, always (the only rating given, else null) and, for `others` and `gold`, the
     share `X`, `X_low` and `X_high` (Wilson 1927) and how many were `X_compared`.
@@ -352,7 +351,7 @@ def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
     has_majority = others.max(axis=1) * 2 > others.sum(axis=1)
     counted = (
         rated.rows.with_columns(
-            told=has_majority, as_others=has_majority & (others.argmax(axis=1) == rated.category)
+            is_compared=has_majority, as_others=has_majority & (others.argmax(axis=1) == rated.category)
         )
         .join(gold.select("item", right="rating"), on="item", how="left")
         .group_by("annotator")
@@ -360,7 +359,7 @@ def annotators(rated: Panel, gold: pl.DataFrame) -> pl.DataFrame:
             ratings=pl.len(),
             always=pl.when(pl.col("rating").n_unique() == 1).then(pl.col("rating").first()),
             others_right=pl.col("as_others").sum(),
-            others_compared=pl.col("told").sum(),
+            others_compared=pl.col("is_compared").sum(),
             gold_right=(pl.col("rating") == pl.col("right")).sum(),
             gold_compared=pl.col("right").count(),
         )
@@ -381,7 +380,7 @@ def _shares(name: str) -> list[pl.Expr]:
 
 
 def pairs(rated: Panel) -> pl.DataFrame:
-    """Every two annotators: first, second, items in common, and the share rated alike; null without any."""
+    """Return every two annotators: first, second, common items, share rated alike; null without any."""
     table = np.full((len(rated.annotators), len(rated.items)), -1)
     table[rated.annotator, rated.item] = rated.category
     pairs_found = []

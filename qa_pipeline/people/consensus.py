@@ -10,15 +10,15 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import Floats
 from qa_pipeline.people.annotations import GOLD, Panel, agreement, annotators, pairs, panel
+from qa_pipeline.statistics import Floats
 
 Method = Literal["majority", "dawid-skene"]
 
 
 @dataclass(frozen=True)
 class DawidSkene:
-    """Estimates of Dawid and Skene (1979).
+    """The estimates of Dawid and Skene (1979).
 
     Args:
         posterior: probability of each category being right: shape (items, categories).
@@ -36,7 +36,7 @@ class DawidSkene:
     converged: bool
 
 
-_LEAST = 1e-300
+_LEAST = 1e-300  # keeps the logarithm of zero finite
 
 
 def dawid_skene(
@@ -78,7 +78,7 @@ def dawid_skene(
 
 
 def consensus(rated: Panel, fitted: DawidSkene | None = None, least: float = 0.8) -> pl.DataFrame:
-    """What the annotators of each item agree on; one rating is no consensus.
+    """Return the consensus of the annotators on each item; one rating is no consensus.
 
     Args:
         rated: ratings of one criterion.
@@ -123,7 +123,7 @@ def annotation_figures(
     order: Sequence[str] = (),
     resamples: int = 1000,
 ) -> tuple[dict[str, Any], pl.DataFrame]:
-    """All that ratings of one criterion say about items and annotators.
+    """Return all figures of one criterion's ratings, about items and annotators.
 
     Args:
         rows: `RATINGS` of one criterion.

@@ -1,7 +1,6 @@
 """Taking people's decisions: each line is held against the tables it is about, and recorded if it fits."""
 
 import csv
-import hashlib
 import io
 import json
 import re
@@ -18,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
 from qa_pipeline.errors import InputError
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.row_files import Fault, Limits, open_rows, unit_of
@@ -34,7 +34,7 @@ TEMPLATE = (
 )  # fmt: skip
 """Columns of the template; those behind `source` are for the person to fill."""
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell begins with that a spreadsheet takes for a formula."""
+"""The signs at the beginning of a cell that a spreadsheet takes for a formula."""
 _CONVERTED = re.compile(
     r"[\d\s.,:;/%€$£()e+-]+|[\d.]{1,3}[\s.-]+[^\W\d_]{3,9}[\s.,\d-]*|[^\W\d_]{3,9}[\s.-]+[\d\s,.:-]+"
     r"|true|false|sant|falskt|wahr|falsch",
@@ -44,7 +44,7 @@ _CONVERTED = re.compile(
 _LONGEST_CELL = 32_767
 """Characters of a cell in Excel; it drops what comes after them."""
 _NAMELESS = re.compile(r"column \d+")
-"""What the reader calls a column without a name."""
+"""The reader's name for a column without a name."""
 
 
 def _blank_is_none(value: object) -> object:
@@ -84,7 +84,7 @@ _Note = Annotated[
 
 
 class DecisionLine(BaseModel):
-    """One decision as its file has it; `question` and `answer` are compared with the pair's."""
+    """A decision as its file has it; `question` and `answer` are compared with the pair's."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -105,7 +105,7 @@ class DecisionLine(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why the decision of a line is not taken."""
+    """The reason why the decision of a line is not taken."""
 
     line: int
     text: str
@@ -119,7 +119,7 @@ class ReadFile:
     problems: list[Problem]
     blank: int
     unit: str
-    """What the numbers count: rows of a spreadsheet, its header being row 1, or lines."""
+    """The unit of the numbers: rows of a spreadsheet, its header being row 1, or lines."""
 
 
 def read_decision_file(path: Path) -> ReadFile:
@@ -187,7 +187,7 @@ _ADVICE = {
 
 
 def template_bytes(rows: Sequence[Mapping[str, Any]], suffix: str) -> bytes:
-    """A file with empty columns for the decisions: JSON lines, or CSV that spreadsheets open as text."""
+    """Return a file with empty columns for decisions: JSON lines, or CSV opened as text."""
     if suffix == ".jsonl":
         lines = (json.dumps({name: row.get(name) for name in TEMPLATE}, ensure_ascii=False) for row in rows)
         return "".join(f"{line}\n" for line in lines).encode()
@@ -204,7 +204,7 @@ def _safe(value: object) -> str:
 
 
 def _needs_mark(text: str) -> bool:
-    """Whether a spreadsheet would compute or convert a cell that has no sign of text in front."""
+    """Return whether a spreadsheet would compute or convert a cell without a sign of text."""
     return text.startswith((*_COMPUTED, "'")) or bool(text and _CONVERTED.fullmatch(text[:_SHOWN_ID]))
 
 
@@ -220,16 +220,16 @@ _SHOWN_QUESTION = 80
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of a file: decisions recorded by batch, those recorded before, and the lines refused."""
+    """The result of a file: decisions recorded by batch, those recorded before, refused lines."""
 
     recorded: Counter[str]
-    known: int
+    already_recorded: int
     problems: list[Problem]
 
 
 @dataclass(frozen=True)
 class _Batch:
-    """What decisions about a batch are held against."""
+    """The tables of a batch that decisions are compared with."""
 
     name: str
     pairs: dict[str, Row]
@@ -265,7 +265,7 @@ def take_decisions(layout: Layout, file: ReadFile) -> Taken:
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
-    """Lines by the batch that holds their pair or claim, the pair's id filled in."""
+    """Return the lines by the batch that holds their pair or claim, the pair's id filled in."""
     ids = {line.claim_id or line.pair_id for line in file.lines.values()} - {None}
     batches_named = {line.batch for line in file.lines.values()}
     places: dict[str, dict[str, str]] = defaultdict(dict)
@@ -329,7 +329,7 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
 def _fitting(
     lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem], unit: str
 ) -> tuple[list[Row], int]:
-    """Rows to record, and how many were recorded before."""
+    """Return the rows to record, and how many were recorded before."""
     fitting: dict[int, Row] = {}
     about: dict[tuple[str, str | None], list[int]] = defaultdict(list)
 
@@ -365,11 +365,11 @@ def _row(line: DecisionLine, batch: str) -> Row:
         "answer": line.edited_answer,
     }
     content = "\x1f".join(f"{name}={row[name]}" for name in sorted(row) if row[name] is not None)
-    return row | {"decision_id": hashlib.sha256(content.encode()).hexdigest()[:32]}
+    return row | {"decision_id": hash_text(content)[:32]}
 
 
 def _is_changed(cell: str | None, text: str | None) -> bool:
-    """Whether a cell holds another text than the pair; a sign of text in front may have been dropped."""
+    """Return whether a cell differs from the pair's text; a sign of text in front may be missing."""
     stored = str(_as_text(text or ""))
     return cell is not None and cell not in (stored, _as_written(stored))
 
@@ -383,7 +383,7 @@ def _with_answer_cell(line: DecisionLine, pair: Row) -> DecisionLine:
 
 
 def _changed_cell(line: DecisionLine, pair: Row) -> str | None:
-    """Why a changed cell of the question or the answer is no decision about the pair as it is."""
+    """Return the reason why a changed question or answer is no decision about the present pair."""
     for name in ("question", "answer"):
         cell, text = getattr(line, name), pair[name] or ""
         if cell and len(cell) >= _LONGEST_CELL - 1 and len(text) > len(cell) and text.startswith(cell):
@@ -402,7 +402,7 @@ def _changed_cell(line: DecisionLine, pair: Row) -> str | None:
 
 
 def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: str) -> str | None:
-    """What is wrong with a line whose pair or claim other lines decide too."""
+    """Return the fault of a line whose pair or claim other lines decide too."""
     decisions = {(rows[number_of_row]["decision"], rows[number_of_row]["answer"]) for number_of_row in same}
     if len(decisions) > 1:
         others = ", ".join(str(other_row) for other_row in same if other_row != number)
@@ -411,7 +411,7 @@ def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: s
 
 
 def _unfit(row: Row, batch: _Batch) -> str | None:
-    """Why the decision does not fit the pair of now."""
+    """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
     if pair["expected_verdict"] is not None:
         return "it is a known-answer pair, whose verdict is only compared"
@@ -446,7 +446,7 @@ def _cannot_edit(row: Row, pair: Row, batch: _Batch) -> str | None:
 
 
 def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
-    """Why a decision does not come after the one that counts."""
+    """Return the reason why a decision does not come after the one that counts."""
     if before is None:
         return None
     standing = f"the decision that counts ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
@@ -458,7 +458,7 @@ def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
 
 
 def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
-    """Rows of the template: the pairs of the batches that wait for a person.
+    """Yield the rows of the template: the pairs of the batches that wait for a person.
 
     Raises:
         InputError: a batch has no verdicts.
@@ -490,7 +490,7 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
 
 
 def _sources(layout: Layout, name: str) -> dict[str, tuple[str, str]]:
-    """Path and section of each chunk."""
+    """Return the path and section of each chunk."""
     documents = read_table(layout.table(DOCUMENTS.name, name), DOCUMENTS).select("document_id", "path")
     chunks = read_table(layout.table(CHUNKS.name, name), CHUNKS).join(documents, on="document_id")
     section = pl.col("section_path").list.join(" > ")
@@ -500,7 +500,7 @@ def _sources(layout: Layout, name: str) -> dict[str, tuple[str, str]]:
 def _claims_by_pair(
     claims: pl.DataFrame, sources: Mapping[str, tuple[str, str]]
 ) -> dict[str, tuple[list[str], list[str], list[str]]]:
-    """Claims, their quotes, and path, page and section of these, numbered alike."""
+    """Return the claims, their quotes, and path, page and section of these, numbered alike."""
     by_pair: dict[str, tuple[list[str], list[str], list[str]]] = defaultdict(lambda: ([], [], []))
     for row in claims.sort("pair_id", "position").iter_rows(named=True):
         claim_texts, quotes, places = by_pair[row["pair_id"]]

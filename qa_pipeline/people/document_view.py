@@ -24,7 +24,7 @@ _MOST_CHUNKS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DocumentView:
     """A document's row of `documents` and its rows of `chunks`, in order."""
 
     document: Row
@@ -39,7 +39,7 @@ class Piece:
     text: str
 
 
-def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
+def find_document(layout: Layout, name: str, batches: Sequence[str]) -> DocumentView:
     """Find a document by its id, the beginning of its id, or its path, with or without its batch in front.
 
     Raises:
@@ -60,7 +60,7 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Shown:
         raise InputError(
             f"{len(exact)} documents are called {name!r}: {places}; give batch and path, or an id"
         )
-    return Shown(exact[0], _chunks_of(layout, exact[0]))
+    return DocumentView(exact[0], _chunks_of(layout, exact[0]))
 
 
 def _called(name: str) -> pl.Expr:
@@ -77,28 +77,28 @@ def _chunks_of(layout: Layout, document: Row) -> list[Row]:
     return read_table(path, CHUNKS).filter(of_document).sort("position").to_dicts()
 
 
-def find_chunk(shown: Shown, chunk_id: str) -> Row:
-    """The chunk of a document by its id or the beginning of it.
+def find_chunk(view: DocumentView, chunk_id: str) -> Row:
+    """Return the chunk of a document by its id or the beginning of it.
 
     Raises:
         InputError: the document has no such chunk, or several.
     """
-    chunks = [chunk for chunk in shown.chunks if chunk["chunk_id"].startswith(chunk_id)]
+    chunks = [chunk for chunk in view.chunks if chunk["chunk_id"].startswith(chunk_id)]
     if len(chunks) != 1:
-        first_chunks = ", ".join(chunk["chunk_id"][:_SHORTEST_ID] for chunk in shown.chunks[:_MOST_CHUNKS])
+        first_chunks = ", ".join(chunk["chunk_id"][:_SHORTEST_ID] for chunk in view.chunks[:_MOST_CHUNKS])
         raise InputError(
-            f"{len(chunks)} chunks of {shown.document['path']} have an id that begins with {chunk_id!r}; "
+            f"{len(chunks)} chunks of {view.document['path']} have an id that begins with {chunk_id!r}; "
             f"its chunks begin with {first_chunks or 'nothing, there are none'}"
         )
     return chunks[0]
 
 
-def pieces(shown: Shown) -> Iterator[Piece]:
-    """The text of a document cut at every border, each border named; all text pieces make up the text."""
-    document, text = shown.document, shown.document["text"] or ""
-    borders = [border for chunk in shown.chunks for border in _chunk_borders(chunk)]
+def pieces(view: DocumentView) -> Iterator[Piece]:
+    """Return the text of a document cut at every named border; all text pieces make up the text."""
+    document, text = view.document, view.document["text"] or ""
+    borders = [border for chunk in view.chunks for border in _chunk_borders(chunk)]
     borders += [
-        (page["start"], 1, Piece("page", f"page {page['number']}")) for page in shown.document["pages"]
+        (page["start"], 1, Piece("page", f"page {page['number']}")) for page in view.document["pages"]
     ]
     borders += [
         (section["start"], 2, _section(section["heading_path"], section["start"], section["end"]))
@@ -107,15 +107,15 @@ def pieces(shown: Shown) -> Iterator[Piece]:
     return _cut(text, 0, len(text), borders)
 
 
-def in_context(shown: Shown, chunk: Row) -> Iterator[Piece]:
-    """A chunk between what stands before and after it in its section."""
+def in_context(view: DocumentView, chunk: Row) -> Iterator[Piece]:
+    """Return a chunk between the text before and after it in its section."""
     start, end = chunk["section_start"], chunk["section_end"]
     heading = (start, 2, _section(chunk["section_path"], start, end))
-    return _cut(shown.document["text"], start, end, [heading, *_chunk_borders(chunk)])
+    return _cut(view.document["text"], start, end, [heading, *_chunk_borders(chunk)])
 
 
 def _cut(text: str, done: int, end: int, borders: list[tuple[int, int, Piece]]) -> Iterator[Piece]:
-    """A stretch of text with its borders: offset, rank among those at one offset (ends first), and name."""
+    """Yield a stretch of text with its borders: offset, rank at one offset (ends first), name."""
     for place, _, border in sorted(borders, key=itemgetter(0, 1)):
         if place > done:
             yield Piece("text", text[done:place])
@@ -146,16 +146,16 @@ def _chunk_line(chunk: Row) -> str:
     return ", ".join(filter(None, parts))
 
 
-def facts(shown: Shown) -> list[tuple[str, str]]:
-    """What is known of a document besides its text, as names and values for people; unknowns left out."""
-    row = shown.document
+def facts(view: DocumentView) -> list[tuple[str, str]]:
+    """Return the facts of a document besides its text, as names and values for people."""
+    row = view.document
     counts = ", ".join(
         f"{len(part):,} {name}"
         for name, part in (
             ("characters", row["text"] or ""),
             ("sections", row["sections"]),
             ("pages", row["pages"]),
-            ("chunks", shown.chunks),
+            ("chunks", view.chunks),
         )
     )
     languages = ", ".join(f"{part['language']} {part['share']:.0%}" for part in row["languages"])
@@ -180,12 +180,12 @@ def facts(shown: Shown) -> list[tuple[str, str]]:
 
 
 def page_picture(
-    shown: Shown, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
+    view: DocumentView, files: BatchFiles, number: int, evidence: Span | None, most_bytes: int
 ) -> PagePicture:
     """Draw a page of a document with its chunks outlined and a span of its text highlighted.
 
     Args:
-        shown: a PDF document with its chunks.
+        view: a PDF document with its chunks.
         files: the files of its batch.
         number: the page, from 1.
         evidence: the span to highlight.
@@ -194,41 +194,41 @@ def page_picture(
     Raises:
         InputError: the document has no such page, its file is gone or was changed, or it cannot be drawn.
     """
-    page = next((page for page in shown.document["pages"] if page["number"] == number), None)
-    if shown.document["format"] != "pdf" or page is None:
-        pages = ", ".join(str(page["number"]) for page in shown.document["pages"]) or "none that can be drawn"
-        raise InputError(f"{shown.document['path']} has no page {number} with text; it has {pages}")
-    chunks = [(chunk["char_start"], chunk["char_end"]) for chunk in shown.chunks]
-    text = shown.document["text"]
+    page = next((page for page in view.document["pages"] if page["number"] == number), None)
+    if view.document["format"] != "pdf" or page is None:
+        pages = ", ".join(str(page["number"]) for page in view.document["pages"]) or "none that can be drawn"
+        raise InputError(f"{view.document['path']} has no page {number} with text; it has {pages}")
+    chunks = [(chunk["char_start"], chunk["char_end"]) for chunk in view.chunks]
+    text = view.document["text"]
     try:
-        content = _content(shown.document, files, most_bytes)
+        content = _content(view.document, files, most_bytes)
         return draw_page(content, number, text, (page["start"], page["end"]), chunks, evidence)
     except DocumentFailure as failure:
-        raise InputError(f"{shown.document['path']}: {failure.detail}") from failure
+        raise InputError(f"{view.document['path']}: {failure.detail}") from failure
 
 
-def page_of(shown: Shown, span: Span | None, page_asked: int | None) -> int:
-    """The page to draw: the one asked for, or the first that the span touches.
+def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> int:
+    """Return the page to draw: the one asked for, or the first that the span touches.
 
     Raises:
         InputError: the page asked for has nothing of the span, or no page has.
     """
     if span is None:
         return page_asked or 1
-    pages = shown.document["pages"]
+    pages = view.document["pages"]
     touched = [page["number"] for page in pages if page["start"] < span[1] and span[0] < page["end"]]
     if page_asked in touched or (page_asked is None and touched):
         return page_asked or touched[0]
     message = f"is on page {', '.join(map(str, touched))}" if touched else "is on no page"
-    length = len(shown.document["text"] or "")
+    length = len(view.document["text"] or "")
     raise InputError(
-        f"{span[0]}:{span[1]} of {shown.document['path']} ({length:,} characters) {message}"
+        f"{span[0]}:{span[1]} of {view.document['path']} ({length:,} characters) {message}"
         + (f", not on page {page_asked}" if touched else "")
     )
 
 
 def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
-    """The bytes that a document was read from, under whatever name they lie there now."""
+    """Return the bytes that a document was read from, whatever their name is now."""
     files_found = sorted(files.list(), key=lambda file: file.path != document["path"])
     for file in files_found:
         if file.failure is None and file.size in (document["size"], None):
@@ -241,7 +241,7 @@ def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
 
 
 def span_of(text: str) -> Span:
-    """The span that a text such as `120:180` names.
+    """Return the span that a text such as `120:180` names.
 
     Raises:
         InputError: it names none.

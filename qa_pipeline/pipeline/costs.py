@@ -39,7 +39,7 @@ class CostSummary:
     fake_calls: int = 0
 
     def message(self) -> list[str]:
-        """What the figures by stage do not say, in words."""
+        """Return notes on what the figures by stage do not show."""
         lines = []
         if self.fake_calls:
             lines.append(
@@ -63,7 +63,7 @@ class CostSummary:
         return lines
 
     def document(self) -> dict[str, Any] | None:
-        """The figures as JSON values; None where nothing was asked."""
+        """Return the figures as JSON values; None where nothing was asked."""
         if not self.calls:
             return None
         return asdict(replace(self, stages=pl.DataFrame())) | {"stages": self.stages.to_dicts()}
@@ -102,7 +102,7 @@ def cost_summary(calls: pl.DataFrame, verdicts: pl.DataFrame | None = None) -> C
 
 
 def _stages(calls: pl.DataFrame, currency: str | None) -> pl.DataFrame:
-    """A row for each stage in pipeline order, and one for all together."""
+    """Return a row for each stage in pipeline order, and one for all together."""
     figures = _figures(currency)
     order = pl.col("stage").replace_strict({name: n for n, name in enumerate(STAGES)}, default=len(STAGES))
     by_stage = calls.group_by(stage="role").agg(*figures).sort(order, "stage")
@@ -124,7 +124,7 @@ def _figures(currency: str | None) -> list[pl.Expr]:
 
 
 def _counts(values: pl.Series, usual: str) -> dict[str, int]:
-    """How often each value occurs but the usual one, the most frequent first."""
+    """Return the frequency of each value but the usual one, the most frequent first."""
     counted = values.filter(values != usual).value_counts()
     return dict(counted.sort(["count", values.name], descending=[True, False]).iter_rows())
 

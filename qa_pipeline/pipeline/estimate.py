@@ -51,7 +51,7 @@ class Estimate:
 
     @property
     def total(self) -> Amount:
-        """Calls, tokens and known cost together."""
+        """Return the sum of calls, tokens and known cost."""
         amounts = (
             Amount(stage.calls, stage.input_tokens + stage.output_tokens, stage.cost or Decimal(0))
             for stage in self.stages
@@ -60,7 +60,7 @@ class Estimate:
 
     @property
     def cost(self) -> Decimal | None:
-        """Cost of everything; None where that of anything is not known."""
+        """Return the cost of everything; None where a part of it is unknown."""
         costs = [stage.cost for stage in self.stages if stage.calls]
         return None if None in costs else sum((cost for cost in costs if cost), Decimal(0))
 
@@ -111,7 +111,7 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
 def _role_models(
     llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool, guard: bool, validated: bool
 ) -> dict[Role, ModelSettings]:
-    """The hosted model of each role that has one."""
+    """Return the hosted model of each role that has one."""
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
     if validated:
         models["validate"] = llm.reviewer("verifier")
@@ -128,7 +128,7 @@ def _role_models(
 
 
 def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[Role, float]:
-    new = expected.kept * work.unknown_chunks
+    new = expected.accepted_questions * work.unknown_chunks
     drafts = settings.generation.drafts_per_question
     answers = len(work.answers) + new * drafts
     pairs = work.pairs + new * drafts
@@ -151,7 +151,7 @@ def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[R
 
 
 def _prompt_tokens(role: Role, calls: float, work: OpenWork, requests: Requests) -> float:
-    """Tokens of the requests that are known, and of likely ones for the other calls."""
+    """Return the tokens of the known requests, and of likely ones for the other calls."""
     measured = {"questions": work.questions, "answer": work.answers}.get(role, [])
     rest = calls - len(measured)
     likely = rest * requests.likely_tokens(role) if rest > 0 else 0.0
@@ -159,7 +159,7 @@ def _prompt_tokens(role: Role, calls: float, work: OpenWork, requests: Requests)
 
 
 def _cost(calls: float, usage: Usage, model: ModelSettings, prices: PriceTable, now: float) -> Decimal | None:
-    """By the mean call: a sum over calls would look like one very long prompt."""
+    """Return the cost by the mean call: a sum over calls would look like one very long prompt."""
     price = price_of(model, prices)
     tokens = (usage.input_tokens or 0, usage.output_tokens or 0)
     per_call = Usage(*(round(count / calls) for count in tokens)) if calls else Usage(0, 0)
@@ -179,7 +179,7 @@ def _reached(llm: LLMSettings, stages: Sequence[StageEstimate]) -> Iterable[str]
 def _notes(
     llm: LLMSettings, models: dict[Role, ModelSettings], prices: PriceTable, expected: Expectations
 ) -> tuple[str, ...]:
-    """How it was estimated; the same way for every batch."""
+    """Return notes on the method of the estimate; the same for every batch."""
     if not models:
         return (f"llm.provider is {llm.provider}: no hosted model is asked.",)
     basis, replies = "estimated from their text, on the high side", "defaults"

@@ -52,15 +52,16 @@ UNSET_THOUGHTS = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """How one stage follows from another.
+    """The expected rates by which one stage follows from another.
 
-    `kept` is how many questions are kept of each chunk asked, `split`, `verified` and `judged` how many calls
-    follow from each pair, and `hops` how many pairs pass source verification and need two passages.
+    `accepted_questions` is how many questions are kept of each chunk asked, `split`, `verified` and
+    `judged` how many calls follow from each pair, and `hops` how many pairs pass source verification and
+    need two passages.
     `reply_tokens` is what a call writes, thoughts included. `prompt_factors` correct the estimated tokens of
     prompts; `learned` names the stages for which earlier calls showed it.
     """
 
-    kept: float
+    accepted_questions: float
     split: float
     verified: float = BORDERLINE
     judged: float = JUDGED
@@ -70,7 +71,7 @@ class Expectations:
     learned: frozenset[Role] = frozenset()
 
     def prompt_factor(self, role: Role) -> float:
-        """The factor of a stage; where no call showed it, that of questions."""
+        """Return the factor of a stage; where no call showed it, that of questions."""
         return self.prompt_factors.get(role, self.prompt_factors.get("questions", 1.0))
 
 
@@ -80,7 +81,7 @@ def default_expectations(
     split_claims: str = "auto",
     hops: float = 0.0,
 ) -> Expectations:
-    """What is expected where no earlier call shows anything.
+    """Return the expectations where no earlier call shows anything.
 
     Args:
         models: who is asked in each role.
@@ -95,7 +96,7 @@ def default_expectations(
 
 
 def thought_tokens(model: ModelSettings) -> float:
-    """Tokens a model may be expected to think before it replies."""
+    """Return the tokens that a model is expected to think before it replies."""
     if model.thinking_budget is not None and model.thinking_budget >= 0:
         return float(model.thinking_budget)
     if model.thinking_level is not None:
@@ -130,7 +131,9 @@ def learn(
         followed["hops"] = max(0, requests.get("solve", 0) - requests.get("recall", 0)) / 2 / pairs
     return replace(
         default,
-        kept=questions_kept[0] / questions_kept[1] if questions_kept[1] >= FEWEST_CALLS else default.kept,
+        accepted_questions=questions_kept[0] / questions_kept[1]
+        if questions_kept[1] >= FEWEST_CALLS
+        else default.accepted_questions,
         reply_tokens={
             **default.reply_tokens,
             **{role: _sum(by_role[role]["output_tokens"]) / requests[role] for role in measured},
@@ -146,7 +149,7 @@ def learn(
 
 
 def _sum(tokens: pl.Series) -> float:
-    """Calls of which the provider reported nothing count as the others do."""
+    """Return the sum of tokens; calls without a report count as the others do."""
     values = tokens.drop_nulls()
     return float(values.sum()) * tokens.len() / values.len() if values.len() else 0.0
 
@@ -157,18 +160,18 @@ LOOK_BACK = 5
 
 @dataclass(frozen=True, slots=True)
 class FinishedBatch:
-    """What a batch that ran took: its calls of the models in use, and what they were made for."""
+    """The usage of a batch that ran: its calls of the models in use, and their purposes."""
 
     calls: pl.DataFrame
     pairs: int
     requests: Requests
-    kept: int
+    questions: int
 
 
 def finished_batches(
     layout: Layout, settings: Settings, models: Mapping[Role, ModelSettings]
 ) -> list[FinishedBatch]:
-    """The batches that these models were asked for, those with the most calls first."""
+    """Return the batches that used these models, those with the most calls first."""
     names = [path.stem for path in layout.tables(VERDICTS.name)] if models else []
     batches = [batch for name in names if (batch := _read(layout, settings, name, models))]
     return sorted(batches, key=lambda batch: batch.calls.height, reverse=True)
@@ -177,7 +180,7 @@ def finished_batches(
 def expectations_from(
     batches: Sequence[FinishedBatch], language: str | None, default: Expectations
 ) -> Expectations:
-    """What finished batches teach, those of the same language where there are any; else the default."""
+    """Return the expectations from finished batches, of the same language if any; else the default."""
     alike = [batch for batch in batches if batch.requests.language == language]
     chosen = (alike or batches)[:LOOK_BACK]
     if not chosen:
@@ -188,7 +191,7 @@ def expectations_from(
         tokens = [batch.requests.likely_tokens(role) for batch in chosen]
         likely[role] = sum(map(operator.mul, requests, tokens)) / (sum(requests) or 1)
     calls = pl.concat([batch.calls for batch in chosen])
-    pairs, kept_questions = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "kept"))
+    pairs, kept_questions = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "questions"))
     return learn(
         default,
         calls,

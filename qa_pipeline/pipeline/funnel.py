@@ -93,7 +93,7 @@ def known_answers(pairs: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
 
 
 def summarise(verdicts: pl.DataFrame) -> Summary:
-    """Total, verdicts, pass rates and mean composite scores.
+    """Return the total, verdicts, pass rates and mean composite scores.
 
     Rates and means leave out proved drafts beside a better one for the same question. The figures of
     citations are means over accepted pairs that cite anything.
@@ -120,13 +120,13 @@ def summarise(verdicts: pl.DataFrame) -> Summary:
 
 
 def _mean(values: pl.Series) -> float | None:
-    """Over what is known; None where nothing is."""
+    """Return the mean of the known values; None where nothing is known."""
     present = values.drop_nulls()
     return float(present.sum()) / present.len() if present.len() else None
 
 
 def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str | None = None) -> pl.DataFrame:
-    """The total of a stage, then its parts by a status column and `reason`, the largest first: `STEPS`."""
+    """Return a stage's total, then its parts by a status column and `reason`, largest first: `STEPS`."""
     total_steps = _steps(stage, [(total, None, frame.height)])
     if parted_by is None:
         return total_steps
@@ -140,7 +140,7 @@ def stage_counts(stage: str, total: str, frame: pl.DataFrame, parted_by: str | N
 
 
 def _training(verdicts: pl.DataFrame, examples: pl.DataFrame | None) -> list[pl.DataFrame]:
-    """Accepted pairs and why some are no example, and examples by layout; None where a gate failed."""
+    """Return the counts of accepted pairs, of those that are no example, and of examples by layout."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted")
     canaries = accepted.filter(pl.col("expected_verdict").is_not_null()).height
     rest = accepted.height - canaries
@@ -167,7 +167,7 @@ MASKED_COUNTS = pl.Schema({"kind": pl.String(), "documents": pl.Int64(), "items"
 
 
 def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """What the texts leave out of the files, by kind, most characters first: `LEFT_OUT_COUNTS`."""
+    """Return the text left out of the files, by kind, most characters first: `LEFT_OUT_COUNTS`."""
     counts = [pl.len().alias("documents"), pl.col("pieces").sum(), pl.col("characters").sum()]
     return _counted(documents, "left_out", counts, LEFT_OUT_COUNTS).sort(
         ["characters", "pieces", "what"], descending=[True, True, False]
@@ -175,7 +175,7 @@ def left_out_counts(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def masked_counts(documents: pl.DataFrame) -> pl.DataFrame:
-    """Items of personal data found, by kind, most first: `MASKED_COUNTS`."""
+    """Return the items of personal data, by kind, most first: `MASKED_COUNTS`."""
     counts = [pl.len().alias("documents"), pl.col("count").sum().alias("items")]
     return _counted(documents, "masked", counts, MASKED_COUNTS).sort(
         ["items", "kind"], descending=[True, False]
@@ -190,7 +190,7 @@ def _counted(documents: pl.DataFrame, column: str, counts: list[pl.Expr], schema
 
 
 def text_figures(documents: pl.DataFrame) -> dict[str, int]:
-    """Characters, sections and pages of the texts, and how many documents nearly repeat another."""
+    """Return the characters, sections and pages of the texts, and the number of near duplicates."""
     return {
         "characters": int(documents["text"].str.len_chars().sum()),
         "sections": int(documents["sections"].list.len().sum()),

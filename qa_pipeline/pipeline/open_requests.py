@@ -24,6 +24,8 @@ from qa_pipeline.retrieval.search import WordIndex, terms
 from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.rows import KeptQuestionRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ASSESSMENTS, PAIRS, QUESTIONS, VERDICTS
 from qa_pipeline.verification.judging import judge_request
 from qa_pipeline.verification.llm_splitting import split_request
@@ -34,6 +36,12 @@ SAMPLED = 100
 _QUESTION = 90
 _STATEMENT = 160
 _KEYS_AT_ONCE = 500
+
+
+class QuestionDraftRow(KeptQuestionRow):
+    """Hold a question with the number of its draft, from 1."""
+
+    draft: int
 
 
 class Requests:
@@ -52,17 +60,17 @@ class Requests:
 
     @property
     def language(self) -> str | None:
-        """The language of most chunks; None without any."""
+        """Return the language of most chunks; None without any."""
         counts = Counter(passage.language for passage in self._passages.values())
         return min(counts, key=lambda language: (-counts[language], language)) if counts else None
 
     def passages(self, chunk_ids: Sequence[str]) -> list[Passage] | None:
-        """The passages of these chunks; None where one of them is gone."""
+        """Return the passages of these chunks; None where one of them is gone."""
         known_passages = [self._passages.get(chunk_id) for chunk_id in chunk_ids]
         return None if None in known_passages else [passage for passage in known_passages if passage]
 
     def questions(self, previous: pl.DataFrame) -> dict[tuple[str, ...], Request[Any]]:
-        """What chunks, alone or by two, are still asked with, given the questions of the present model."""
+        """Return the open requests for questions about chunks, alone or by two, for the present model."""
         settings, seed = self._settings.generation, self._settings.llm.seed
         accepted = [
             row
@@ -85,20 +93,20 @@ class Requests:
         types = list(generation.mix.weights)[: generation.questions_per_chunk]
         return question_request([self._passages[chunk_id]], types, generation, llm.seed, self._batch)
 
-    def answer(self, row: dict[str, Any], passages: list[Passage]) -> Request[Any]:
-        """What a question is answered with; `row` is its row, and has the number of the draft."""
+    def answer(self, row: QuestionDraftRow, passages: list[Passage]) -> Request[Any]:
+        """Return the request to answer a question; `row` is its row, and has the number of the draft."""
         seed = self._settings.llm.seed + row["draft"] - 1
         return answer_request(row, passages, self._settings.generation, seed)
 
     def likely_tokens(self, role: Role) -> float:
-        """Estimated tokens of a stage's prompts, mean over some of the chunks, the same ones every time."""
+        """Return a stage's estimated prompt tokens: the mean over some chunks, always the same ones."""
         sample = self.asked_ids
         if len(sample) > SAMPLED:
             sample = random.Random(0).sample(sample, SAMPLED)  # noqa: S311 - no secret
         return fmean(request_tokens(self._likely(role, chunk_id)) for chunk_id in sample) if sample else 0.0
 
     def _likely(self, role: Role, chunk_id: str) -> Request[Any]:
-        """What a stage may ask about something in the chunk."""
+        """Return a request that a stage may make about the chunk."""
         passage, seed, settings = self._passages[chunk_id], self._settings.llm.seed, self._settings
         row = self._row(passage)
         match role:
@@ -114,7 +122,8 @@ class Requests:
             case _:
                 return self._question(chunk_id)
 
-    def _row(self, passage: Passage) -> dict[str, Any]:
+    def _row(self, passage: Passage) -> Any:
+        """Return what requests read of a question, pair or claim about a passage, whichever they are of."""
         words = " ".join(passage.text.split())
         return {
             "batch": self._batch,
@@ -133,7 +142,7 @@ class Requests:
         }
 
     def _around(self, chunk_id: str) -> list[str]:
-        """The chunk, and the nearest others by their words, as many as a draft may read."""
+        """Return the chunk and its nearest others by words, as many as a draft may read."""
         top_k = self._settings.retrieval.top_k
         ranked = [self._ids[place] for place in self._index.rank(_terms(self._passages[chunk_id]), top_k)]
         return list(dict.fromkeys([chunk_id, *ranked]))[:top_k]
@@ -188,7 +197,7 @@ def open_work(
     unanswered = planned.join(drafted, on=["question_id", "draft"], how="anti", maintain_order="left")
     answers = [
         requests.answer(row, passages)
-        for row in unanswered.iter_rows(named=True)
+        for row in typed_rows(unanswered, QuestionDraftRow)
         if (passages := requests.passages(row["passage_ids"])) is not None
     ]
     stored = _stored_keys(resources, [request.key for request in (*unknown, *answers)])
@@ -210,7 +219,7 @@ def open_work(
 
 
 def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
-    """Whether this model made a row, wherever it is served; None stands for any model."""
+    """Return whether this model made a row, wherever it is served; None stands for any model."""
     if model is None:
         return pl.lit(value=True)
     name = f"{model.provider}/{model.model}"
@@ -219,7 +228,7 @@ def made_by(column: str, model: ModelSettings | None) -> pl.Expr:
 
 
 def _stored_keys(resources: Resources, keys: Sequence[str]) -> set[str]:
-    """Which of these requests have a stored reply, of any model."""
+    """Return those of these requests that have a stored reply, of any model."""
     if not keys or (resources.settings.llm.store.url is None and not resources.layout.replies.is_file()):
         return set()
 

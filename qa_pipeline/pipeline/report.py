@@ -45,8 +45,8 @@ KNOWN_KEY = ["expected_verdict", "expected_kind"]
 class Report:
     """Counts over batches.
 
-    `tables` holds rows by table, `steps` the yield funnel, `known` hits and misses on known-answer pairs,
-    `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
+    `tables` holds rows by table, `steps` the yield funnel, `known_answers` hits and misses on known-answer
+    pairs, `canaries` recall and false alarms by kind, `batches` the verdicts of each batch, `left_out` what
     files hold and their texts do not, `masked` the items of personal data found, `unread` the files that
     failed or were skipped and why, `unasked` the documents without a question whose language has no prompts
     and rules or is not known, `types` the questions planned and delivered by type, `shortfalls` why some
@@ -57,7 +57,7 @@ class Report:
 
     tables: dict[str, int]
     steps: pl.DataFrame
-    known: pl.DataFrame
+    known_answers: pl.DataFrame
     canaries: pl.DataFrame
     batches: pl.DataFrame
     left_out: pl.DataFrame
@@ -106,7 +106,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
     return Report(
         tables=tables,
         steps=_added(parts["steps"], ["stage", "what", "reason"]),
-        known=_added(parts["known"], KNOWN_KEY),
+        known_answers=_added(parts["known"], KNOWN_KEY),
         canaries=canary_rates(pl.concat([CANARIES.empty(), *parts["canaries"]])),
         batches=pl.DataFrame(rows),
         left_out=_added([LEFT_OUT_COUNTS.to_frame(), *parts["left_out"]], ["what"]).sort(

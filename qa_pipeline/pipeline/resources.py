@@ -63,19 +63,19 @@ class Resources:
 
     @property
     def parse(self) -> ParseFiles:
-        """The parsers, in worker processes that all batches of this process share."""
+        """Return the parsers, in worker processes that all batches of this process share."""
         return self._parse or parse_sandboxed()
 
     @cached_property
     def counter(self) -> TokenCounter:
-        """The embedding model's tokenizer, without its weights."""
+        """Return the embedding model's tokenizer, without its weights."""
         from qa_pipeline.models.embedding_files import load_token_counter
 
         return self._embedder or load_token_counter(self.settings.embedding)
 
     @cached_property
     def embedder(self) -> CachedEmbedder:
-        """The embedding model, behind the store of vectors computed before."""
+        """Return the embedding model, behind the store of vectors computed before."""
         from qa_pipeline.models.encoder import load_embedder
 
         inner = self._embedder or load_embedder(self.settings.embedding)
@@ -83,7 +83,7 @@ class Resources:
 
     @cached_property
     def reranker(self) -> "Reranker | None":
-        """The model that ranks found passages again; None where the settings name none.
+        """Return the model that reranks retrieved passages; None where the settings name none.
 
         Raises:
             SettingsError: it cannot be used.
@@ -94,12 +94,12 @@ class Resources:
 
     @cached_property
     def logits(self) -> VectorCache:
-        """What models gave before that read a passage and a claim together."""
+        """Return the store of logits of models that read a passage and a claim together."""
         return VectorCache(self.layout.logits)
 
     @cached_property
     def entailment(self) -> "CrossEncoder | None":
-        """The cross-encoder, behind the store of its logits; None where the settings name none.
+        """Return the cross-encoder, behind the store of its logits; None where the settings name none.
 
         Raises:
             SettingsError: it cannot be used.
@@ -113,7 +113,7 @@ class Resources:
 
     @cached_property
     def spans(self) -> "SpanDetector | None":
-        """The detector of unsupported spans, behind the same store; None where the settings name none.
+        """Return the detector of unsupported spans, behind the same store; None where none is named.
 
         Raises:
             SettingsError: it cannot be used.
@@ -127,7 +127,7 @@ class Resources:
 
     @cached_property
     def models(self) -> "Models":
-        """The language models the settings name, and what they share."""
+        """Return the language models that the settings name, and what they share."""
         from qa_pipeline.llm.factory import Models
 
         models = Models(self.settings.llm, place=self.layout.replies, environ=os.environ, run=self.run)
@@ -137,7 +137,7 @@ class Resources:
 
     @property
     def generator(self) -> LanguageModel | None:
-        """The model that asks and answers; None when only existing pairs are verified.
+        """Return the model that asks and answers; None when only existing pairs are verified.
 
         Raises:
             KeyRejectedError: the provider's key is missing.
@@ -145,7 +145,7 @@ class Resources:
         return self._model or self.models.of(self.settings.llm.generator)
 
     def reviewer(self, role: Reviewer, model: str | None = None) -> LanguageModel | None:
-        """The model that verifies borderline claims, or judges; the extractive rules do neither.
+        """Return the model that verifies borderline claims, or judges; the extractive rules do neither.
 
         `model` is another one of the same provider; None is the role's own.
         """
@@ -182,7 +182,7 @@ class Resources:
             note_documents(self.models.database, names.iter_rows())
 
     def calls(self, batch: str) -> list[CallRecord]:
-        """What is noted of the calls made for a batch, by any run over the same store of replies."""
+        """Return the records of calls for a batch, by any run over the same store of replies."""
         if self.settings.llm.store.url is None and not self.layout.replies.is_file():
             return []
         from qa_pipeline.llm.store.maintenance import read_calls
@@ -205,7 +205,7 @@ def collect_replies(resources: Resources) -> Collected:
 
 
 def waiting_batches(resources: Resources) -> set[str]:
-    """Batches of which replies are awaited from batch jobs.
+    """Return the batches of which replies are awaited from batch jobs.
 
     Raises:
         ReplyStoreError: the store cannot be used.

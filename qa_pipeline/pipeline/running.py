@@ -4,7 +4,7 @@ Each table is kept as soon as it is whole. Schedules and retries are those of `q
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,9 +21,8 @@ from qa_pipeline.errors import (
     RepliesPendingError,
     TableError,
 )
-from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources, collect_replies
-from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish
+from qa_pipeline.pipeline.stages import STAGES, StageRun, calls_table, pairs_of_file, publish, run_stage
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.storage.files import write_bytes
@@ -55,7 +54,7 @@ LOOK_BACK = 20
 
 @dataclass(frozen=True, slots=True)
 class BatchOutcome:
-    """What became of a batch.
+    """Result of a run of a batch.
 
     Args:
         batch: its name.
@@ -73,7 +72,7 @@ class BatchOutcome:
 
     @property
     def passed(self) -> bool:
-        """Whether the batch's tables are complete and behind passed gates."""
+        """Return whether the batch's tables are complete and behind passed gates."""
         return self.outcome in ("succeeded", "unchanged", "waiting")
 
 
@@ -171,10 +170,7 @@ def _run_stages(
         previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
-        with stage_span(resources.settings, batch, stage.name, asks_a_model=stage.asks_a_model):
-            made[stage.name] = output = replaced.get(stage.name, stage.run)(run)
-            if stage.finish is not None:
-                stage.finish(run, output)
+        made[stage.name] = output = run_stage(replace(stage, run=replaced.get(stage.name, stage.run)), run)
         if stage.name == "index":
             if output is not None:
                 write_bytes(resources.layout.index(batch), dump_shard(output))

@@ -19,7 +19,7 @@ _ID = re.compile(r"\b[0-9a-f]{12,32}\b")
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One pair for the screen; `source` is path, headings and page, and `why` is empty for accepted ones."""
+    """A pair for the screen; `source` is path, headings and page, and `why` is empty for accepted ones."""
 
     question: str
     answer: str
@@ -85,7 +85,7 @@ def _samples_of(layout: Layout, batch: str, *, accepted: bool) -> list[Sample]:
 
 
 def _source(batch: str, path: str | None, headings: Sequence[str] | None, page: int | None) -> str:
-    """Where a passage is: the path below the corpus, its headings, its page."""
+    """Return the place of a passage: the path below the corpus, its headings, its page."""
     if path is None:
         return f"{batch}, no passage"
     parts = [f"{batch}/{path}", *(headings or ())]

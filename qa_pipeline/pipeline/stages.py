@@ -1,7 +1,7 @@
 """The stages of a batch in order: one function each, and what the rest of the package has to know of it.
 
 What a stage does is in the folder of its subject, as functions on frames; here it gets what it uses.
-`pipeline.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
+`running.py` runs the stages in this process, `qa_pipeline.defs` as Dagster assets. A new table is declared
 in `tables.py` and made by a stage here; both run it, version it and show it from there.
 """
 
@@ -50,8 +50,9 @@ from qa_pipeline.generation.reference_validation import (
 )
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.calls import calls_frame
+from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Passage, ProgressCallback, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
@@ -61,6 +62,7 @@ from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier
+from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import CANARIES, COVERAGE, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
@@ -79,7 +81,7 @@ SYSTEM_PROMPT = "system_training"
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """One stage of one batch, about to run.
+    """A stage of one batch, about to run.
 
     Args:
         resources: settings and the models that are built from them.
@@ -103,7 +105,7 @@ class StageRun:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is known of a stage.
+    """The declaration of a stage.
 
     Args:
         name: of the stage, of its table in `tables.STORED` and of its asset.
@@ -139,12 +141,21 @@ class Stage:
 
     @property
     def is_table(self) -> bool:
-        """Whether it makes a stored table."""
+        """Return whether it makes a stored table."""
         return self.name in STORED
 
 
+def run_stage(stage: Stage, run: StageRun) -> Any:
+    """Run a stage under its span, put its files in place and return its output; the caller stores that."""
+    with stage_span(run.resources.settings, run.batch, stage.name, asks_a_model=stage.asks_a_model):
+        output = stage.run(run)
+        if stage.finish is not None:
+            stage.finish(run, output)
+    return output
+
+
 def batch_files(resources: Resources, batch: str) -> BatchFiles:
-    """The files of a batch, wherever the corpus lies.
+    """Return the files of a batch, wherever the corpus lies.
 
     Raises:
         CorpusError: there is no such batch.
@@ -168,7 +179,7 @@ def _note_documents(run: StageRun, documents: pl.DataFrame) -> None:
 
 
 def cut_documents(resources: Resources, documents: pl.DataFrame) -> pl.DataFrame:
-    """Cut the parsed documents, and mark what says again what others say."""
+    """Cut the parsed documents, and mark chunks that repeat others."""
     settings = resources.settings.chunking
     chunks = chunk_documents(documents, resources.counter, settings)
     return mark_repeated_blocks(chunks, documents)
@@ -202,7 +213,7 @@ def _questions(run: StageRun) -> pl.DataFrame:
 
 
 def _uncovered(run: StageRun) -> set[tuple[str, int]]:
-    """Sections of which the last run accepted nothing, where it covered less than it should."""
+    """Return the sections without accepted pairs in the last run, where coverage was below target."""
     target = run.resources.settings.generation.coverage_target
     if target is None:
         return set()
@@ -212,7 +223,7 @@ def _uncovered(run: StageRun) -> set[tuple[str, int]]:
 
 
 def _pairs(run: StageRun) -> pl.DataFrame:
-    """Draft an answer to each kept question; add the pairs beside the documents and those people edited."""
+    """Draft an answer to each kept question; add the pairs beside the documents and edited ones."""
     resources, settings = run.resources, run.resources.settings
     file_pairs = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
     pairs = [_imported(run, file_pairs)]
@@ -233,10 +244,10 @@ def _pairs(run: StageRun) -> pl.DataFrame:
 
 
 def relevance_guard(resources: Resources) -> Guard:
-    """The relevance guard of the settings; it asks the verifying model, where it asks one."""
+    """Return the relevance guard of the settings; it asks the verifying model, where it asks one."""
     settings, model = resources.settings, resources.reviewer("verifier")
 
-    def guard(rows: Sequence[dict[str, Any]], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
+    def guard(rows: Sequence[Question], passages: Sequence[Sequence[Passage]]) -> list[Relevance]:
         mode, embedder = settings.generation.guard, resources.embedder
         return guard_questions(rows, passages, mode, embedder, model, settings.llm)
 
@@ -244,12 +255,12 @@ def relevance_guard(resources: Resources) -> Guard:
 
 
 def passage_selection(resources: Resources) -> Select:
-    """Which retrieved passages an answer may be drafted from; all of them, unless they are validated."""
+    """Return a function that selects the passages to draft from; all, unless they are validated."""
     generation = resources.settings.generation
     if not generation.enable_reference_validation:
         return keep_all
 
-    def select(rows: Sequence[dict[str, Any]], passages: Mapping[str, Passage]) -> list[Selection]:
+    def select(rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]) -> list[Selection]:
         decided = decide_references(resources, rows, passages)
         return [
             Selection(
@@ -264,9 +275,9 @@ def passage_selection(resources: Resources) -> Select:
 
 
 def decide_references(
-    resources: Resources, rows: Sequence[Mapping[str, Any]], passages: Mapping[str, Passage]
+    resources: Resources, rows: Sequence[KeptQuestionRow], passages: Mapping[str, Passage]
 ) -> list[list[ReferenceDecision]]:
-    """What the settings decide of each passage of each question.
+    """Return the decisions on each passage of each question by the settings.
 
     Args:
         resources: settings and models.
@@ -330,14 +341,14 @@ def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:
-    """How texts of the batch are masked; None where they stay as they are."""
+    """Return the masking of the batch's texts; None where they stay as they are."""
     files, settings = batch_files(run.resources, run.batch), run.resources.settings.documents.masking
     _, masking = description_and_masking(run.batch, files, settings)
     return masking if masking.action in ("mask", "drop") else None
 
 
 def _decisions(run: StageRun) -> pl.DataFrame:
-    """What people decided about the batch, the texts they wrote masked like its documents."""
+    """Return the decisions of people about the batch, their texts masked like its documents."""
     decisions = read_decisions(run.resources.layout.decisions(run.batch))
     masking = _masking(run) if decisions.height else None
     if masking is None:
@@ -390,7 +401,7 @@ def score_claims(
     one_corpus: bool = True,
     to_the_question: bool = True,
 ) -> pl.DataFrame:
-    """Every local score of every claim; answers without `model_claims` are cut by the rules.
+    """Return every local score of every claim; answers without `model_claims` are split by rules.
 
     No language model is asked. Without `one_corpus` each pair is alone with its passages, and without
     `to_the_question` these may prove a claim that answers something else.
@@ -443,7 +454,7 @@ def _claim_verdicts(run: StageRun) -> pl.DataFrame:
 
 
 def _round_trips(run: StageRun) -> pl.DataFrame:
-    """Question the verified pairs once more: those of two hops always, others if the settings say so."""
+    """Question the verified pairs once more: those of two hops always, others by setting."""
     settings = run.resources.settings
     return make_round_trips(
         **run.inputs,
@@ -456,7 +467,7 @@ def _round_trips(run: StageRun) -> pl.DataFrame:
 
 
 def _canaries(run: StageRun) -> pl.DataFrame:
-    """Seed the batch with claims whose right verdict is known, and verify them as pairs are verified."""
+    """Seed the batch with canaries, claims of known verdict, and verify them like pairs."""
     resources, settings, chunks = run.resources, run.resources.settings, run["chunks"]
     if not settings.canaries.enabled:
         return CANARIES.empty()
@@ -499,19 +510,19 @@ def _verdicts(run: StageRun) -> pl.DataFrame:
 
 
 def _write_ledger(run: StageRun, verdicts: pl.DataFrame) -> None:
-    """The JSONL files of the ledger, whatever the gates will say; a batch they disagree with is withdrawn."""
+    """Write the JSONL files of the ledger, whatever the gates say; a withdrawal may follow."""
     withdraw_outdated(run.resources.layout, run.batch, verdicts)
     frames = {name: run[name] for name in ("pairs", "claims", "claim_verdicts", "assessments", "documents")}
     write_exports(run.resources.layout, run.batch, ledger_files(ledger_rows(verdicts=verdicts, **frames)))
 
 
 def calls_table(resources: Resources, batch: str) -> pl.DataFrame:
-    """What the calls for a batch took, those of earlier runs included."""
+    """Return the usage of the calls for a batch, those of earlier runs included."""
     return calls_frame(resources.calls(batch), keep_prompts=resources.settings.llm.store.keep_prompts)
 
 
 def _training_examples(run: StageRun) -> pl.DataFrame:
-    """The rows are gated in there, whatever comes in."""
+    """Return the training examples, which are gated there, whatever comes in."""
     settings = run.resources.settings.training
     return build_training_examples(**run.inputs, count_tokens=run.resources.counter.count, settings=settings)
 

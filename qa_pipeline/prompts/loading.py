@@ -9,7 +9,6 @@ added where it is needed has a template only. `{name}` is a
 placeholder; the refusal text of the language replaces `{refusal}` at loading, so the hash covers it.
 """
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from typing import Literal, cast, get_args
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.records import Passage
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.text.lexicon.languages import LANGUAGES, lexicon
 
 PromptName = Literal[
@@ -54,8 +54,8 @@ PartName = Literal[
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_NONCE_LENGTH = 8
-_MOST_BYTES = 100_000
+_NONCE_LENGTH = 8  # hex digits
+_MOST_BYTES = 100_000  # of a prompt in a user's folder
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 
@@ -68,16 +68,16 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """Identity of the wording: the first 16 hex digits of its SHA-256."""
-        return hashlib.sha256(f"{self.system}\n{_SEPARATOR}\n{self.template}".encode()).hexdigest()[:16]
+        """Return the identity of the wording: the first 16 hex digits of its SHA-256."""
+        return hash_text(f"{self.system}\n{_SEPARATOR}\n{self.template}")[:16]
 
     @cached_property
     def placeholders(self) -> frozenset[str]:
-        """The names `fill` needs, no more and no fewer."""
+        """Return the names that `fill` needs, no more and no fewer."""
         return frozenset(_PLACEHOLDER.findall(self.template))
 
     def with_part(self, language: str, part: PartName) -> "Prompt":
-        """The prompt with a further part behind its template."""
+        """Return the prompt with a further part behind its template."""
         return Prompt(self.system, f"{self.template}\n\n{_read(_prompt_language(language), part)}")
 
     def fill(self, **values: "str | Delimited") -> str:
@@ -112,7 +112,7 @@ class Delimited:
         return self.between(_nonce([text for _, text in self.parts]))
 
     def between(self, nonce: str) -> str:
-        """The texts between delimiters that end in the nonce."""
+        """Return the texts between delimiters that end in the nonce."""
         return "\n\n".join(f"<{label}-{nonce}>\n{text}\n</{label}-{nonce}>" for label, text in self.parts)
 
 
@@ -137,7 +137,7 @@ def load_prompt(language: str, name: PromptName, folder: Path | None = None) -> 
 
 
 def check_own_prompts(folder: Path, names: Sequence[PromptName]) -> None:
-    """Hold the user's prompts to what the pipeline fills in.
+    """Verify that the user's prompts have the placeholders that the pipeline fills in.
 
     Raises:
         SettingsError: the folder is none, a file in it would never be read, or a file cannot be used.
@@ -153,22 +153,22 @@ def check_own_prompts(folder: Path, names: Sequence[PromptName]) -> None:
 
 
 def refusal(language: str) -> str:
-    """The answer to a question whose answer is not in the passages."""
+    """Return the answer to a question whose answer is not in the passages."""
     return _read(_prompt_language(language), "refusal")
 
 
 def system_prompt(language: str) -> str:
-    """The system message of training examples."""
+    """Return the system message of training examples."""
     return _read(_prompt_language(language), "system_training")
 
 
 def probe(language: str) -> str:
-    """A claim that follows from nothing anybody would train on: who accepts it has not read the passages."""
+    """Return a claim that no training document supports: who accepts it has not read the passages."""
     return _read(_prompt_language(language), "probe")
 
 
 def ask_again(prompt: str, language: str, problem: str) -> str:
-    """A prompt once more, with what was wrong with the reply to it.
+    """Return a prompt once more, with the problem of the reply to it.
 
     Args:
         prompt: the prompt as it was.
@@ -209,7 +209,7 @@ def _passage_body(passage: Passage) -> str:
 
 
 def _nonce(texts: Sequence[str]) -> str:
-    """A short hash of the texts that occurs in none of them, however it is written.
+    """Return a short hash of the texts that occurs in none of them, however it is written.
 
     A text that holds its own hash is met by counting on: equal texts always give equal prompts. Case, width,
     and whatever is between the letters, seen or unseen, make no difference.
@@ -219,7 +219,7 @@ def _nonce(texts: Sequence[str]) -> str:
     haystack = folded.encode("ascii", "ignore").translate(None, _BETWEEN)
     counter = 0
     while True:
-        nonce = hashlib.sha256(f"{counter}\x00{content}".encode()).hexdigest()[:_NONCE_LENGTH]
+        nonce = hash_text(f"{counter}\x00{content}")[:_NONCE_LENGTH]
         if nonce.encode() not in haystack:
             return nonce
         counter += 1

@@ -4,7 +4,6 @@ Of a release nothing is held that grows with its rows but some bytes for each: w
 files beside the release that is being made, and is read in ranges.
 """
 
-import hashlib
 from collections import deque
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -36,6 +35,7 @@ from qa_pipeline.publishing.keys import (
     sketches,
 )
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import ROW_GROUP, appended_parquet
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
@@ -119,12 +119,12 @@ class Candidates:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return sum(count for _, count in self.batches.values())
 
 
 def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) -> Candidates:
-    """Hold each batch to its gates and the release floor, and note what decides of its rows.
+    """Check each batch by its gates and the release floor, and note what decides about its rows.
 
     Args:
         resources: of the run; the embedder is asked only for an evaluation that is compared by meaning.
@@ -198,7 +198,7 @@ _FILES = {
 
 
 def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The training examples of pairs that are accepted, with composite, claims, documents and licences.
+    """Return the training examples of accepted pairs, with composite, claims, documents and licences.
 
     Args:
         tables: of a batch, by name.
@@ -261,25 +261,20 @@ def passages_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.Da
 
 
 def documents_of(rows: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The documents that rows rest on, each text once, in the order of the batch."""
+    """Return the documents that rows rest on, each text once, in the order of the batch."""
     hashes = rows.select(pl.col("documents").explode(empty_as_null=True).alias("content_sha256")).drop_nulls()
     return (
         tables["documents"]
         .join(hashes.unique(), on="content_sha256", how="semi", maintain_order="left")
         .unique("content_sha256", keep="first", maintain_order=True)
-        .with_columns(pl.col("text").map_elements(text_hash, return_dtype=pl.String()).alias("text_sha256"))
+        .with_columns(pl.col("text").map_elements(hash_text, return_dtype=pl.String()).alias("text_sha256"))
     )
-
-
-def text_hash(text: str) -> str:
-    """Return the SHA-256 of a text in UTF-8, in hex."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _refused(
     tables: Mapping[str, pl.DataFrame], settings: Settings, earlier: deque[EarlierFigures]
 ) -> str | None:
-    """Why a batch is not released: a blocking gate that fails, or that it has no training examples."""
+    """Return the reason why a batch is not released: a failed blocking gate, or no training examples."""
     gates = batch_gates(tables, settings.quality, sum(earlier, EarlierFigures()))
     measured = {name: tables[name] for name in ("pairs", "claims", "claim_verdicts", "verdicts")}
     gates += release_floor(**measured, settings=settings.release)
@@ -290,7 +285,7 @@ def _refused(
 
 
 def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The documents each row rests on, for a refusal those it was shown: pair_id, content_sha256."""
+    """Return the documents each row rests on, for a refusal those it was shown: pair_id, content_sha256."""
     proved = (
         examples.select(
             "pair_id",

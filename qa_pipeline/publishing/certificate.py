@@ -9,9 +9,6 @@ Every sample is a look. With k looks each bound is at confidence 1 - 0.05 / k, s
 once with 95 % (union bound), and the best may be chosen.
 """
 
-import hashlib
-import json
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from math import isclose
 from pathlib import Path
@@ -23,10 +20,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from qa_pipeline.errors import InputError, ReleaseError
 from qa_pipeline.publishing.loading import load_release
 from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest
+from qa_pipeline.statistics import CONFIDENCE, further_trials_needed, upper_bound
+from qa_pipeline.storage.hashes import hash_json, hash_parts
 from qa_pipeline.storage.row_files import Limits, json_lines
 
 LABELS = ("right", "wrong", "unsure")
-CONFIDENCE = 0.95
 FEWEST = 10
 """Audited rows below which nothing is said of a part of the sample."""
 _SAMPLE_COLUMNS = ("pair_id", "batch", "split", "language", "question_type", "question", "answer")
@@ -55,7 +53,7 @@ class _Line(BaseModel):
 def draw_sample(
     release: Path, count: int, seed: str | None = None, labelled: Sequence[Path] = ()
 ) -> pl.DataFrame:
-    """Rows to be audited, with their quotes; a larger sample of the same seed holds the smaller one.
+    """Return rows to audit, with their quotes; a larger sample of the same seed holds the smaller.
 
     Args:
         release: folder of a release.
@@ -94,16 +92,16 @@ def draw_sample(
 
 
 def _default_seed(thresholds: pl.Series) -> str:
-    return hashlib.sha256(json.dumps(sorted(set(thresholds))).encode()).hexdigest()[:12]
+    return hash_json(sorted(set(thresholds)))[:12]
 
 
 def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:
-    lots = [hashlib.sha256(f"{seed}\x1f{pair_id}".encode()).hexdigest() for pair_id in rows["pair_id"]]
+    lots = [hash_parts(seed, pair_id) for pair_id in rows["pair_id"]]
     return rows.with_columns(pl.Series("lot", lots, pl.String()))
 
 
 def read_audits(files: Sequence[Path]) -> pl.DataFrame:
-    """The lines of audit files: seed, pair_id, label (null: not yet), thresholds, language, type, sample.
+    """Return lines of audit files: seed, pair_id, label (null: not yet), thresholds, language, type, sample.
 
     Raises:
         InputError: a line cannot be read or contradicts another, or a file has no label.
@@ -143,19 +141,19 @@ def _lines(file: Path) -> Iterator[tuple[int, _Line]]:
 
 
 class Certifier:
-    """Holds audits against the rows of a release, batch by batch; keeps the first lots alone.
+    """The audits of a release compared with its rows, batch by batch; only the first lots stay.
 
     Args:
         audits: as `read_audits` gives them.
     """
 
     def __init__(self, audits: pl.DataFrame) -> None:
-        self._said = audits
-        labels = self._said.drop_nulls("label")
+        self._audits = audits
+        labels = self._audits.drop_nulls("label")
         self._labels = labels.group_by("pair_id").agg(pl.first("label"), ids=pl.col("thresholds").unique())
-        looks = self._said.select("seed", "sample").unique().sort("seed", "sample")
+        looks = self._audits.select("seed", "sample").unique().sort("seed", "sample")
         self._first = {look: _DRAWN.to_frame() for look in looks.iter_rows()}
-        self._there = self._labels.head(0).select("pair_id")
+        self._released = self._labels.head(0).select("pair_id")
         self._rows = 0
 
     def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
@@ -163,20 +161,20 @@ class Certifier:
         rows = released.select("pair_id", "language", "question_type", _THRESHOLDS)
         self._rows += rows.height
         labelled = rows.select("pair_id").join(self._labels, on="pair_id", how="semi")
-        self._there = pl.concat([self._there, labelled])
+        self._released = pl.concat([self._released, labelled])
         for (seed, sample), first in self._first.items():
             lots = pl.concat([first, _with_lots(rows, seed)])
             self._first[seed, sample] = lots.sort("lot").head(sample)
 
     def certificate(self) -> Certificate | None:
-        """What the audits show; None without any.
+        """Return the certificate that the audits allow; None without any.
 
         Raises:
             InputError: no labelled row is in the release.
         """
         if not self._first:
             return None
-        if self._there.is_empty():
+        if self._released.is_empty():
             raise InputError(
                 f"none of the {self._labels.height} labelled rows is in the release; they are of another one"
             )
@@ -205,27 +203,27 @@ class Certifier:
                 f"{sample} --seed {seed} draws them"
             )
         doubtful = wrong + unsure + gone_wrong
-        at_most = None if why else upper_bound(doubtful, drawn.height, confidence, of=self._rows)
+        at_most = None if why else upper_bound(doubtful, drawn.height, confidence, population=self._rows)
         return Look(
             seed=seed, sample=sample, labelled=drawn.height - missing, wrong=wrong, unsure=unsure,
             gone=removed.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
         )  # fmt: skip
 
     def _removed(self, seed: str, sample: int) -> pl.DataFrame:
-        """Rows of a sample that were labelled and are no longer in the release.
+        """Return the labelled rows of a sample that are no longer in the release.
 
         To remove the wrong rows that an audit has found makes no other row better. So they still count as
         wrong: these and the wrong ones among the rows that took their places are at least as many as were
         in the sample as it was drawn.
         """
-        drawn = self._said.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
+        drawn = self._audits.filter(pl.col("seed") == seed, pl.col("sample") == sample).unique(
             "pair_id", maintain_order=True
         )
         labelled = drawn.drop("label", "thresholds").join(self._labels, on="pair_id")
-        return labelled.join(self._there, on="pair_id", how="anti")
+        return labelled.join(self._released, on="pair_id", how="anti")
 
     def _parts(self, look: Look, confidence: float) -> Iterator[Bound]:
-        """The bounds of a look over all rows, and by language and type where the sample allows."""
+        """Yield the bounds of a look over all rows, and by language and type where the sample allows."""
         names = ("pair_id", "language", "question_type", "label")
         audited = self._first[look.seed, look.sample].join(self._labels, on="pair_id").select(names)
         removed = self._removed(look.seed, look.sample).filter(pl.col("label") != "right").select(names)
@@ -255,7 +253,7 @@ def _count(labels: pl.Series, label: str) -> int:
 
 
 def certify(release: Path, files: Sequence[Path]) -> Certificate:
-    """What audit files show of a published release.
+    """Return the certificate that audit files allow for a published release.
 
     Raises:
         InputError: a file cannot be used, or no labelled row is in the release.
@@ -271,34 +269,6 @@ def certify(release: Path, files: Sequence[Path]) -> Certificate:
     return certificate
 
 
-def upper_bound(wrong: int, audited: int, confidence: float = CONFIDENCE, of: int | None = None) -> float:
-    """The largest share of wrong rows that these are not surprising for.
-
-    Args:
-        wrong: wrong rows of the sample.
-        audited: rows of the sample.
-        confidence: one-sided.
-        of: rows there are; where each of them was audited, nothing is left to chance.
-    """
-    from scipy.stats import beta
-
-    if audited == of:
-        return min(1.0, wrong / audited)
-    return 1.0 if wrong >= audited else float(beta.ppf(confidence, wrong + 1, audited - wrong))
-
-
-def still_needed(wrong: int, audited: int, most: float, confidence: float = CONFIDENCE) -> int:
-    """How many more rows, all of them right, would bring the bound down to `most`."""
-
-    def enough(more: int) -> bool:
-        return upper_bound(wrong, audited + more, confidence) <= most
-
-    high = 1
-    while not enough(high):
-        high *= 2
-    return bisect_left(range(high), True, key=enough)
-
-
 def hold_to(certificate: Certificate | None, max_error: float | None) -> None:
     """Refuse a release whose audits do not rule out more wrong rows than this.
 
@@ -310,9 +280,9 @@ def hold_to(certificate: Certificate | None, max_error: float | None) -> None:
 
 
 def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
-    """What is missing for at most this share of wrong rows; None where nothing is."""
+    """Return what is missing for at most this share of wrong rows; None where nothing is."""
     if certificate is None:
-        rows = still_needed(0, 0, max_error)
+        rows = further_trials_needed(0, 0, max_error)
         return (
             f"nobody has audited the release; {rows} rows, all of them right, would settle it (publish "
             f"without release.max_error, then qa-pipeline audit sample {rows})"
@@ -327,7 +297,7 @@ def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
     remaining = certificate.rows - audited
     # a larger sample is a further look
     stricter = 1 - (1 - CONFIDENCE) / (len(certificate.looks) + 1)
-    more = still_needed(wrong + look.gone_wrong, audited, max_error, stricter)
+    more = further_trials_needed(wrong + look.gone_wrong, audited, max_error, stricter)
     if more >= remaining and (wrong + look.gone_wrong) / certificate.rows > max_error:
         return (
             f"{message}; of all {certificate.rows} rows {wrong + look.gone_wrong} are known not to be right"
@@ -340,7 +310,7 @@ def unsettled(certificate: Certificate | None, max_error: float) -> str | None:
 
 
 def in_words(certificate: Certificate) -> list[str]:
-    """A certificate in sentences."""
+    """Return a certificate in sentences."""
     words = []
     if certificate.best is not None:
         look = certificate.looks[certificate.best]
@@ -375,7 +345,7 @@ def in_words(certificate: Certificate) -> list[str]:
 
 
 def bound_problems(certificate: Certificate | None) -> Iterator[str]:
-    """Bounds that do not follow from the counts beside them."""
+    """Yield bounds that do not follow from the counts beside them."""
     if certificate is None:
         return
     level = 1 - (1 - CONFIDENCE) / max(1, len(certificate.looks))
@@ -387,7 +357,7 @@ def bound_problems(certificate: Certificate | None) -> Iterator[str]:
         if look.at_most is None:
             continue
         wrong = look.wrong + look.unsure + look.gone_wrong
-        bound = upper_bound(wrong, size, level, of=certificate.rows) if size else 1.0
+        bound = upper_bound(wrong, size, level, population=certificate.rows) if size else 1.0
         if look.labelled != size or not isclose(look.at_most, bound, rel_tol=1e-6):
             yield f"the bound of the sample with seed {look.seed} does not follow from its counts"
     if certificate.best is not None and certificate.at_most != certificate.parts[0].at_most:
@@ -395,7 +365,7 @@ def bound_problems(certificate: Certificate | None) -> Iterator[str]:
 
 
 def certificate_document(certificate: Certificate, max_error: float | None) -> dict[str, Any]:
-    """A certificate as JSON values."""
+    """Return a certificate as JSON values."""
     missing = None if max_error is None else unsettled(certificate, max_error)
     return {
         **certificate.model_dump(mode="json"),

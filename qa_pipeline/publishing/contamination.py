@@ -17,13 +17,13 @@ from qa_pipeline.models.base import Vectors
 from qa_pipeline.settings.generation import PairsFileSettings
 
 WORDS = 13
-_BLOCK = 1024
+_BLOCK = 1024  # rows compared at once, which bounds the memory
 IN_EVALUATION = "in_evaluation"
 _TEXTS = pl.Schema({"question": pl.String(), "answer": pl.String()})
 
 
 def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.DataFrame:
-    """The questions and answers of the user's evaluation files, in any layout of pairs.
+    """Return the questions and answers of the user's evaluation files, in any layout of pairs.
 
     Raises:
         InputError: a file cannot be read.
@@ -44,7 +44,7 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
 
 
 class Evaluation:
-    """What rows must not give away, and finding those that do.
+    """The evaluation texts that rows must not give away, and the search for rows that do.
 
     Args:
         texts: as `read_evaluation` gives it.
@@ -62,7 +62,7 @@ class Evaluation:
         self._vectors = None if similarity is None else embed(texts["question"].to_list())
 
     def finds(self, rows: pl.DataFrame) -> pl.Series:
-        """Which rows ask what it asks, share `WORDS` words in a row with it, or ask it in other words.
+        """Return whether each row asks what it asks, shares `WORDS` words in a row with it, or rephrases it.
 
         Args:
             rows: pair_id, question and answer.
@@ -84,7 +84,7 @@ class Evaluation:
 
 
 def _grams(texts: pl.DataFrame) -> pl.DataFrame:
-    """Every run of `WORDS` words of question and answer: pair_id and gram."""
+    """Return every run of `WORDS` words of question and answer: pair_id and gram."""
     parts = pl.concat(
         texts.select("pair_id", text=pl.col(name), place=pl.lit(name)).drop_nulls("text") for name in _TEXTS
     )

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import polars as pl
 
-from qa_pipeline.publishing.card import markdown_table
 from qa_pipeline.publishing.manifest import DATA, LEFT_OUT, Manifest, read_manifest
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import VERDICTS
+from qa_pipeline.text.rendering import render_markdown
 
 DIFFERENCES = pl.Schema(
     {
@@ -105,17 +105,15 @@ def differences_page(rows: pl.DataFrame, before: str, after: str) -> str:
         before: name of the first release.
         after: of the second.
     """
-    title = f"# From release {before} to {after}\n"
-    if rows.is_empty():
-        return f"{title}\nThe two releases hold the same rows in the same splits.\n"
     keys = ("change", "batch", "reason")
-    counts = rows.group_by(keys).agg(rows=pl.len()).sort(keys)
-    columns = ("change", "reason", "batch", "split_before", "split_after", "question", "pair_id")
     first = rows.head(MOST_ROWS)
-    rest = f"\n{rows.height - first.height} more rows are not shown.\n" if rows.height > first.height else ""
-    return (
-        f"{title}\n{markdown_table(counts.columns, counts.iter_rows())}\n"
-        f"{markdown_table(columns, first.select(columns).iter_rows())}{rest}"
+    return render_markdown(
+        "publishing/differences.md.j2",
+        before=before,
+        after=after,
+        counts=rows.group_by(keys).agg(rows=pl.len()).sort(keys).to_dicts(),
+        rows=first.to_dicts(),
+        more=rows.height - first.height,
     )
 
 

@@ -20,7 +20,7 @@ _INPUTS = ("pairs", "verdicts", "claims", "claim_verdicts", "assessments", "roun
 
 
 def placed_chunks(tables: Mapping[str, pl.DataFrame], places: Places) -> pl.DataFrame:
-    """The chunks of a batch with `placed`, the split in which their document stands; null for none."""
+    """Return the chunks of a batch with `placed`, the split in which their document stands; null for none."""
     documents = tables["documents"].drop_nulls("content_sha256")
     placed = documents.select(
         "document_id", placed=places.splits_of(document_keys(documents["content_sha256"]))
@@ -34,7 +34,7 @@ def of_own_split(
     count_tokens: Callable[[Sequence[str]], list[int]],
     settings: TrainingSettings,
 ) -> pl.DataFrame:
-    """The rows, with other distractors where one was of a document that stands in another split.
+    """Return the rows, with other distractors where one was of a document of another split.
 
     Args:
         rows: released rows of a batch, with split.

@@ -22,6 +22,7 @@ from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
 from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest
 from qa_pipeline.settings.base import Group
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.settings.thresholds import Interval
 from qa_pipeline.settings.tree import PROFILES, Settings
 from qa_pipeline.settings.verification import JudgingSettings, ReleaseSettings, VerificationSettings
 from qa_pipeline.storage.parquet import row_groups
@@ -118,7 +119,7 @@ class CardFacts:
             self._calls[name] += getattr(summary, name) or 0
 
     def document(self, rows: Iterable[pl.DataFrame], sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
-        """All facts as JSON values.
+        """Return all facts as JSON values.
 
         Args:
             rows: the released rows, as `row_facts` takes them.
@@ -153,9 +154,7 @@ class CardFacts:
         return counts.sort(by, nulls_last=True).to_dicts()
 
     def _canaries(self) -> list[dict[str, Any]]:
-        """By expected verdict, all kinds together (kind null) and each."""
-        from qa_pipeline.evaluation.statistics import interval
-
+        """Return the canaries by expected verdict: all kinds together (kind null), and each."""
         canaries = self._counts["canaries"]
         verdict, count = pl.col("verdict"), pl.col("count")
         counts = {
@@ -168,12 +167,16 @@ class CardFacts:
         rows = pl.concat([every, kinds]).sort("expected", "kind", nulls_last=False)
         shares = ("rejected", "accepted")
         return [
-            row | {f"{name}_share": interval(row[name], row["canaries"]).model_dump() for name in shares}
+            row
+            | {
+                f"{name}_share": Interval.of_counts(row[name], row["canaries"]).model_dump()
+                for name in shares
+            }
             for row in rows.iter_rows(named=True)
         ]
 
     def _scores(self) -> dict[str, dict[str, list[int]]]:
-        """Counts in each bin, of all pairs or claims and of those released; scores nobody gave are absent."""
+        """Return counts in each bin, of all pairs or claims and of the released; absent without scores."""
         histograms: dict[str, dict[str, list[int]]] = {}
         for score, place, released, count in self._counts["scores"].iter_rows():
             bins = histograms.setdefault(score, {"all": [0] * BINS, "released": [0] * BINS})
@@ -182,7 +185,7 @@ class CardFacts:
         return histograms
 
     def _cost(self) -> dict[str, Any]:
-        """Sums, and the cost of an accepted pair, null with the reason where it is not known."""
+        """Return sums, and the cost of an accepted pair, null with the reason where it is not known."""
         cost = next(iter(self._costs.items())) if len(self._costs) == 1 else None
         accepted = self._calls["accepted"]
         why = None
@@ -206,7 +209,7 @@ class CardFacts:
 def counted_parts(
     folder: Path, splits: Iterable[str]
 ) -> tuple[Iterator[pl.DataFrame], Iterator[pl.DataFrame]]:
-    """What `row_facts` and `source_facts` count of a release, row group by row group."""
+    """Return the counted parts of a release for `row_facts` and `source_facts`, by row group."""
     files = (folder / DATA / f"{name}.parquet" for name in splits)
     rows = (part for file in files for part in row_groups(file, ROW_COLUMNS))
     return rows, row_groups(folder / SOURCES, SOURCE_COLUMNS)
@@ -241,7 +244,7 @@ def content_hashes(folder: Path, splits: Iterable[str]) -> dict[str, str]:
 
 
 def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
-    """What can be counted from the rows alone.
+    """Return the facts that the rows alone give.
 
     Args:
         rows: of all splits, part after part, with `ROW_COLUMNS`.
@@ -280,7 +283,7 @@ def _count_values(part: pl.DataFrame, values: Iterable[pl.Expr], counts: Iterabl
 
 
 def _quantiles(counts: Counter[int | None]) -> dict[str, int | None]:
-    """Quantiles of numbers that are given with how often each occurs; None is not known."""
+    """Return the quantiles of numbers given with their frequencies; None is unknown."""
     items = [item for item in counts.items() if item[0] is not None]
     lengths = pl.DataFrame(items, dict.fromkeys(("value", "rows"), pl.Int64()), orient="row").sort("value")
     upto = lengths["rows"].cum_sum()
@@ -296,7 +299,7 @@ def _quantiles(counts: Counter[int | None]) -> dict[str, int | None]:
 
 
 def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
-    """How many documents there are, of which batch and licence, and the first ones by batch and path.
+    """Return the number of documents, their batches and licences, and the first by batch and path.
 
     Args:
         sources: the documents, part after part, with `SOURCE_COLUMNS`.
@@ -316,12 +319,12 @@ def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
 
 
 def _thresholds(settings: Settings) -> dict[str, Any]:
-    """The fitted thresholds that the settings hold, and what was measured of them."""
+    """Return the fitted thresholds that the settings hold, and what was measured of them."""
     fitted = settings.verification.fitted
     overall = fitted.measured.overall
     return {
         "policy": settings.verification.policy,
-        "id": fitted.named,
+        "id": fitted.full_id,
         "target_precision": fitted.target_precision,
         "confidence": fitted.confidence,
         "models": fitted.models.model_dump(mode="json"),
@@ -362,7 +365,7 @@ _PLACES = (
 
 
 def changed_settings(settings: Settings) -> tuple[dict[str, str], list[str]]:
-    """Settings that are not those of the profile, as `--set` takes them, and names of those not told.
+    """Return the settings that differ from the profile, as `--set` takes them, and names of hidden ones.
 
     Secrets and places are not told: a card is public.
     """
@@ -438,7 +441,7 @@ def settings_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 def _leaves(values: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Each setting below a group, or a mapping of settings, with its path."""
+    """Yield each setting below a group, or a mapping of settings, with its path."""
     of_group = isinstance(values, (Group, Settings))
     for name, value in values if of_group else values.items():
         if isinstance(value, Group) or (not of_group and isinstance(value, dict)):
@@ -475,7 +478,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def package_version() -> str:
-    """Version of this package."""
+    """Return the version of this package."""
     try:
         return metadata.version("qa-pipeline")
     except metadata.PackageNotFoundError:  # run from a checkout that is not installed

@@ -17,7 +17,7 @@ from qa_pipeline.storage.tables import MESSAGE_COLUMNS
 Tables = Mapping[str, pl.DataFrame]
 
 ORIGIN = ("pair_id", "batch", "language", "question_type", "documents", "licences", "version")
-"""What every row about a pair carries; `version` is the release that first held it."""
+"""The columns that every row about a pair carries; `version` is the release that first held it."""
 
 _ROLES = {"system": "system", "user": "human", "assistant": "gpt"}
 _ANSWERED = pl.col("coverage") != "none"
@@ -53,17 +53,17 @@ class Format:
 
     rows: Callable[[Tables, pl.DataFrame, str], Sequence[pl.DataFrame]]
     files: tuple[File, ...] = (File(),)
-    whole: bool = False
+    is_whole: bool = False
 
 
 def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
-    """A format whose rows are those of a layout; rows without that layout are left out."""
+    """Return a format whose rows are those of a layout; rows without that layout are left out."""
 
     def rows(_: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
         messages = pl.col(MESSAGE_COLUMNS[layout])
         return [released.filter(messages.is_not_null()).select(*columns(messages), *ORIGIN, "split")]
 
-    return Format(rows, whole=True)
+    return Format(rows, is_whole=True)
 
 
 def _content(place: int, messages: pl.Expr) -> pl.Expr:
@@ -71,7 +71,7 @@ def _content(place: int, messages: pl.Expr) -> pl.Expr:
 
 
 def _chat(messages: pl.Expr) -> list[pl.Expr]:
-    """OpenAI's fine-tuning format, which most chat trainers read."""
+    """Return the columns of OpenAI's fine-tuning format, which most chat trainers read."""
     return [messages.alias("messages")]
 
 
@@ -84,7 +84,7 @@ def _sharegpt(messages: pl.Expr) -> list[pl.Expr]:
 
 
 def _gemini(messages: pl.Expr) -> list[pl.Expr]:
-    """Vertex AI's format for tuning: the system prompt apart, the answer said by the model."""
+    """Return the columns of Vertex AI's tuning format: the system prompt apart, the model's answer last."""
 
     def parts(text: pl.Expr) -> pl.Expr:
         return pl.concat_list(pl.struct(text=text))
@@ -100,7 +100,7 @@ def _gemini(messages: pl.Expr) -> list[pl.Expr]:
 
 
 def _alpaca(messages: pl.Expr) -> list[pl.Expr]:
-    """Stanford Alpaca's columns; what the passages say stands in the instruction, as the user was told it."""
+    """Return Stanford Alpaca's columns; the passages are in the instruction, as the user was told them."""
     return [
         _content(1, messages).alias("instruction"),
         pl.lit("").alias("input"),
@@ -109,7 +109,7 @@ def _alpaca(messages: pl.Expr) -> list[pl.Expr]:
 
 
 def _squad(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
-    """SQuAD 2.0 (Rajpurkar et al. 2018), one row a document.
+    """Return the rows of SQuAD 2.0 (Rajpurkar et al. 2018), one row a document.
 
     An answer is the quotes of the proof, where they stand one after another in one chunk, which is the
     context; rows whose proof lies in several places have no such answer and are left out. A refusal is
@@ -179,7 +179,7 @@ def _between(start: str, end: str) -> pl.Expr:
 
 
 def _beir(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
-    """BEIR (Thakur et al. 2021): corpus, queries and qrels, and triples with hard negatives.
+    """Return the files of BEIR (Thakur et al. 2021): corpus, queries, qrels, and triples with negatives.
 
     The corpus is every chunk of the batch. Relevant are the chunks of the proof, passages that hold a whole
     quote of it in place, and those that the round trip found to hold all of it. Negatives are passages the
@@ -256,7 +256,7 @@ def _beir(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
 
 
 def _preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.DataFrame]:
-    """Conversations as TRL's preference trainers read them: prompt, chosen, rejected.
+    """Return conversations as TRL's preference trainers read them: prompt, chosen, rejected.
 
     A released row is chosen over each draft of its question that was rejected, or is only an alternative;
     drafts that say the same, or that repeat a row of another question, teach no preference.
@@ -297,7 +297,7 @@ def _preference(tables: Tables, released: pl.DataFrame, layout: str) -> list[pl.
 
 
 def _evaluation(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataFrame]:
-    """What evaluators of retrieval and answers ask for; documents are named by their path in the batch."""
+    """Return the fields that evaluators of retrieval and answers read; documents are named by path."""
     paths = tables["documents"].select("document_id", document="path")
     headings = pl.concat_list(pl.concat_list(pl.col("title").fill_null("")), "section_path")
     texts = (
@@ -350,7 +350,7 @@ def _evaluation(tables: Tables, released: pl.DataFrame, _: str) -> list[pl.DataF
 
 
 def _spans(released: pl.DataFrame) -> pl.DataFrame:
-    """Each place of a proof once, in the order of its claims, with pair_id."""
+    """Return each place of a proof once, in the order of its claims, with pair_id."""
     return (
         released.select("pair_id", "evidence")
         .explode("evidence", empty_as_null=True)
@@ -362,7 +362,7 @@ def _spans(released: pl.DataFrame) -> pl.DataFrame:
 
 
 def _passages(tables: Tables, released: pl.DataFrame) -> pl.DataFrame:
-    """The passages of each row, best first: pair_id, chunk_id, rank from 1, score (null where unknown)."""
+    """Return the passages of each row, best first: pair_id, chunk_id, rank from 1, score (or null)."""
     numbers = pl.int_ranges(1, pl.col("passage_ids").list.len() + 1, dtype=pl.Int32)
     return (
         released.select("pair_id")

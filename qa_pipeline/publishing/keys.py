@@ -36,13 +36,13 @@ _WORD = re.compile(r"\w+(?:[-./:]\w+)*")
 
 
 def codes(texts: Iterable[str]) -> pl.Series:
-    """A hash of 64 bits for each text, the same on every machine."""
+    """Return a hash of 64 bits for each text, the same on every machine."""
     digests = b"".join(hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts)
     return pl.Series(np.frombuffer(digests, dtype="<u8"), dtype=pl.UInt64())
 
 
 def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
-    """The keys of rows.
+    """Return the keys of rows.
 
     Args:
         rows: documents (a list of hashes), question, answer, coverage and language.
@@ -73,7 +73,7 @@ def row_keys(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def said_codes(rows: pl.DataFrame) -> pl.Series:
-    """A code for question and answer: equal rows are those with equal ones."""
+    """Return a code for question and answer: equal rows have equal codes."""
     both = rows.select(
         pl.concat_str(*(normalised(pl.col(name)) for name in ("question", "answer")), separator="\x1f")
     )
@@ -81,12 +81,12 @@ def said_codes(rows: pl.DataFrame) -> pl.Series:
 
 
 def document_keys(sha256: pl.Series) -> pl.Series:
-    """The keys of documents, from the hashes of their texts."""
+    """Return the keys of documents, from the hashes of their texts."""
     return codes(_DOCUMENT.format(content_hash) for content_hash in sha256)
 
 
 def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
-    """The documents that no batch before had; their keys are noted in `seen`."""
+    """Return the documents that no earlier batch had; their keys are noted in `seen`."""
     keys = document_keys(documents["content_sha256"]).to_list()
     new = documents.filter(pl.Series([key not in seen for key in keys], dtype=pl.Boolean()))
     seen.update(keys)
@@ -94,7 +94,7 @@ def new_documents(documents: pl.DataFrame, seen: set[int]) -> pl.DataFrame:
 
 
 class Places:
-    """Where each key stands: some bytes for each.
+    """The split of each key, in a few bytes a key.
 
     Args:
         file: `keys.parquet` of a release.
@@ -106,7 +106,7 @@ class Places:
         self.splits = pl.concat([pl.Series("split", [], pl.Categorical()), *(split for _, split in parts)])
 
     def splits_of(self, keys: pl.Series) -> pl.Series:
-        """The split of each key; null for one that stands in none."""
+        """Return the split of each key; null for a key without one."""
         sought = keys.to_numpy()
         positions = np.searchsorted(self.keys, sought)
         is_present = np.append(self.keys, 0)[positions] == sought
@@ -117,28 +117,28 @@ class Places:
 
 
 def _stems(question: str, language: str) -> str:
-    """Its content words without their endings and their order; all its words where it has none."""
+    """Return the content words of a question, stemmed and unordered; all its words where it has none."""
     words, stem = _WORD.findall(question.casefold()), stemmer(language)
     content = sorted({stem(word) for word in words if word not in lexicon(language).stop_words})
     return f"asked:{' '.join(content or words)}"
 
 
 def ranges(rows: int) -> list[tuple[int, int]]:
-    """First and last code of as many ranges as keep about `PART` of `rows` codes in each."""
+    """Return first and last code of as many ranges as give each about `PART` of `rows` codes."""
     count = max(1, -(-rows // PART))
     bounds = [place * 2**64 // count for place in range(count + 1)]
     return [(first, after - 1) for first, after in itertools.pairwise(bounds)]
 
 
 def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
-    """The rows of a Parquet file whose code is in a range; the others are never in memory together."""
+    """Return the rows of a Parquet file whose code is in a range; the others are never in memory at once."""
     inside = pl.col(column).is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
     parts = [part.filter(inside) for part in row_groups(file)]
     return pl.concat([pl.DataFrame(schema=pl.read_parquet_schema(file)), *parts])
 
 
 def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What near duplicates are found by: a BANDS frame and a SHINGLES frame.
+    """Return the frames by which near duplicates are searched: a BANDS frame and a SHINGLES frame.
 
     Args:
         documents: content_sha256 and text.
@@ -161,7 +161,7 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
 
 
 def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl.DataFrame:
-    """The keys of documents that are nearly the same, directly or over others between: a JOINS frame.
+    """Return the keys of documents that are nearly the same, directly or over others between: a JOINS frame.
 
     Args:
         bands: file of BANDS frames.
@@ -186,7 +186,7 @@ def near_duplicates(bands: Path, sets: Path, count: int, threshold: float) -> pl
 
 
 def _chosen(sets: Path, keys: pl.Series) -> dict[int, Shingles]:
-    """The sets of some documents, by key."""
+    """Return the sets of some documents, by key."""
     shingles_by_key: dict[int, Shingles] = {}
     for part in row_groups(sets) if len(keys) else ():
         chosen = part.filter(pl.col("key").is_in(keys.implode()))
@@ -195,7 +195,7 @@ def _chosen(sets: Path, keys: pl.Series) -> dict[int, Shingles]:
 
 
 def _head(heads: dict[int, int], key: int) -> int:
-    """The key that stands for all that this one was joined to."""
+    """Return the key that stands for all that this one was joined to."""
     while key in heads:
         key = heads[key]
     return key

@@ -9,7 +9,7 @@ from qa_pipeline.publishing.manifest import DATA, latest_release, read_manifest,
 
 
 def load_release(path: Path | str, split: str) -> pl.LazyFrame:
-    """As `qa_pipeline.load_release`."""
+    """Return the rows of one split of a release, as `qa_pipeline.load_release` does."""
     folder = release_folder(Path(path))
     manifest = read_manifest(folder)
     if split not in manifest.splits:
@@ -21,7 +21,7 @@ def load_release(path: Path | str, split: str) -> pl.LazyFrame:
 
 
 def release_folder(path: Path) -> Path:
-    """The release at a path, which is the latest where it is a folder of releases.
+    """Return the release at a path, which is the latest where it is a folder of releases.
 
     Raises:
         ReleaseError: the pointer to the latest is damaged, or all releases are yanked.

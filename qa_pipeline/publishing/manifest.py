@@ -3,8 +3,6 @@
 Of one that is yanked there are left its manifest, its keys and a tombstone.
 """
 
-import fcntl
-import hashlib
 import json
 import shutil
 from collections.abc import Iterator
@@ -16,7 +14,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.verification import SPLIT_NAME
-from qa_pipeline.storage.files import write_bytes
+from qa_pipeline.storage.files import locked, write_bytes
+from qa_pipeline.storage.hashes import hash_json
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
@@ -54,7 +53,7 @@ def _inside(name: str) -> str:
 
 
 class File(_Part):
-    """One file of a release; `rows` of a table, null for others."""
+    """A file of a release; `rows` of a table, null for others."""
 
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     size: int = Field(ge=0)
@@ -62,7 +61,7 @@ class File(_Part):
 
 
 class Bound(_Part):
-    """What an audit says of a part of a release.
+    """The bounds that an audit gives for a part of a release.
 
     `at_most` bounds its share of wrong rows, unsure ones counted as wrong; None with too few rows.
     """
@@ -75,7 +74,7 @@ class Bound(_Part):
 
 
 class Look(_Part):
-    """One sample that people labelled.
+    """A sample that people labelled.
 
     Args:
         seed: of its lots.
@@ -101,7 +100,7 @@ class Look(_Part):
 
 
 class Certificate(_Part):
-    """What people's audits allow to be said of the wrong rows of a release.
+    """The bounds that people's audits allow for the wrong rows of a release.
 
     Args:
         rows: of the release.
@@ -119,7 +118,7 @@ class Certificate(_Part):
 
     @property
     def at_most(self) -> float | None:
-        """The bound over all rows; None where no look counts."""
+        """Return the bound over all rows; None where no look counts."""
         return None if self.best is None else self.looks[self.best].at_most
 
 
@@ -163,25 +162,7 @@ class Manifest(_Part):
         """Hash of what a reader gets, whatever its number; the card, which names the number, aside."""
         document = self.model_dump(mode="json", exclude={"version", "previous"})
         document["files"].pop(CARD, None)
-        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-
-
-class Tombstone(_Part):
-    """Why a release is yanked, and how many rows it had."""
-
-    version: int = Field(ge=1)
-    reason: str
-    rows: int = Field(ge=0)
-
-
-def hash_file(path: Path) -> str:
-    """SHA-256 of a file, in hex.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hash_json(document)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -190,16 +171,16 @@ def read_manifest(folder: Path) -> Manifest:
     Raises:
         ReleaseError: the folder is no whole release, one that is yanked, or one of a newer layout.
     """
-    stone = tombstone_of(folder)
-    if stone is not None:
+    reason = yank_reason(folder)
+    if reason is not None:
         newest = latest_release(folder.parent)
         instead = "there is no other" if newest is None else f"the newest release is {newest}"
-        raise ReleaseError(f"{folder} is yanked: {stone.reason}; {instead}")
+        raise ReleaseError(f"{folder} is yanked: {reason}; {instead}")
     return manifest_of(folder)
 
 
 def manifest_of(folder: Path) -> Manifest:
-    """What a release says of itself, be it yanked or not.
+    """Return the manifest of a release, be it yanked or not.
 
     Raises:
         ReleaseError: the folder is no whole release, or one of a newer layout.
@@ -241,7 +222,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def latest_release(releases: Path) -> Path | None:
-    """The folder that `latest.json` names; None before the first release.
+    """Return the folder that `latest.json` names; None before the first release.
 
     Raises:
         ReleaseError: the pointer is damaged.
@@ -259,7 +240,7 @@ def latest_release(releases: Path) -> Path | None:
 
 
 def point_to(releases: Path, version: int) -> None:
-    """Make a release the latest, in one step.
+    """Mark a release as the latest, in one step.
 
     Raises:
         StorageError: the pointer cannot be written.
@@ -267,8 +248,8 @@ def point_to(releases: Path, version: int) -> None:
     write_bytes(releases / LATEST, f"{json.dumps({'version': version})}\n".encode())
 
 
-def tombstone_of(folder: Path) -> Tombstone | None:
-    """Why a release is yanked; None where it is not.
+def yank_reason(folder: Path) -> str | None:
+    """Return why a release is yanked; None where it is not.
 
     Raises:
         ReleaseError: the tombstone is damaged.
@@ -277,13 +258,13 @@ def tombstone_of(folder: Path) -> Tombstone | None:
     if not path.is_file():
         return None
     try:
-        return Tombstone.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        return str(json.loads(path.read_bytes())["reason"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ReleaseError(f"{path} is damaged; yank the release again, once it is deleted") from error
 
 
 def release_folders(releases: Path) -> list[Path]:
-    """All whole releases, yanked ones too, in the order of their numbers."""
+    """Return all whole releases, yanked ones too, in the order of their numbers."""
     numbered = (
         folder for folder in releases.glob("*") if folder.name.isdecimal() and (folder / MANIFEST).is_file()
     )
@@ -291,7 +272,7 @@ def release_folders(releases: Path) -> list[Path]:
 
 
 def newest_keys(releases: Path) -> Path | None:
-    """The keys of the newest release, be it yanked or not; None before the first.
+    """Return the keys of the newest release, be it yanked or not; None before the first.
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """
@@ -304,13 +285,9 @@ def alone(releases: Path) -> Iterator[None]:
     """Be the only one who changes the releases; what a killed publisher left behind is removed.
 
     Raises:
-        ReleaseError: somebody else changes them.
+        StorageError: somebody else changes them.
     """
-    with (releases / ".lock").open("ab") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ReleaseError(f"another process publishes to {releases}; wait until it has ended") from error
+    with locked(releases):
         for unfinished in releases.glob(".*.tmp"):
             if unfinished.is_dir():
                 shutil.rmtree(unfinished)

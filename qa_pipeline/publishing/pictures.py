@@ -5,11 +5,16 @@ people tell apart whatever colours they see.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 YIELD, SCORES = "images/yield.png", "images/scores.png"
 _TOTAL, _LOST, _REMAINING, _ALL = "#0072B2", "#D55E00", "#009E73", "#BBBBBB"
 _WIDTH = 8.0
+_DOTS = 150
 _MOST_LOSSES = 5
 """Reasons of a step that are drawn; the others are added up."""
 
@@ -18,7 +23,7 @@ Step = tuple[str, int, int]
 
 
 def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Step]:
-    """From planned questions to released rows: totals, and between them the losses by reason."""
+    """Return the steps from planned questions to released rows: totals, and losses by reason."""
     by_stage: dict[str, list[tuple[str, str | None, int]]] = {}
     for funnel in facts["funnel"]:
         by_stage.setdefault(funnel["stage"], []).append((funnel["what"], funnel["reason"], funnel["count"]))
@@ -57,9 +62,7 @@ def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) 
 
 
 def draw_yield(steps: Sequence[Step]) -> bytes:
-    """The waterfall as PNG."""
-    from qa_pipeline.evaluation.plots import new_figure, png_of
-
+    """Return the picture of the waterfall as PNG."""
     figure = new_figure(_WIDTH, 0.32 * len(steps) + 0.7)
     axes = figure.add_subplot()
     most = max(1, *(count for _, count, _ in steps))
@@ -85,13 +88,11 @@ def _words(name: str) -> str:
 
 
 def draw_scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> bytes | None:
-    """Histograms of the scores, all over released, as PNG; None without any score."""
+    """Return the histograms of the scores, all over released, as PNG; None without any score."""
     if not scores:
         return None
     columns = min(3, len(scores))
     rows = -(-len(scores) // columns)
-    from qa_pipeline.evaluation.plots import new_figure, png_of
-
     figure = new_figure(_WIDTH, 2.1 * rows + 0.5)
     for place, (name, counts) in enumerate(scores.items(), start=1):
         axes = figure.add_subplot(rows, columns, place)
@@ -107,3 +108,18 @@ def draw_scores(scores: Mapping[str, Mapping[str, Sequence[int]]]) -> bytes | No
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=10)
     return png_of(figure)
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure, in inches, that needs no display."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def png_of(figure: "Figure") -> bytes:
+    """Return the figure as PNG: equal figures give equal bytes under one version of matplotlib."""
+    buffer = BytesIO()
+    without_version: dict[str, Any] = {"Software": None}
+    figure.savefig(buffer, format="png", dpi=_DOTS, metadata=without_version)
+    return buffer.getvalue()

@@ -24,13 +24,13 @@ from qa_pipeline.publishing.manifest import (
     MANIFEST,
     SIGNATURE,
     Manifest,
-    hash_file,
     point_to,
     read_manifest,
 )
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import move_file, prepare_folder
+from qa_pipeline.storage.hashes import hash_file
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -39,7 +39,7 @@ HUB = "hf://"
 _HUB_TARGET = re.compile(r"hf://datasets/([\w.-]+/[\w.-]+)")
 _TAG = re.compile(r"v([1-9]\d*)")
 _OF_THE_HUB = ".gitattributes"
-"""What the hub itself puts into an empty repository."""
+"""The file that the hub itself puts into an empty repository."""
 _REFUSALS = {
     401: "the token is not accepted (401)",
     403: "the token may not write there (403)",
@@ -50,7 +50,7 @@ _REFUSALS = {
 
 @dataclass(slots=True)
 class Pushed:
-    """What a push sends, or would send.
+    """The content of a push, done or planned.
 
     Args:
         place: where the release lies then.
@@ -132,7 +132,7 @@ def _faults_named(push: Pushed) -> Iterator[None]:
 
 
 def _status_of(error: BaseException | None) -> int | None:
-    """The status of HTTP that an error of the hub's library carries."""
+    """Return the status of HTTP that an error of the hub's library carries."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
 
@@ -197,7 +197,7 @@ def _send(store: Any, source: Path, root: str, path: str) -> None:
 
 
 def _point(store: Any, root: str, version: int) -> bool:
-    """Make the release the latest, unless a newer one is; whether it is."""
+    """Mark the release as the latest, unless a newer one is; return whether it is."""
     path = f"{root}/{LATEST}"
     try:
         latest = int(json.loads(store.cat_file(path))["version"]) if store.exists(path) else 0
@@ -211,7 +211,7 @@ def _point(store: Any, root: str, version: int) -> bool:
 
 
 def _to_hub(folder: Path, location: str, version: int, push: Pushed, *, public: bool) -> None:
-    """Make the files the whole content of a repository, in one commit with a tag."""
+    """Upload the files as the whole content of a repository, in one commit with a tag."""
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
 
@@ -251,7 +251,7 @@ def _to_hub(folder: Path, location: str, version: int, push: Pushed, *, public: 
 
 
 def _same_manifest(api: "HfApi", repository: str, revision: str, folder: Path) -> bool:
-    """Whether a revision has the manifest of this release, by the hash the hub lists."""
+    """Return whether a revision has the manifest of this release, by the hash the hub lists."""
     from huggingface_hub.hf_api import RepoFile
     from huggingface_hub.utils.sha import git_hash
 

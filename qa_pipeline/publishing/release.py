@@ -49,7 +49,6 @@ from qa_pipeline.publishing.manifest import (
     File,
     Manifest,
     alone,
-    hash_file,
     point_to,
     write_manifest,
 )
@@ -68,6 +67,7 @@ from qa_pipeline.publishing.splits import unsatisfied
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder
+from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.parquet import appended_parquet
 from qa_pipeline.storage.tables import SCHEMA_VERSION
 
@@ -110,7 +110,7 @@ def publish_release(resources: Resources) -> Release:
 
 
 def _evaluation(resources: Resources) -> Evaluation | None:
-    """What rows must not give away; None without a file of it."""
+    """Return the evaluation texts that rows must not give away; None without a file of them."""
     settings = resources.settings.release
     texts = read_evaluation(settings.evaluation, resources.settings.pairs_file)
     if texts.is_empty():
@@ -183,7 +183,7 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
 
 
 class SystemPrompts:
-    """Gathers the system messages of the rows of a release."""
+    """The system messages of the rows of a release, gathered."""
 
     def __init__(self) -> None:
         self._found: set[tuple[str, str]] = set()
@@ -286,7 +286,7 @@ def _sync(path: Path) -> None:
 
 
 def _files(folder: Path) -> dict[str, File]:
-    """Every file of the folder, with its hash and rows."""
+    """Return every file of the folder, with its hash and rows."""
     files = {}
     for path in sorted(file for file in folder.rglob("*") if file.is_file()):
         rows = rows_of(path) if path.suffix == ".parquet" else None
@@ -296,7 +296,7 @@ def _files(folder: Path) -> dict[str, File]:
 
 
 def _deciding(settings: Settings) -> dict[str, Any]:
-    """What decided of rows and splits."""
+    """Return the settings that decided about rows and splits."""
     return {
         "release": settings.release.model_dump(
             mode="json", exclude={"evaluation", "audits", "signing_key", "signing_password"}

@@ -29,7 +29,7 @@ PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
 KEPT = ""
 REASONS = (KEPT, DUPLICATE, JOINS_SPLITS, IN_EVALUATION, FORGOTTEN)
-"""Why an accepted row is not released; the first is that of one which is."""
+"""The reasons why an accepted row is not released; the first is that of a released row."""
 
 Reasons = npt.NDArray[np.int8]
 
@@ -55,7 +55,7 @@ class Earlier:
     versions: npt.NDArray[np.int32]
 
     def version_of(self, row_codes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """The release that first held each of these rows; 0 for a new one."""
+        """Return the release that first held each of these rows; 0 for a new one."""
         if not len(self.codes):
             return np.zeros(len(row_codes), dtype=np.int32)
         place = np.minimum(np.searchsorted(self.codes, row_codes), len(self.codes) - 1)
@@ -64,7 +64,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What becomes of each candidate.
+    """The outcome of the selection for each candidate.
 
     Args:
         names: of the splits; those of earlier releases that are wanted no more keep their rows.
@@ -78,11 +78,11 @@ class Selection:
     split: npt.NDArray[np.int8]
     reason: Reasons
     instead: pl.DataFrame
-    beside: pl.DataFrame
+    elsewhere: pl.DataFrame
 
 
 def read_earlier_release(releases: Path) -> Earlier:
-    """What the release before holds, as far as it decides of this one.
+    """Return what the previous release holds, as far as it decides about this one.
 
     Raises:
         ReleaseError: it is damaged.
@@ -136,7 +136,7 @@ def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettin
 
 
 def _placed_before(joins: pl.DataFrame, before: Earlier, names: Sequence[str]) -> pl.DataFrame:
-    """Where the release before has the documents that are nearly the same as another: key, known."""
+    """Return places in the previous release of documents that nearly equal another: key, known."""
     keys = groups_of(joins).select("key")
     places = ranges(rows_of(before.keys)) if before.keys else []
     placed = [_known_keys(before, *place, names).join(keys, on="key", how="semi") for place in places]
@@ -146,7 +146,7 @@ def _placed_before(joins: pl.DataFrame, before: Earlier, names: Sequence[str]) -
 def _elsewhere(
     groups: pl.DataFrame, parts: Iterator[pl.DataFrame], split: npt.NDArray[np.int8]
 ) -> pl.DataFrame:
-    """Where the documents of each group stand: key and known, which is the number of the split."""
+    """Return places of the documents of each group: key and known, which is the number of the split."""
     parts_of_groups = [part.join(groups, on="key", how="semi").unique("key", keep="first") for part in parts]
     rows = pl.concat([PART.to_frame(), *parts_of_groups])
     placed = rows.select("key", known=pl.Series(split[rows["row"].to_numpy()], dtype=pl.Int8()))
@@ -155,7 +155,7 @@ def _elsewhere(
 
 
 def _repeats(notes: Path, count: int, reason: Reasons, before: Earlier) -> pl.DataFrame:
-    """Rows whose question and answer another one has, with the pair_id that stands for them.
+    """Return rows whose question and answer another row has, with the pair_id that stands for them.
 
     The best was in the release before, else has the highest composite score, then the smallest id: the order
     of batches never matters.
@@ -175,7 +175,7 @@ def _repeats(notes: Path, count: int, reason: Reasons, before: Earlier) -> pl.Da
 
 
 def _strata(notes: Path, count: int, columns: Sequence[str]) -> npt.NDArray[np.int32] | None:
-    """The number of each row's stratum; None where none are wanted."""
+    """Return the number of each row's stratum; None where none are wanted."""
     if not columns:
         return None
     kinds = pl.scan_parquet(notes).select("row", pl.struct(columns).rank("dense").alias("kind")).collect()
@@ -187,7 +187,7 @@ def _strata(notes: Path, count: int, columns: Sequence[str]) -> npt.NDArray[np.i
 def _key_parts(
     candidates: Candidates, before: Earlier, names: Sequence[str], is_kept: npt.NDArray[np.bool_]
 ) -> Iterator[pl.DataFrame]:
-    """The keys of the rows that are kept, in ranges: PART frames."""
+    """Yield the keys of the rows that are kept, in ranges: PART frames."""
     notes = candidates.folder / "keys.parquet"
     for first, last in ranges(rows_of(notes)):
         part = between(notes, "key", first, last)
@@ -200,7 +200,7 @@ def _key_parts(
 
 
 def _known_keys(before: Earlier, first: int, last: int, names: Sequence[str]) -> pl.DataFrame:
-    """Where the keys of a range stand in the release before: key, known."""
+    """Return the places of the keys of a range in the previous release: key, known."""
     if before.keys is None:
         return pl.DataFrame(schema={"key": pl.UInt64(), "known": pl.Int8()})
     number = {name: place for place, name in enumerate(names)}
@@ -209,14 +209,14 @@ def _known_keys(before: Earlier, first: int, last: int, names: Sequence[str]) ->
 
 
 def rows_of(file: Path) -> int:
-    """How many rows a Parquet file has."""
+    """Return how many rows a Parquet file has."""
     import pyarrow.parquet as pq
 
     return int(pq.read_metadata(file).num_rows)
 
 
 def write_keys(file: Path, candidates: Candidates, before: Earlier, selection: Selection) -> None:
-    """Where each key stands from now on: those of this release, and those of earlier ones that are gone."""
+    """Write the split of each key: those of this release, and those of earlier ones that are gone."""
     names = pl.Series([*selection.names, None], dtype=pl.String())
     with appended_parquet(file, PLACED, NARROW_GROUP) as write:
         for part, (first, last) in zip(
@@ -227,7 +227,7 @@ def write_keys(file: Path, candidates: Candidates, before: Earlier, selection: S
             split = pl.Series("known", selection.split[part["row"].to_numpy()])
             now = part.select("key").with_columns(split)
             in_range = pl.col("key").is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
-            elsewhere = selection.beside.filter(in_range)
+            elsewhere = selection.elsewhere.filter(in_range)
             placed = pl.concat([now, _known_keys(before, first, last, selection.names), elsewhere])
             first_places = placed.unique("key", keep="first", maintain_order=True).sort("key")
             write(first_places.select("key", split=names.gather(first_places["known"])))
@@ -241,7 +241,7 @@ def decided_rows(
     rows: pl.DataFrame,
     version: int,
 ) -> pl.DataFrame:
-    """The rows of a batch with row, in_evaluation, version, split and reason; `split` is that of kept ones.
+    """Return the rows of a batch with row, in_evaluation, version, split (of kept rows) and reason.
 
     Args:
         candidates: the candidates.

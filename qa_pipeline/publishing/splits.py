@@ -100,7 +100,7 @@ def assign_splits(
 
 
 def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Sequence[str]) -> list[str]:
-    """What the splits could not satisfy, in words: an empty split, and shares that are far from those wanted.
+    """Return what the splits could not satisfy, in words: an empty split, or shares far from the wanted.
 
     Args:
         counts: split, the columns of `strata`, and rows.
@@ -129,11 +129,11 @@ def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Seque
 
 
 TOLERANCE = 0.05
-"""How far the share of a split may be from the one wanted, without a word about it."""
+"""The distance of a split's share from the wanted one that is not reported."""
 
 
 def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:
-    """The labels after these rows were joined."""
+    """Return the labels after these rows were joined."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -152,13 +152,13 @@ def _bit(splits: npt.NDArray[np.int8]) -> npt.NDArray[np.uint64]:
 
 
 def _place(bits: npt.NDArray[np.uint64]) -> Splits:
-    """The number of the lowest split."""
+    """Return the number of the lowest split."""
     lowest = bits & (~bits + np.uint64(1))
     return np.bitwise_count(lowest - np.uint64(1)).astype(np.int8)
 
 
 def _drawn(anchor: npt.NDArray[np.uint64], shares: Sequence[float]) -> Splits:
-    """A split for each component by a hash of its least key (splitmix64), in proportion to the shares."""
+    """Return a split of each component by a hash of its least key (splitmix64), in proportion to shares."""
     mixed = anchor + _GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
     mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
@@ -206,7 +206,7 @@ def _balance(
 
 
 def _apart(pairs: pl.DataFrame) -> Ints:
-    """Rows whose key stands in another split than a key it is joined to now.
+    """Return rows whose key is in another split than a key it is joined to now.
 
     It happens where the limit of near duplicates was changed between two releases. Those of the split that
     comes first go, which is the one to train on.
@@ -217,7 +217,7 @@ def _apart(pairs: pl.DataFrame) -> Ints:
 
 
 def groups_of(joins: pl.DataFrame) -> pl.DataFrame:
-    """Which keys must not be apart: key and group.
+    """Return which keys must stay together: key and group.
 
     Args:
         joins: JOINS frame of `keys`, whose other key is the same for all that are joined.

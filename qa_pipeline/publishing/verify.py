@@ -25,7 +25,6 @@ from qa_pipeline.publishing.candidates import (
     RELEASED,
     SOURCE_SCHEMA,
     named_passages,
-    text_hash,
 )
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.certificate import LABELLED, Certifier
@@ -61,7 +60,6 @@ from qa_pipeline.publishing.manifest import (
     SIGNATURE,
     SOURCES,
     Manifest,
-    hash_file,
     read_manifest,
 )
 from qa_pipeline.publishing.proofs import proof_problems
@@ -69,6 +67,7 @@ from qa_pipeline.publishing.selection import PLACED, rows_of
 from qa_pipeline.publishing.signature import signature_problem
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.chunks import chunk_hash
+from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
 from qa_pipeline.storage.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
@@ -85,7 +84,7 @@ _AT_ONCE = 200
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One promise: how many rows or files were looked at, and what breaks it.
+    """A promise: how many rows or files were looked at, and what breaks it.
 
     `checked` is None where nothing could be looked at, and `problems` is empty then; `why` says the reason.
     """
@@ -97,7 +96,7 @@ class Check:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing breaks it."""
+        """Return whether no problem breaks the promise."""
         return not self.problems
 
 
@@ -150,7 +149,7 @@ def _signature(folder: Path, public_key: str | None) -> Check:
 
 
 def _file_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Files that are missing, changed, not named, or no files but links and pipes."""
+    """Yield files that are missing, changed, not named, or links and pipes instead of files."""
     present = set()
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
@@ -179,7 +178,7 @@ def _tables(manifest: Manifest) -> dict[str, pl.Schema]:
 
 
 def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Tables that cannot be read, or have other columns than they should."""
+    """Yield tables that cannot be read, or have other columns than they should."""
     for name, schema in _tables(manifest).items():
         try:
             actual = pl.read_parquet_schema(folder / name)
@@ -231,7 +230,7 @@ class _Table:
         return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=columns)))
 
     def of(self, keys: pl.Series) -> pl.DataFrame:
-        """The row groups that hold the rows of these keys; rows it lacks are absent."""
+        """Return the row groups that hold the rows of these keys; rows it lacks are absent."""
         places = np.flatnonzero(np.isin(self._keys, keys.to_numpy()))
         numbers = set(self._groups[places].tolist())
         for number in sorted(numbers - {*self._held}):
@@ -247,7 +246,7 @@ _DOCUMENT_COLUMNS = ("content_sha256", "batch", "path", "licence", "text")
 
 
 def _passage_keys(passages: pl.DataFrame) -> pl.Series:
-    """The keys of passages: a chunk id may be in several batches."""
+    """Return the keys of passages: a chunk id may be in several batches."""
     return codes(passages.select(pl.concat_str("batch", "chunk_id", separator="\x1f")).to_series())
 
 
@@ -292,7 +291,7 @@ class _Rows:
         """The files that formats may have, and the hash of what the rows make of those that are `whole`."""
 
     def checks(self) -> list[Check]:
-        """All of them, in a fixed order."""
+        """Return all checks, in a fixed order."""
         rows = 0
         of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
             "schema": self._null_problems,
@@ -339,7 +338,7 @@ class _Rows:
         ]
 
     def _not_proved(self) -> str:
-        """Say on what the rows rest that cannot be proved again here."""
+        """Return what the rows rest on that cannot be proved again here."""
         if not self._unproved:
             return ""
         counted = ", ".join(f"{count} on {step}" for step, count in sorted(self._unproved.items()))
@@ -369,7 +368,7 @@ class _Rows:
             self._audited.add(split, {}, rows)
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
         for name, (form, _, of, expected_rows) in self._written.items():
-            if form.whole and of == split and name in self._manifest.files:
+            if form.is_whole and of == split and name in self._manifest.files:
                 (lines,) = form.rows({}, placed, layout)
                 for block in json_lines(lines.drop("split")):
                     expected_rows.update(block)
@@ -388,7 +387,7 @@ class _Rows:
         )
 
     def _order_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Rows that do not stand batch by batch in the order of their ids."""
+        """Yield rows that are not batch by batch in the order of their ids."""
         for batch, pair_id in rows.select("batch", "pair_id").iter_rows():
             last_batch, last_id = self._last.get(split, ("", ""))
             if batch != last_batch and f"{batch}.parquet" < f"{last_batch}.parquet" and last_batch:
@@ -398,7 +397,7 @@ class _Rows:
             self._last[split] = batch, pair_id
 
     def _evidence_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Quotes that are not at their place in their document, and rows that name no or other documents."""
+        """Yield quotes that are not at their place, and rows that name no or other documents."""
         proofs = rows.select("pair_id", "documents", "evidence").explode("evidence", empty_as_null=True)
         quoted = proofs.drop_nulls("evidence").unnest("evidence")
         foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
@@ -423,7 +422,7 @@ class _Rows:
             yield f"row {pair_id}: the quote {quote[:60]!r} is not at its place"
 
     def _documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The documents that rows rest on, as far as there are."""
+        """Return the documents that rows rest on, as far as they are present."""
         hashes = (
             rows.select(pl.col("documents").explode(empty_as_null=True)).to_series().drop_nulls().unique()
         )
@@ -431,7 +430,7 @@ class _Rows:
         return sources.filter(pl.col("content_sha256").is_in(hashes.implode()))
 
     def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
-        """The passages of rows that have a text, by batch and chunk id."""
+        """Return the passages of rows that have a text, by batch and chunk id."""
         named_by_rows = named_passages(rows)
         readable = self._passages.of(_passage_keys(named_by_rows)).join(
             named_by_rows, on=["batch", "chunk_id"], how="semi"
@@ -445,7 +444,7 @@ class _Rows:
         return passages
 
     def _with_texts(self, passages: pl.DataFrame) -> pl.DataFrame:
-        """Passages with their texts, out of the documents where they have none of their own."""
+        """Return the passages with their texts, from the documents where they have none of their own."""
         sources = self._sources.of(document_keys(passages["content_sha256"].drop_nulls().unique()))
         complete = passages.join(
             sources.select("content_sha256", document="text"),
@@ -459,7 +458,7 @@ class _Rows:
         return complete.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
 
     def _proof_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Rows whose claims are not proved by their evidence, or not those of their answer."""
+        """Yield rows whose claims are not proved by their evidence, or not those of their answer."""
         if not self._texts_held:
             return
         passages = self._passages_of(rows)
@@ -472,7 +471,7 @@ class _Rows:
                 yield f"row {row['pair_id']} {problem}"
 
     def _message_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Messages that are not what row, passages and system prompt make of them."""
+        """Yield messages that are not what row, passages and system prompt make of them."""
         passages = self._passages_of(rows)
         prompts = self._manifest.system_prompts
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
@@ -496,7 +495,7 @@ class _Rows:
                 yield f"row {row['pair_id']} shows its distractors without its evidence"
 
     def _origin_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Rows whose licences, paths or ids of documents are not those of their documents."""
+        """Yield rows whose licences, paths or ids of documents are not those of their documents."""
         other = rows.filter(pl.col("licences") != pl.col("provenance").struct.field("licences"))
         yield from (f"row {pair_id} names other licences than its provenance" for pair_id in other["pair_id"])
         origins = {
@@ -521,10 +520,10 @@ class _Rows:
                     yield f"row {row['pair_id']} names its document otherwise than {SOURCES}"
 
     def _passage_problems(self) -> Iterator[str]:
-        """Passages and documents whose hash is not that of their text, and contents that were changed."""
+        """Yield passages and documents whose hash is not that of their text, and changed contents."""
         for part in row_groups(self._folder / SOURCES):
             for sha256, text, text_sha256 in part.select("content_sha256", "text", "text_sha256").iter_rows():
-                if text is not None and text_hash(text) != text_sha256:
+                if text is not None and hash_text(text) != text_sha256:
                     yield f"the text of document {sha256} is not that of its hash"
         for part in row_groups(self._folder / PASSAGES):
             for row in self._with_texts(part).iter_rows(named=True):
@@ -536,7 +535,7 @@ class _Rows:
                 yield f"what {name} says is not what was released"
 
     def _audit_problems(self) -> Iterator[str]:
-        """A certificate that is not what the labels show."""
+        """Yield problems of a certificate that is not what the labels show."""
         if self._audited is None:
             return
         try:
@@ -548,7 +547,7 @@ class _Rows:
             yield f"the certificate is not what the labels in {AUDIT} show"
 
     def _split_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
-        """Keys of rows that are not recorded in their split; each is recorded in one."""
+        """Yield keys of rows that are not recorded in their split; each is recorded in one."""
         keys = row_keys(rows)
         wrong = keys.filter(self._places.splits_of(keys["key"]).ne_missing(split))
         for place in wrong["place"].unique().sort():
@@ -561,7 +560,7 @@ class _Rows:
             yield f"{PLACES} records a key twice, or not in order"
 
     def _near_problems(self) -> Iterator[str]:
-        """Documents of two splits that are nearly the same."""
+        """Yield documents of two splits that are nearly the same."""
         limit = float(self._manifest.settings["near_duplicate_similarity"])
         count, bands, sets = 0, self._notes / "bands", self._notes / "shingles"
         with appended_parquet(bands, BANDS) as note_bands, appended_parquet(sets, SHINGLES) as note_sets:
@@ -610,7 +609,7 @@ class _Rows:
             yield f"row {pair_id} stands for nothing that is released"
 
     def _format_problems(self, ids: Mapping[str, npt.NDArray[np.uint64]]) -> Iterator[str]:
-        """Files of other formats that say something else than the rows, or hold rows of another split."""
+        """Yield files of other formats that differ from the rows, or hold rows of another split."""
         every = np.concatenate(list(ids.values()))
         for name, file_entry in sorted(self._manifest.files.items()):
             if Path(name).parts[0] not in FORMATS:
@@ -619,14 +618,14 @@ class _Rows:
                 yield f"{name} is no file of a format"
                 continue
             form, file, split, expected = self._written[name]
-            if form.whole:
+            if form.is_whole:
                 if expected.hexdigest() != file_entry.sha256:
                     yield f"{name} says something else than {DATA}/{split}.parquet"
             elif not file.once:  # which is the corpus, whose passages are of no row
                 yield from self._foreign_rows(name, ids[split] if "{split}" in file.name else every)
 
     def _foreign_rows(self, name: str, released: npt.NDArray[np.uint64]) -> Iterator[str]:
-        """Rows of a file about other pairs than these."""
+        """Yield rows of a file about other pairs than these."""
         try:
             codes_found = [codes(part) for part in _pair_ids(self._folder / name)]
         except pl.exceptions.PolarsError:
@@ -638,11 +637,11 @@ class _Rows:
 
 _LINE = pl.Schema({"pair_id": pl.String()})
 _DOCUMENT = pl.Schema({"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct(_LINE))}))})
-"""Where a line of SQuAD's file names the rows it is about."""
+"""The fields in which a line of SQuAD's file names the rows it is about."""
 
 
 def _pair_ids(file: Path) -> Iterator[pl.Series]:
-    """The ids of the rows of a file of lines, some thousands at a time; "" where one has none."""
+    """Yield the ids of the rows of a file of lines, some thousands at a time; "" where one has none."""
     with file.open("rb") as lines:
         while block := lines.read(_BLOCK) + lines.readline():
             if file.suffix == ".tsv":
@@ -685,6 +684,6 @@ def _other_messages(
 def _is_document_id(piece: Mapping[str, Any]) -> bool:
     """Return whether the id of a document is that of its bytes, or of bytes and path."""
     sha256, path = piece["content_sha256"], piece["path"]
-    with_path = hashlib.sha256(f"{sha256}\0{path}".encode()).hexdigest()
+    with_path = hash_text(f"{sha256}\0{path}")
     # a path that is no UTF-8 is shown with a mark, and its id is made of its bytes
     return piece["document_id"] in (sha256[:32], with_path[:32]) or "\ufffd" in path

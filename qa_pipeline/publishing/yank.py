@@ -1,5 +1,6 @@
 """Withdrawing a release that is out: its data go, and a tombstone says why; its number and its keys stay."""
 
+import json
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -16,13 +17,12 @@ from qa_pipeline.publishing.manifest import (
     SIGNATURE,
     SOURCES,
     TOMBSTONE,
-    Tombstone,
     alone,
     latest_release,
     manifest_of,
     point_to,
     release_folders,
-    tombstone_of,
+    yank_reason,
 )
 from qa_pipeline.storage.files import write_bytes
 
@@ -31,7 +31,7 @@ _FILES_THAT_STAY = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
 
 
 def check_reason(reason: str) -> str:
-    """A person's reason, as it is kept.
+    """Return a person's reason, as it is stored.
 
     Raises:
         InputError: it is empty, too long, or holds control characters.
@@ -43,41 +43,41 @@ def check_reason(reason: str) -> str:
 
 
 def newest_instead(folder: Path) -> Path | None:
-    """The newest release that is not yanked, this one aside; None where there is none."""
+    """Return the newest release that is not yanked, this one aside; None where there is none."""
     others = [
-        other for other in release_folders(folder.parent) if other != folder and tombstone_of(other) is None
+        other for other in release_folders(folder.parent) if other != folder and yank_reason(other) is None
     ]
     return others[-1] if others else None
 
 
-def yank_release(folder: Path, reason: str) -> Tombstone:
-    """Withdraw a release; one that is yanked already keeps its reason, and what is left of it goes.
+def yank_release(folder: Path, reason: str) -> str:
+    """Withdraw a release and return why; one that is yanked already keeps its reason, and loses what is left.
 
     The pointer moves first, so that who reads the latest never meets a yanked one.
 
     Raises:
         InputError: the reason cannot be kept.
-        ReleaseError: there is no such release, or somebody else changes the releases.
-        StorageError: something cannot be written or deleted.
+        ReleaseError: there is no such release.
+        StorageError: something cannot be written or deleted, or somebody else changes the releases.
     """
     checked_reason = check_reason(reason)
     check_release(folder)
     with alone(folder.parent):
-        stone = tombstone_of(folder) or Tombstone(
-            version=int(folder.name), reason=checked_reason, rows=sum(manifest_of(folder).splits.values())
-        )
+        final_reason = yank_reason(folder) or checked_reason
+        rows = sum(manifest_of(folder).splits.values())
+        tombstone = {"version": int(folder.name), "reason": final_reason, "rows": rows}
         latest = latest_release(folder.parent)
         if latest is not None and latest.name == folder.name:
             _point_elsewhere(folder)
-        write_bytes(folder / TOMBSTONE, stone.model_dump_json(indent=1).encode() + b"\n")
+        write_bytes(folder / TOMBSTONE, f"{json.dumps(tombstone, indent=1, ensure_ascii=False)}\n".encode())
         for path in sorted(folder.iterdir()):
             if path.name not in _FILES_THAT_STAY:
                 _delete(path)
-    return stone
+    return final_reason
 
 
 def check_release(folder: Path) -> None:
-    """Hold a path to being that of a release in its place.
+    """Verify that a path is that of a release in its place.
 
     Raises:
         ReleaseError: it is none.
@@ -107,7 +107,7 @@ def _delete(path: Path) -> None:
 
 
 def released_places(releases: Path) -> pl.DataFrame:
-    """Which contents the releases that are not yanked hold, and where they were: as `known_places`."""
+    """Return the contents of releases that are not yanked, and where they were: as `known_places`."""
     ids = pl.col("content_sha256").str.slice(0, 32).alias("document_id")
     places = (
         pl.scan_parquet(folder / SOURCES).select("content_sha256", ids, "batch", "path").collect()
@@ -118,7 +118,7 @@ def released_places(releases: Path) -> pl.DataFrame:
 
 
 def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
-    """How many rows of each release rest on these contents; of those that may hold a passage of them.
+    """Return the number of rows of each release that rest on these contents.
 
     Args:
         releases: their folder; yanked ones are not looked at.
@@ -149,4 +149,4 @@ def _rows_with(path: Path, contents: list[str]) -> int:
 
 
 def _open_releases(releases: Path) -> list[Path]:
-    return [folder for folder in release_folders(releases) if tombstone_of(folder) is None]
+    return [folder for folder in release_folders(releases) if yank_reason(folder) is None]

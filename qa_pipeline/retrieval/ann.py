@@ -25,9 +25,9 @@ BUILD_BREADTH = 100
 EFFORTS = (64, 128, 256, 512, 1024)
 """Candidates held while searching (efSearch), tried in this order; beyond, comparing all is no slower."""
 TRIAL_NOISE = 1.6
-"""How far a vector of length 1 must be moved to be as hard to search for as a question."""
-TRIAL_QUERIES = 256
-TRIAL_DEPTH = 10
+"""The distance to move a vector of length 1 that makes it as hard to search for as a question."""
+TRIAL_QUERIES = 256  # searched in an index before it is taken
+TRIAL_DEPTH = 10  # true nearest vectors that a trial query should find
 SEED = 7
 SAME_COSINE = 1e-6
 """Vectors whose cosines differ by less count as equal: equal texts have equal vectors."""
@@ -40,7 +40,7 @@ class BadIndexError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a batch gets; no index means that every vector is compared.
+    """The index of a batch; without one every vector is compared.
 
     Args:
         index: links of faiss, without vectors.
@@ -89,7 +89,7 @@ def choose_index(vectors: Vectors, settings: IndexSettings) -> Choice:
 
 
 def trial_queries(vectors: Vectors, length: float) -> Vectors:
-    """Some of the vectors, each moved by noise of its own; the same ones for the same vectors."""
+    """Return some of the vectors, each moved by noise of its own; the same ones for the same vectors."""
     random = np.random.default_rng(SEED)
     chosen = random.choice(len(vectors), min(TRIAL_QUERIES, len(vectors)), replace=False)
     noise = random.standard_normal((len(chosen), vectors.shape[1]))
@@ -99,7 +99,7 @@ def trial_queries(vectors: Vectors, length: float) -> Vectors:
 
 
 def read_index(content: bytes, vectors: Vectors, effort: int) -> Any:
-    """The faiss index of these vectors, ready to search.
+    """Return the faiss index of these vectors, ready to search.
 
     Faiss checks where links lead; here it is kept from filling the memory, and what else a search relies on
     is checked: whoever can write the file can give it a valid checksum.
@@ -130,7 +130,7 @@ def read_index(content: bytes, vectors: Vectors, effort: int) -> Any:
 
 
 def _is_sound(links: Any, count: int) -> bool:
-    """Whether the layers are those of so many vectors, and the search begins in the highest one."""
+    """Return whether the layers are those of so many vectors, and the search begins in the highest."""
     import faiss
 
     layers: npt.NDArray[np.int32] = faiss.vector_to_array(links.levels)
@@ -149,7 +149,7 @@ def _is_sound(links: Any, count: int) -> bool:
 
 @contextmanager
 def _bounded_reading(most_bytes: int) -> Iterator[None]:
-    """Have faiss take no more than this for any one list of numbers while it reads."""
+    """Limit what faiss takes for any one list of numbers while it reads."""
     import faiss
 
     usual = faiss.get_deserialization_vector_byte_limit(), faiss.get_deserialization_loop_limit()

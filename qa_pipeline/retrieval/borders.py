@@ -38,13 +38,13 @@ class Line:
     end: int
     opens: bool
     code: bool = False
-    whole: bool = True
+    is_whole: bool = True
     with_next: bool = False
     with_previous: bool = False
 
 
 def read_lines(text: str, *, heading: int) -> list[Line]:
-    """All lines of a section in order.
+    """Return all lines of a section in order.
 
     Args:
         text: the section.
@@ -62,12 +62,12 @@ def _text_lines(text: str, start: int, end: int, heading: int) -> Iterator[Line]
         stop = first + len(text[first:second].rstrip())
         if first < stop:
             announcing = text[stop - 1] == _ANNOUNCING or first < heading
-            yield Line(first, stop, opens, whole=is_whole, with_next=announcing)
+            yield Line(first, stop, opens, is_whole=is_whole, with_next=announcing)
             opens = False
 
 
 def _code_lines(text: str, start: int, end: int) -> Iterator[Line]:
-    """Lines of a code block; the fences go with the code beside them."""
+    """Yield the lines of a code block; the fences go with the code beside them."""
     spans = [(start + low, start + high) for low, high in line_spans(text[start:end])]
     filled = [(low, high) for low, high in spans if text[low:high].strip()]
     for number, (low, high) in enumerate(filled):
@@ -78,7 +78,7 @@ def _code_lines(text: str, start: int, end: int) -> Iterator[Line]:
 
 
 def join_lines(lines: list[Line]) -> list[list[Line]]:
-    """Lines that go together, which are parted only where one of them could not stay whole otherwise."""
+    """Return groups of lines, parted only where one of them could not stay whole otherwise."""
     joined = [lines[:1]] if lines else []
     for before, line in pairwise(lines):
         if before.with_next or line.with_previous:
@@ -89,13 +89,13 @@ def join_lines(lines: list[Line]) -> list[list[Line]]:
 
 
 def sentence_starts(text: str, line: Line, language: str) -> list[int]:
-    """Where the sentences of a line begin, the first one included."""
-    cuts = [] if line.whole else sentence_cuts(text, line.start, line.end, language)
+    """Return the starts of the sentences of a line, the first one included."""
+    cuts = [] if line.is_whole else sentence_cuts(text, line.start, line.end, language)
     return [line.start, *(start for cut in cuts if (start := after_blanks(text, cut)) < line.end)]
 
 
 def after_blanks(text: str, place: int) -> int:
-    """The first place at or after `place` that is no white space; the end of the text if there is none."""
+    """Return the first place from `place` on that is no white space; the end of the text without one."""
     while place < len(text) and text[place].isspace():
         place += 1
     return place
@@ -131,22 +131,22 @@ class Section:
 
     @cached_property
     def total(self) -> int:
-        """Its tokens."""
+        """Return the number of its tokens."""
         return self.text_tokens.between(self.start, self.end)
 
     @cached_property
     def text(self) -> str:
-        """Its text; all places of borders are places in it."""
+        """Return its text; all places of borders are places in it."""
         return self.text_tokens.text[self.start : self.end]
 
     @cached_property
     def tokens(self) -> SectionTokens:
-        """Tokens up to each of its words."""
+        """Return the tokens up to each of its words."""
         return self.text_tokens.section(self.start, self.end)
 
     @cached_property
     def floor(self) -> int:
-        """Where what follows the heading line begins: no chunk ends before it has some of that."""
+        """Return the start of the text below the heading line: no chunk ends before it has some of that."""
         length = self.heading_end - self.start
         if not length or self.tokens.at(length) > self.room // _HEADING_SHARE:
             return 0
@@ -165,7 +165,7 @@ class Reach:
     """
 
     low: float
-    wanted: float
+    target: float
     high: float
     limit: float
 
@@ -179,7 +179,7 @@ class _Marks:
         self.tokens = [section.tokens.at(place) for place in self.places]
 
     def nearest(self, low: float, target: float, high: float) -> int | None:
-        """The place within reach that is closest to the wanted one, the earlier of equals."""
+        """Return the place within reach that is closest to the wanted one, the earlier of equals."""
         first, last = bisect_left(self.tokens, low), bisect_right(self.tokens, high)
         if first == last:
             return None
@@ -189,12 +189,12 @@ class _Marks:
         return self.places[before if closer else after]
 
     def first(self, low: float) -> int | None:
-        """The first place with at least so many tokens before it."""
+        """Return the first place with at least so many tokens before it."""
         number = bisect_left(self.tokens, low)
         return self.places[number] if number < len(self.places) else None
 
     def last(self, below: float) -> int:
-        """The last place with fewer tokens before it; 0 if there is none."""
+        """Return the last place with fewer tokens before it; 0 if there is none."""
         number = bisect_left(self.tokens, below)
         return self.places[number - 1] if number else 0
 
@@ -207,18 +207,18 @@ class Borders:
         self._inside: dict[int, _Marks] = {}
 
     def best(self, begin: int, reach: Reach) -> int:
-        """The place to end a chunk that begins at `begin`.
+        """Return the place to end a chunk that begins at `begin`.
 
         Within reach the end of a block comes before that of a line, and this before that of a sentence. Where
         none is, the sentence or line that spans the reach goes whole to this chunk, else to the next one. If
         it fits neither, it is cut between words.
         """
         for marks in (self._blocks, self._units):
-            place = marks.nearest(reach.low, reach.wanted, reach.high)
+            place = marks.nearest(reach.low, reach.target, reach.high)
             if place is not None:
                 return place
         inside = self._marks_inside(self._unit_at(reach.low))
-        place = inside.nearest(reach.low, reach.wanted, reach.high)
+        place = inside.nearest(reach.low, reach.target, reach.high)
         if place is not None:
             return place
         start = max(inside.last(reach.low), self._units.last(reach.low))
@@ -229,7 +229,7 @@ class Borders:
         return start if fits and start > max(begin, self.section.floor) else self._word(begin, reach)
 
     def first_from(self, low: float) -> int:
-        """The first border of a line or sentence that has at least `low` tokens before it."""
+        """Return the first border of a line or sentence that has at least `low` tokens before it."""
         return self._first_border(self._marks_inside(self._unit_at(low)), low)
 
     @cached_property
@@ -250,11 +250,11 @@ class Borders:
         return _Marks(self.section, (unit[0].start for unit in self._joined[1:]))
 
     def _unit_at(self, tokens: float) -> int:
-        """Number of the unit that begins last among those with fewer tokens before them."""
+        """Return the number of the unit that begins last among those with fewer tokens before them."""
         return bisect_left(self._units.tokens, tokens)
 
     def _marks_inside(self, number: int) -> _Marks:
-        """Starts of the lines and sentences of a unit, its own start aside."""
+        """Return the starts of the lines and sentences of a unit, its own start aside."""
         if number not in self._inside:
             text, language = self.section.text, self.section.language
             starts = [
@@ -268,11 +268,11 @@ class Borders:
         return min(borders, default=len(self.section.text))
 
     def _word(self, begin: int, reach: Reach) -> int:
-        """A word's start within reach, else the last before it, else the first after `begin`, else any."""
+        """Return a word's start within reach, else the last before, the first after `begin`, or any."""
         scale, length = self.section.tokens, len(self.section.text)
         earliest = max(begin, self.section.floor) + 1
         words = _Marks(self.section, (scale.starts[n] for n in scale.words(reach.low, reach.high)))
-        near = words.nearest(reach.low, reach.wanted, reach.high)
+        near = words.nearest(reach.low, reach.target, reach.high)
         before = scale.starts[max(bisect_left(scale.before, reach.low) - 1, 0)]
         later = bisect_left(scale.starts, earliest)
         after = scale.starts[later] if later < len(scale.starts) else length

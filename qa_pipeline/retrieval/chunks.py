@@ -5,7 +5,6 @@ section that is nothing but its heading gives no chunk where its words are in th
 below it; one without any below it is a chunk, such as `§ 10 (repealed)`.
 """
 
-import hashlib
 import json
 from bisect import bisect_right
 from collections import Counter
@@ -21,6 +20,7 @@ from qa_pipeline.retrieval.borders import Section
 from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, Sibling, merge_tiny, shorten_paths
 from qa_pipeline.retrieval.token_counts import WordCounts, count_texts
 from qa_pipeline.settings.documents import ChunkingSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.language import UNDETERMINED, piece_language
 
@@ -66,7 +66,7 @@ def _with_batch_language(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _groups(documents: pl.DataFrame) -> Iterator[list[Row]]:
-    """Documents, so many at once as have together not much more than a number of characters."""
+    """Yield documents in groups of not much more than a number of characters."""
     needed = ["batch", "document_id", "language", "title", "text", "sections", "pages"]
     group: list[Row] = []
     characters = 0
@@ -107,11 +107,11 @@ def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterat
 
 def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
     """Return the id of a chunk; `repeat` is its number among the equal ones of its batch, from 0."""
-    return hashlib.sha256(_as_json([path, text, repeat]).encode()).hexdigest()[:_ID_LENGTH]
+    return hash_text(_as_json([path, text, repeat]))[:_ID_LENGTH]
 
 
 def _page(pages: Sequence[Row], place: int) -> int | None:
-    """Page of a place; null where the document has none."""
+    """Return the page of a place; null where the document has none."""
     if not pages:
         return None
     number: int = pages[max(bisect_right(pages, place, key=lambda page: page["start"]) - 1, 0)]["number"]
@@ -133,7 +133,7 @@ class _Titled:
 def _cut(
     rows: Sequence[Row], counts: WordCounts, bound: int, settings: ChunkingSettings
 ) -> Iterator[tuple[Row, list[Draft]]]:
-    """Drafts of each document."""
+    """Yield the drafts of each document."""
     texts_tokens = count_texts([row["text"] for row in rows], counts, longest=bound // 2)
     titled = list(_sections(rows))
     paths = shorten_paths(
@@ -156,7 +156,7 @@ def _cut(
 
 
 def _sections(rows: Sequence[Row]) -> Iterator[_Titled]:
-    """All sections in order but those that are nothing but their heading and have sections below them."""
+    """Yield all sections in order but those of a heading alone that have sections below them."""
     group = 0
     siblings: object = None
     for number, row in enumerate(rows):

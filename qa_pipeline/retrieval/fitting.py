@@ -49,7 +49,7 @@ def _shorter(path: Path) -> Path:
 
 
 _SAFE = 0.95
-"""Where an estimate was too low, the next one stays a little below."""
+"""The factor for the next estimate where one was too low: it stays a little below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class Draft:
 
     @property
     def text(self) -> str:
-        """The document's text from `start` to `end`."""
+        """Return the document's text from `start` to `end`."""
         return self.section.text_tokens.text[self.start : self.end]
 
 
 class Fitter:
-    """Makes drafts of sections.
+    """A maker of drafts of sections that fit a bound.
 
     Args:
         bound: most tokens of a draft with its path, special tokens included.
@@ -85,7 +85,7 @@ class Fitter:
         self.paths = paths
 
     def fit(self, sections: Sequence[Section]) -> list[list[Draft]]:
-        """Drafts of each section, in order, every one within the bound, overlapping only by what is shared.
+        """Return drafts of each section, in order, within the bound, overlapping by what is shared.
 
         A single character may be over the bound: nothing can be done about that.
         """
@@ -107,20 +107,20 @@ class Fitter:
         return [self._overlapped(sorted(drafts, key=lambda draft: draft.start)) for drafts in fitted]
 
     def draft(self, section: Section, start: int, end: int) -> Draft:
-        """A draft with its tokens, if the counts are exact."""
+        """Return a draft with its tokens, if the counts are exact."""
         measured = section.text_tokens
         exact = self.counts.exact and measured.is_exact(start, end)
         tokens = self.paths.tokens[section.path] + measured.between(start, end) if exact else -1
         return Draft(section, start, end, tokens)
 
     def sized(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """Drafts with their tokens; those without exact counts are counted, all in one call."""
+        """Return drafts with their tokens; those without exact counts are counted, all in one call."""
         unsure = [index_text(draft.section.path, draft.text) for draft in drafts if draft.tokens < 0]
         counted = iter(self.counts.count(unsure))
         return [replace(draft, tokens=next(counted)) if draft.tokens < 0 else draft for draft in drafts]
 
     def _overlapped(self, drafts: list[Draft]) -> list[Draft]:
-        """The drafts of one section, each from the second on with whole sentences or lines before it.
+        """Return the drafts of one section, each from the second on with whole sentences or lines before it.
 
         As many as `shared` and the bound allow; none where the last of them alone would be too long, and
         never all of the draft before.
@@ -136,7 +136,7 @@ class Fitter:
         return [drafts[0], *overlapping]
 
     def _wider(self, borders: Borders, before: Draft, draft: Draft) -> Draft:
-        """A draft that begins with the end of the one before it; itself if there is no place to begin."""
+        """Return a draft that begins with the end of the one before; itself if it can begin nowhere."""
         section = draft.section
         tokens = section.tokens.at(draft.start - section.start)
         allowed = min(section.shared, self.bound - draft.tokens)
@@ -144,7 +144,7 @@ class Fitter:
         return self.draft(section, start, draft.end) if before.start < start < draft.start else draft
 
     def _between(self, section: Section, places: Sequence[int]) -> list[Draft]:
-        """Drafts between neighbouring places of a section, without white space at their end or alone."""
+        """Return drafts between neighbouring places of a section, without white space at their ends."""
         drafts: list[Draft] = []
         for first, second in pairwise(places):
             body = section.text[first:second].rstrip()
@@ -154,7 +154,7 @@ class Fitter:
         return drafts
 
     def _again(self, draft: Draft) -> list[Draft]:
-        """Parts of a draft that turned out to be over the bound."""
+        """Return the parts of a draft that is over the bound."""
         section, estimate = draft.section, draft.section.text_tokens.between(draft.start, draft.end)
         counted = max(draft.tokens - self.paths.tokens[section.path], 1)
         room = min(int(section.room * estimate / counted * _SAFE), estimate - 1)
@@ -214,7 +214,7 @@ def merge_tiny(siblings: Iterable[Sibling], fitter: Fitter, below: int) -> list[
 
 
 def _runs(group: Iterable[Sibling], fitter: Fitter, below: int) -> list[list[Sibling]]:
-    """Siblings in runs that become one draft each, as far as the counts are exact; most are alone."""
+    """Return siblings in runs that become one draft each, by exact counts; most are alone."""
     runs: list[list[Sibling]] = []
     size = below
     for sibling in group:
@@ -234,7 +234,7 @@ def _runs(group: Iterable[Sibling], fitter: Fitter, below: int) -> list[list[Sib
 
 
 def _joined(run: Sequence[Sibling], fitter: Fitter) -> Draft:
-    """One draft of several sections."""
+    """Return several sections as one draft."""
     first, last = run[0].drafts[0].section, run[-1].drafts[0].section
     section = replace(first, end=last.end, path=run[0].parent)
     return fitter.draft(section, section.start, section.end)

@@ -42,7 +42,7 @@ def mark_repeated_blocks(
 
 
 def _repeated_chunks(chunks: pl.DataFrame, in_documents: int) -> pl.Series:
-    """Ids of the chunks most of whose text an earlier document held, in blocks that several hold."""
+    """Return ids of chunks most of whose text an earlier document has, in blocks that several have."""
     size = pl.col("block").str.len_chars()
     counted = (
         _blocks(chunks)
@@ -61,7 +61,7 @@ def _repeated_chunks(chunks: pl.DataFrame, in_documents: int) -> pl.Series:
 
 
 def _blocks(chunks: pl.DataFrame) -> pl.DataFrame:
-    """One row a block of a chunk: headings left out, white space and case made alike."""
+    """Return one row a block of a chunk: headings left out, white space and case normalised."""
     return (
         chunks.select(
             "chunk_id",

@@ -47,7 +47,7 @@ _JOINT = re.compile(r"[\d_.:/@]")
 
 
 class Retriever:
-    """Searches one batch's chunks.
+    """A search over one batch's chunks.
 
     Args:
         chunks: CHUNKS frame of the batch.
@@ -81,7 +81,7 @@ class Retriever:
         self._words = WordIndex([terms(*pair) for pair in zip(self._texts, languages, strict=True)])
 
     def retrieve(self, questions: Sequence[str], languages: Sequence[str]) -> list[list[tuple[str, float]]]:
-        """Chunk id and score for each question, best first, at most `top_k`.
+        """Return chunk id and score for each question, best first, at most `top_k`.
 
         The score is the fused one, ties in chunk order; with a reranker its logit, ties in the fused
         order, and only the `rerank_depth` best of the fusion.
@@ -113,7 +113,7 @@ class Retriever:
     def rankings(
         self, questions: Sequence[str], languages: Sequence[str]
     ) -> list[tuple[list[int], list[int]]]:
-        """Places of the chunks that are nearest to each question by words, and by vectors."""
+        """Return places of the chunks nearest to each question by words, and by vectors."""
         by_words = [
             self._words.rank(terms(question, language), DEPTH)
             for question, language in zip(questions, languages, strict=True)
@@ -137,7 +137,7 @@ def fuse(rankings: Sequence[Sequence[int]], weights: Sequence[float], rrf_k: int
 
 
 def terms(text: str, language: str) -> list[str]:
-    """What BM25 compares: stems of the words, and identifiers as they are written.
+    """Return the terms that BM25 compares: stems of the words, and identifiers as written.
 
     An identifier (`mod_alias`, `2.4.58`, `conf.d/ssl.conf`) counts whole and in its parts, so that a
     question may name either.
@@ -153,7 +153,7 @@ def terms(text: str, language: str) -> list[str]:
 
 
 class WordIndex:
-    """BM25 over the terms of each chunk."""
+    """An index by BM25 of the terms of each chunk."""
 
     def __init__(self, documents: Sequence[list[str]]) -> None:
         self._index: Any = None
@@ -164,7 +164,7 @@ class WordIndex:
             self._index.index(list(documents), show_progress=False)
 
     def rank(self, query: list[str], depth: int) -> list[int]:
-        """Places of the chunks that share a term with the query, best first, ties in their order."""
+        """Return places of the chunks that share a term with the query, best first, ties in their order."""
         if self._index is None or not query:
             return []
         scores = self._index.get_scores(query)

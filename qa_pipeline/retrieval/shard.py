@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import IndexMismatchError
 from qa_pipeline.models.base import Embedder, Vectors
-from qa_pipeline.models.vector_cache import CachedEmbedder, text_hash
+from qa_pipeline.models.vector_cache import CachedEmbedder
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.retrieval.ann import (
     ALL_COMPARED,
@@ -25,6 +25,7 @@ from qa_pipeline.retrieval.ann import (
     read_index,
 )
 from qa_pipeline.settings.generation import IndexSettings
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import EMBEDDINGS
 
 _TOGETHER = 16
@@ -51,7 +52,7 @@ def embed_chunks(
         chunks.select(
             "chunk_id",
             "batch",
-            pl.Series("text_sha256", [text_hash(text) for text in texts], dtype=pl.String()),
+            pl.Series("text_sha256", [hash_text(text) for text in texts], dtype=pl.String()),
             pl.lit(embedder.model).alias("model"),
             pl.lit(embedder.revision).alias("model_revision"),
             pl.lit(embedder.precision).alias("precision"),
@@ -82,12 +83,12 @@ class Shard:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector."""
+        """Return the length of a vector."""
         return int(self.vectors.shape[1])
 
     @property
     def kind(self) -> str:
-        """Flat compares every vector, hnsw a part."""
+        """Return the kind of index: flat compares every vector, hnsw a part."""
         return "flat" if self.choice.index is None else "hnsw"
 
     def search(self, vectors: Vectors, k: int) -> tuple[npt.NDArray[np.int64], Vectors]:
@@ -142,7 +143,7 @@ class Shard:
 
     @cached_property
     def links(self) -> Any:
-        """The index of faiss; None where every vector is compared."""
+        """Return the index of faiss; None where every vector is compared."""
         index, effort = self.choice.index, self.choice.effort
         return None if index is None or effort is None else read_index(index, self.vectors, effort)
 
@@ -158,7 +159,7 @@ def _ranked(queries: Vectors, search: Callable[[Vectors], Any]) -> tuple[npt.NDA
 
 @contextmanager
 def faiss_threads(number: int | None) -> Iterator[None]:
-    """Have faiss use so many threads for what this one asks of it; None leaves it as it is."""
+    """Limit the threads of faiss while entered; None leaves them as they are."""
     import faiss
 
     usual = faiss.omp_get_max_threads()
@@ -195,7 +196,7 @@ _ALLOWANCE = 3
 
 
 def nearest_chunks(shard: Shard, owners: Mapping[str, str], count: int) -> pl.DataFrame:
-    """The nearest chunks of other documents, at most `count` for each chunk.
+    """Return the nearest chunks of other documents, at most `count` for each chunk.
 
     There are fewer where the nearest ones belong to the same document; `owners` has that of each chunk.
 
@@ -331,7 +332,7 @@ def load_shard(
 
 
 def _checked(content: bytes, source: str) -> tuple[_Header, memoryview]:
-    """Header and vectors of a whole file whose parts fit each other."""
+    """Return the header and vectors of a whole file whose parts fit each other."""
     first, newline, _ = content[: len(MAGIC) + 65].partition(b"\n")
     if not newline or not first.startswith(MAGIC):
         raise _damaged(source, "it does not begin like a shard")

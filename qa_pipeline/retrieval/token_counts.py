@@ -22,7 +22,7 @@ _MARKS = ".,:;"
 
 
 class WordCounts:
-    """Counts as a `TokenCounter` does, each word once for all the texts ever counted.
+    """A counter like a `TokenCounter` that counts each word once for all texts.
 
     A tokenizer of the BERT family reads every stretch between blanks alone, so a text has the tokens of its
     words and the special ones. Where a tokenizer may do otherwise, texts are counted whole, and the sizes of
@@ -37,7 +37,7 @@ class WordCounts:
         self.exact = reads_words_alone(counter.tokenizer)
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens included and nothing cut off."""
+        """Return the number of tokens of each text, special tokens included and nothing cut off."""
         if not self.exact:
             return self._counter.count(texts) if texts else []
         split = [words(text) for text in texts]
@@ -70,13 +70,13 @@ class WordCounts:
             self.sizes.update(zip(group, sizes, strict=True))
 
     def token_starts(self, word: str) -> list[int]:
-        """Places inside a word at which a token begins, from 0."""
+        """Return the places inside a word at which a token begins, from 0."""
         (encoding,) = self._counter.tokenizer.encode_batch([word], add_special_tokens=False)
         return sorted({0, *(start for start, _ in encoding.offsets)})
 
 
 def reads_words_alone(tokenizer: Tokenizer) -> bool:
-    """Whether the tokens of a text are those of its words, whatever is next to each.
+    """Return whether the tokens of a text are those of its words, whatever is next to each.
 
     So it is for the normaliser and pre-tokeniser of BERT, unless an added token spans a blank, holds one of
     the marks that are counted apart or looks at what is around it, or a text is cut off or filled up.
@@ -93,7 +93,7 @@ def reads_words_alone(tokenizer: Tokenizer) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """Stretches between blanks and line ends; other white space, which BERT may drop, stays in them."""
+    """Return stretches between blanks and line ends; other white space, which BERT may drop, stays."""
     return text.replace("\n", " ").split(" ")
 
 
@@ -112,31 +112,31 @@ class TextTokens:
         text: what is measured.
         starts: where its words begin, in order.
         sizes: tokens of each.
-        whole: no word was measured in parts.
+        is_whole: no word was measured in parts.
     """
 
     def __init__(self, text: str, starts: Places, sizes: Places, *, is_whole: bool) -> None:
         self.text = text
         self.starts = starts
         self.before = np.concatenate(([0], np.cumsum(sizes)))
-        self.whole = is_whole
+        self.is_whole = is_whole
 
     def between(self, start: int, end: int) -> int:
-        """Tokens of a stretch."""
+        """Return the number of tokens of a stretch."""
         first, last = np.searchsorted(self.starts, (start, end))
         return int(self.before[last] - self.before[first])
 
     def is_exact(self, start: int, end: int) -> bool:
-        """Whether a stretch begins and ends at blanks, so that no word is measured in part."""
+        """Return whether a stretch begins and ends at blanks, so that no word is measured in part."""
         text = self.text
         return (
-            self.whole
+            self.is_whole
             and (start == 0 or text[start - 1] in _BLANK)
             and (end == len(text) or text[end] in _BLANK)
         )
 
     def section(self, start: int, end: int) -> "SectionTokens":
-        """The counts of a stretch of the text; places in it count from the stretch's start."""
+        """Return the counts of a stretch of the text; places in it count from the stretch's start."""
         first, last = np.searchsorted(self.starts, (start, end)).tolist()
         return SectionTokens(
             (self.starts[first:last] - start).tolist(),
@@ -153,20 +153,20 @@ class SectionTokens:
 
     @property
     def total(self) -> int:
-        """Tokens of the whole section."""
+        """Return the number of tokens of the whole section."""
         return self.before[-1]
 
     def at(self, place: int) -> int:
-        """Tokens before a place."""
+        """Return the number of tokens before a place."""
         return self.before[bisect_left(self.starts, place)]
 
     def words(self, low: float, high: float) -> range:
-        """Numbers of the words that have at least `low` and at most `high` tokens before them."""
+        """Return the numbers of the words with at least `low` and at most `high` tokens before them."""
         return range(bisect_left(self.before, low), min(bisect_right(self.before, high), len(self.starts)))
 
 
 def count_texts(texts: Sequence[str], counts: WordCounts, *, longest: int) -> list[TextTokens]:
-    """Token counts of texts.
+    """Return the token counts of texts.
 
     A word of more than `longest` tokens may have to be cut, so its tokens are words of their own.
     """
@@ -176,7 +176,7 @@ def count_texts(texts: Sequence[str], counts: WordCounts, *, longest: int) -> li
 
 
 def _placed_words(text: str) -> tuple[list[str], Places, bool]:
-    """Words with their places, and whether none had to be taken apart for its length."""
+    """Return the words with their places, and whether none had to be cut for its length."""
     text_words = words(text)
     lengths = np.array([len(word) for word in text_words], dtype=np.int64)
     starts = np.cumsum(lengths + 1) - lengths - 1

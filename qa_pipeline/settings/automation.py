@@ -6,7 +6,7 @@ from qa_pipeline.settings.base import Group
 
 
 class AutomationSettings(Group):
-    """How much one tick of the schedule `nightly` does; the next tick goes on from there."""
+    """The amount of work of one tick of the schedule `nightly`; the next tick goes on from there."""
 
     max_requests: int = Field(100, ge=1, description="Runs requested in one tick.")
     max_examined: int = Field(

@@ -27,7 +27,7 @@ class Group(BaseModel):
 
     @classmethod
     def deciding(cls) -> tuple[str, ...]:
-        """Names of the settings that only decide over stored scores, in their order."""
+        """Return the names of the settings that only decide over stored scores, in their order."""
         return tuple(name for name, field in cls.model_fields.items() if _DECIDES in field.metadata)
 
 
@@ -127,7 +127,7 @@ def _value(path: str, text: str) -> Any:
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
-    """What is wrong with each setting, in one line a person can act on.
+    """Return the problem with each setting, in one line a person can act on.
 
     The values are left out, for one may be a secret.
     """
@@ -145,7 +145,7 @@ def _problem(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 
 
 def _names_beside(place: list[str], model: type[BaseModel]) -> Collection[str]:
-    """The settings of the group that a misplaced name is in."""
+    """Return the settings of the group that a misplaced name is in."""
     for part in place[:-1]:
         group = model.model_fields[part].annotation if part in model.model_fields else None
         if not (isinstance(group, type) and issubclass(group, BaseModel)):

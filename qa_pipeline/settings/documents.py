@@ -65,7 +65,7 @@ class MaskingSettings(Group):
 
     @field_serializer("key", when_used="json")
     def _key_unread(self, key: SecretStr | None) -> str | None:
-        """Written down, a key is a fingerprint: it tells another key apart, and is too short for a key."""
+        """Return a fingerprint of the key for the written settings: it tells keys apart and reveals none."""
         if key is None:
             return None
         secret = key.get_secret_value().encode()

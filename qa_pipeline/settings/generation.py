@@ -102,17 +102,17 @@ class MixSettings(Group):
 
     @property
     def hops(self) -> float:
-        """The share of questions that need two passages, 0 to 1."""
+        """Return the share of questions that need two passages, 0 to 1."""
         return sum(self.weights[kind] for kind in HOP_SCOPES) / sum(self.weights.values())
 
     @property
     def weights(self) -> Mapping[QuestionType, float]:
-        """The shares by type, in a fixed order."""
+        """Return the shares by type, in a fixed order."""
         return cast("Mapping[QuestionType, float]", self.model_dump())
 
 
 class GuardSettings(Group):
-    """What looks at a question and its passages before an answer is drafted."""
+    """The check of a question and its passages before an answer is drafted."""
 
     mode: Literal["prompt", "embedding", "hybrid", "llm", "embedding_then_llm"] = Field(
         "prompt",
@@ -128,12 +128,12 @@ class GuardSettings(Group):
 
     @property
     def asks_a_model(self) -> bool:
-        """Whether a model decides what no cosine has stopped."""
+        """Return whether a model decides about questions that no cosine has stopped."""
         return self.mode in ("llm", "embedding_then_llm")
 
     @property
     def threshold(self) -> float | None:
-        """The cosine below which a question is refused; None where no cosine decides."""
+        """Return the cosine below which a question is refused; None where no cosine decides."""
         if self.mode == "hybrid":
             return self.hybrid_similarity
         return self.similarity if self.mode in ("embedding", "embedding_then_llm") else None
@@ -224,7 +224,7 @@ class GenerationSettings(Group):
     )
 
     def style_of(self, question_type: str) -> AnswerStyle:
-        """The style of an answer to a question of this type."""
+        """Return the style of an answer to a question of this type."""
         if self.answer_style == "by_type":
             return STYLES.get(cast("QuestionType", question_type), "sentence")
         return self.answer_style
@@ -240,7 +240,7 @@ class GenerationSettings(Group):
 
     @property
     def asks_about_references(self) -> bool:
-        """Whether a model validates the passages."""
+        """Return whether a model validates the passages."""
         return self.enable_reference_validation and self.validation_strategy == "llm"
 
 
@@ -253,5 +253,5 @@ class PairsFileSettings(Group):
 
     @property
     def limits(self) -> Limits:
-        """The limits as the reader of files takes them."""
+        """Return the limits as the reader of files takes them."""
         return Limits(self.max_bytes, self.max_line_bytes, self.max_pairs, are_settings=True)

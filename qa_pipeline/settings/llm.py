@@ -21,7 +21,7 @@ HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 
 
 class ModelSettings(Group):
-    """One model and everything fixed about how it is asked."""
+    """A model and everything fixed about how it is asked."""
 
     provider: Provider = Field(
         "extractive",
@@ -54,7 +54,7 @@ class ModelSettings(Group):
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine, so that nothing it does costs money."""
+        """Return whether the server is on this machine, so that nothing it does costs money."""
         return self.provider in HOSTED and self.base_url is not None and is_loopback(self.base_url)
 
     @model_validator(mode="after")
@@ -65,7 +65,7 @@ class ModelSettings(Group):
 
 
 class RoleSettings(Group):
-    """What one role has otherwise than the rest; null takes what `llm` says."""
+    """The settings of one role that differ from the rest; null takes the value of `llm`."""
 
     provider: Provider | None = Field(None, description="Provider of this role.")
     model: str | None = Field(None, description="Model of this role.")
@@ -96,12 +96,12 @@ class BudgetSettings(Group):
 
     @property
     def caps_a_run(self) -> bool:
-        """Whether anything ends a run that would ask for ever."""
+        """Return whether anything ends a run that would ask for ever."""
         return any(cap is not None for cap in (self.max_calls, self.max_tokens, self.max_cost))
 
 
 class StoreSettings(Group):
-    """Where replies are kept."""
+    """The place of stored replies."""
 
     url: str | None = Field(
         None,
@@ -166,11 +166,11 @@ class LLMSettings(ModelSettings):
 
     @property
     def generator(self) -> ModelSettings:
-        """The model that asks and answers."""
+        """Return the model that asks and answers."""
         return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.model_fields})
 
     def reviewer(self, role: Reviewer) -> ModelSettings:
-        """The model of a reviewing role: its own settings before those of `llm`."""
+        """Return the model of a reviewing role: its own settings before those of `llm`."""
         role_settings: RoleSettings = getattr(self, role)
         chosen = {name: value for name, value in role_settings.model_dump().items() if value is not None}
         return self.generator.model_copy(update=chosen)
@@ -181,7 +181,7 @@ class LLMSettings(ModelSettings):
 
     @property
     def models(self) -> tuple[ModelSettings, ...]:
-        """The models of all roles."""
+        """Return the models of all roles."""
         return self.generator, self.reviewer("verifier"), self.reviewer("judge")
 
 
@@ -195,7 +195,7 @@ def is_loopback(url: str) -> bool:
 
 
 def same_model_warning(settings: LLMSettings) -> str | None:
-    """What to say where the hosted model that answers also judges its answers; None where it does not."""
+    """Return a warning where the hosted model that answers also judges; None where it does not."""
     generator, judge = settings.generator, settings.reviewer("judge")
     if judge.provider not in HOSTED or _who(generator) != _who(judge):
         return None

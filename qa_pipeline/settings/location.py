@@ -17,7 +17,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 def location_of(value: object) -> str:
-    """The address as it is kept: a path for a local folder, else `scheme://place` without a last slash.
+    """Return the address in stored form: a local path, else `scheme://place` without a last slash.
 
     Raises:
         ValueError: the scheme is unknown, its package is missing, or the address holds credentials.
@@ -46,7 +46,7 @@ def local_folder(value: object) -> object:
 
 
 def is_remote(location: str) -> bool:
-    """Whether a location is an address rather than a local path."""
+    """Return whether a location is an address rather than a local path."""
     return _ADDRESS in location
 
 

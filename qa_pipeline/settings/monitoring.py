@@ -14,7 +14,7 @@ LogField = Literal["id", "time", "query", "answer", "contexts", "citations", "se
 
 
 class AlertSettings(Group):
-    """When a figure of production is too bad to wait."""
+    """The limits beyond which a figure of production is too bad to wait."""
 
     below: dict[str, float] = Field(
         {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5},
@@ -49,7 +49,7 @@ class AlertSettings(Group):
 
 
 class DriftSettings(Group):
-    """When a metric is no longer what it was."""
+    """The limits beyond which a metric is no longer what it was."""
 
     reference_days: int = Field(
         28, gt=0, description="The first days with rows, which later ones are held against; whole weeks."

@@ -15,7 +15,7 @@ LONGEST_NUMBER = 400
 
 
 class PlainLoader(SafeLoader):
-    """Reads plain values; refuses a name that stands twice, where one value would be lost in silence."""
+    """A YAML loader of plain values that refuses a name that occurs twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """Return a mapping whose names are different."""

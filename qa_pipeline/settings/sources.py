@@ -21,7 +21,7 @@ _PASSWORD = re.compile(r"(?<=://)([^/:@\s]*):[^/@\s]*@")
 
 @dataclass(frozen=True, slots=True)
 class SettingInForce:
-    """One setting as a run would use it.
+    """A setting as a run would use it.
 
     Args:
         path: its name, such as `llm.workers`.

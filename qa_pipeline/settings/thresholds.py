@@ -1,6 +1,5 @@
 """A thresholds artefact: the fitted bands, of which models, on which data, and how well they did."""
 
-import hashlib
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.storage.hashes import hash_text
 
 SCHEMA = 2
 
@@ -55,7 +55,7 @@ class Bands(Part):
 
 
 class Models(Part):
-    """Whose scores the bands are of; null where a step had no score."""
+    """The models whose scores the bands are of; null where a step had no score."""
 
     embedding: Name
     entailment: Name | None = None
@@ -79,9 +79,17 @@ class Interval(Part):
     high: Share
     n: Count
 
+    @classmethod
+    def of_counts(cls, successes: int, trials: int) -> "Interval":
+        """Return the share of the successes among the trials, with its interval; 0 to 1 without trials."""
+        from qa_pipeline.statistics import exact_interval  # settings are read without NumPy
+
+        low, high = exact_interval(successes, trials)
+        return cls(value=successes / trials if trials else None, low=low, high=high, n=trials)
+
 
 class Figures(Part):
-    """What the bands do to one labelled set, or to all: one row of each source, drawn by hash.
+    """The result of the bands on one labelled set, or on all: one row of each source, by hash.
 
     `precision` is the share of accepted rows that are supported, `coverage` that of all rows that are
     accepted, `recall` that of supported rows that are accepted; `passed_on` is the share of rows of which a
@@ -97,7 +105,7 @@ class Figures(Part):
 
 
 class Fit(Part):
-    """How one threshold was found.
+    """The evidence of one fitted threshold.
 
     `tested` thresholds from strict to lax were held against the target with `confidence`; `n` groups stand
     behind the chosen one, or behind the best one where none was chosen, and `why` says what is missing.
@@ -117,7 +125,7 @@ class Fit(Part):
 
 
 class Measured(Part):
-    """What was seen on the calibration data.
+    """The measurements on the calibration data.
 
     `macro_precision` is the mean over the sets that have accepted rows; `accepted_by` gives the precision of
     what each step accepts, also of those that are not fitted.
@@ -147,24 +155,24 @@ class Thresholds(Part):
     measured: Measured
 
     @property
-    def named(self) -> str:
-        """Name and id, as verdicts carry them."""
+    def full_id(self) -> str:
+        """Return name and id, as verdicts carry them."""
         return f"{self.name}-{self.id}"
 
 
 def content_id(thresholds: Thresholds) -> str:
     """Hash of what the artefact says, the date aside."""
     content = thresholds.model_dump_json(by_alias=True, exclude={"id", "created"})
-    return hashlib.sha256(content.encode()).hexdigest()[:12]
+    return hash_text(content)[:12]
 
 
 def with_id(thresholds: Thresholds) -> Thresholds:
-    """The same artefact under the id of its content."""
+    """Return the same artefact under the id of its content."""
     return thresholds.model_copy(update={"id": content_id(thresholds)})
 
 
 def has_thresholds(thresholds: Thresholds, step: str) -> bool:
-    """Whether any threshold of a step was found."""
+    """Return whether any threshold of a step was fitted."""
     return any(value is not None for value in getattr(thresholds.bands, step).model_dump().values())
 
 
@@ -174,7 +182,7 @@ _MOST_NAMED = 5
 
 
 def read_thresholds(path: Path | None) -> Thresholds:
-    """The artefact of a file, the shipped one without; an unchanged file is read once.
+    """Return the artefact of a file, or the shipped one; an unchanged file is read once.
 
     Raises:
         SettingsError: the file is not there, is no artefact, or its content does not match its id.
@@ -215,12 +223,12 @@ def _explained(error: ValidationError) -> str:
 
 
 def thresholds_bytes(thresholds: Thresholds) -> bytes:
-    """The artefact as a file: equal artefacts give equal bytes."""
+    """Return the artefact as a file: equal artefacts give equal bytes."""
     return thresholds.model_dump_json(by_alias=True, indent=1).encode() + b"\n"
 
 
 def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
-    """Hold the model of an artefact against the one configured.
+    """Verify that the model of an artefact is the one configured.
 
     A file somebody chose must fit. The shipped one need not: scores of another model than its own are then
     decided by no band of it, which the returned message reports.

@@ -56,14 +56,14 @@ PROFILES: dict[Profile, dict[str, dict[str, Any]]] = {
         "llm": {"provider": "gemini"},
     },
 }
-"""What each profile sets where nothing else does: `embedded` needs no hub and no key.
+"""The values that each profile sets where nothing else does: `embedded` needs no hub and no key.
 
 The rules of the embedded profile cost nothing and find little in most chunks, so they may ask three times,
 and only for what they can ask.
 """
 
 
-PRIVATE_UMASK = 0o077
+PRIVATE_UMASK = 0o077  # files 0600 and folders 0700, for the owner alone
 
 
 class Settings(BaseSettings):
@@ -131,7 +131,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _unjudged_by_profile(self) -> "Settings":
-        """Offline nothing can judge; where a hosted model is configured, a pair waits for its judge."""
+        """Let claims stay unjudged offline by default; with a hosted model, a pair waits for its judge."""
         if self.judging.accept_unjudged is None:
             hosted = any(model.provider in HOSTED for model in self.llm.models)
             offline = self.profile == "embedded" and not hosted
@@ -141,7 +141,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _twins_by_model(self) -> "Settings":
-        """A cosine means another thing in another model: its threshold goes to nobody else."""
+        """Fill in the twins' threshold measured for the embedding model; it suits no other model."""
         measured = TWIN_SIMILARITIES.get(self.embedding.model)
         if self.judging.twin_similarity is None and measured is not None:
             decided = self.judging.model_copy(update={"twin_similarity": measured})
@@ -203,7 +203,7 @@ def read_written() -> dict[str, Any]:
 
 
 def _filled(chosen: object, defaults: dict[str, Any]) -> object:
-    """A revision belongs to its model: another model does not inherit the profile's."""
+    """Return defaults filled in; a revision belongs to its model, and no other model inherits it."""
     if not isinstance(chosen, dict):
         return chosen  # no group at all; validation says so
     return chosen if "model" in chosen and "revision" in defaults else {**defaults, **chosen}
@@ -249,7 +249,7 @@ def check_model(settings: Settings, model: str | None) -> None:
 
 
 def notes(settings: Settings) -> list[str]:
-    """One sentence for each thing worth knowing.
+    """Return one sentence for each thing worth knowing.
 
     Raises:
         SettingsError: the thresholds cannot be used.

@@ -1,6 +1,5 @@
 """Settings of verification, its models, judging and what may train."""
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -9,6 +8,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from qa_pipeline.settings.base import Decides, Group
 from qa_pipeline.settings.thresholds import Thresholds, read_thresholds
+from qa_pipeline.storage.hashes import hash_text
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
@@ -145,7 +145,7 @@ class VerificationSettings(Group):
 
     @property
     def fitted(self) -> Thresholds:
-        """The artefact of fitted thresholds.
+        """Return the artefact of fitted thresholds.
 
         Raises:
             SettingsError: its file cannot be used.
@@ -154,18 +154,18 @@ class VerificationSettings(Group):
 
     @property
     def thresholds_id(self) -> str:
-        """The artefact and a hash of every other value that decides, named by every verdict."""
+        """Return the identity of artefact and every other deciding value, named by every verdict."""
         return self.thresholds_named(self.fitted)
 
     def thresholds_named(self, fitted: Thresholds) -> str:
-        """The same id under another artefact than the configured one."""
-        return f"{fitted.named}-{self.values_id}"
+        """Return the same id under another artefact than the configured one."""
+        return f"{fitted.full_id}-{self.values_id}"
 
     @property
     def values_id(self) -> str:
         """Hash of every value that decides, the artefact aside."""
         values = self.model_dump_json(exclude={"thresholds", "entailment", "spans"})
-        return hashlib.sha256(values.encode()).hexdigest()[:12]
+        return hash_text(values)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what `values_id` is the hash of, as JSON values."""
@@ -244,7 +244,7 @@ class JudgingSettings(Group):
     def thresholds_id(self) -> str:
         """Hash of every setting that decides; how the judge is called is not part of it."""
         deciding = self.model_dump_json(exclude={"enabled", "temperature"})
-        return "default-" + hashlib.sha256(deciding.encode()).hexdigest()[:12]
+        return "default-" + hash_text(deciding)[:12]
 
     def deciding_values(self) -> dict[str, Any]:
         """Return what `thresholds_id` is the hash of, as JSON values."""
@@ -313,7 +313,7 @@ class EvaluationSettings(Group):
 
 
 class ReleaseSettings(Group):
-    """What is published for training."""
+    """The publication of rows for training."""
 
     splits: dict[str, float] = Field(
         {"train": 0.8, "validation": 0.1, "test": 0.1},

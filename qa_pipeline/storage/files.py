@@ -72,40 +72,29 @@ def prepare_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time read and rewrite what lies in a folder.
+def locked(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
+    """Lock a folder, which is made where there is none; the lock ends with the process that holds it.
 
-    Raises:
-        StorageError: it cannot be made or written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise StorageError(f"cannot write to {folder}: {error.strerror or error}") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def works_on(out: Path, *, alone: bool = False) -> Iterator[None]:
-    """Hold an output folder while a command works on it: with others, or alone.
+    Args:
+        folder: what to lock.
+        shared: let others in who share it too; without, nobody.
+        wait: wait for whoever holds it instead of failing.
 
     Raises:
         StorageError: the folder cannot be opened, or another command works on it.
     """
     try:
-        handle = os.open(out, os.O_RDONLY)
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)  # the folder itself, so that no file of ours is left in it
     except OSError as error:
-        raise _failed(f"open {out}", error) from error
+        raise _failed(f"open {folder}", error) from error
     try:
-        fcntl.flock(handle, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            problem = f"another command works on {folder}; run this one again when it has ended"
+            raise StorageError(problem) from error
         yield
-    except BlockingIOError as error:
-        raise StorageError(f"another command works on {out}; run this one again when it has ended") from error
     finally:
         os.close(handle)
 
@@ -118,7 +107,7 @@ def _write_synced(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut."""
+    """Sync the folder, so that the new name survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,11 +1,11 @@
 """Where the files of an output folder lie, and which names a batch may have."""
 
-import hashlib
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
 from qa_pipeline.errors import CorpusError
+from qa_pipeline.storage.hashes import hash_text
 
 _LONGEST_NAME = 200
 _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
@@ -23,12 +23,12 @@ def check_batch_name(name: str) -> None:
 
 
 def refusal(name: str, problem: str) -> str:
-    """The message about a name that cannot be used."""
+    """Return the message about a name that cannot be used."""
     return f"batch name {name!r} cannot be used: {problem}; rename the folder"
 
 
 def name_problem(name: str) -> str | None:
-    """The rule a name breaks; None for a name that can be used."""
+    """Return the rule that a name breaks; None for a name that can be used."""
     length = len(name.encode("utf-8", "surrogatepass"))
     rules = (
         (not name, "it is empty"),
@@ -60,71 +60,71 @@ class Layout:
         return folder / f"{batch}{suffix}"
 
     def table(self, name: str, batch: str) -> Path:
-        """Parquet file of one table of one batch."""
+        """Return the Parquet file of one table of one batch."""
         return self._of_batch(self.out / "tables" / name, batch, ".parquet")
 
     def tables(self, name: str) -> list[Path]:
-        """The files of one table, of every batch that has it."""
+        """Return the files of one table, of every batch that has it."""
         return sorted((self.out / "tables" / name).glob("*.parquet"))
 
     def index(self, batch: str) -> Path:
-        """FAISS shard of one batch."""
+        """Return the FAISS shard of one batch."""
         return self._of_batch(self.out / "indexes", batch, ".faiss")
 
     def export(self, name: str, batch: str) -> Path:
-        """JSONL export of one batch."""
+        """Return the JSONL export of one batch."""
         return self._of_batch(self.out / "exports" / name, batch, ".jsonl")
 
     def deciding(self, thresholds_id: str) -> Path:
-        """The settings that the verdicts of this id were decided by."""
-        name = hashlib.sha256(thresholds_id.encode()).hexdigest()[:16]
+        """Return the file of the settings that the verdicts of this id were decided by."""
+        name = hash_text(thresholds_id)[:16]
         return self.out / "settings" / f"{name}.json"
 
     @property
     def exports_card(self) -> Path:
-        """Dataset card of the exports folder."""
+        """Return the dataset card of the exports folder."""
         return self.out / "exports" / "README.md"
 
     @property
     def withdrawals(self) -> Path:
-        """What is moved aside, a folder a batch."""
+        """Return the folder of what is moved aside, with a folder a batch."""
         return self.out / "withdrawn"
 
     def tombstone(self, batch: str) -> Path:
-        """Why and since when a batch is withdrawn; what was moved aside lies beside it."""
+        """Return the tombstone of a withdrawn batch; what was moved aside is beside it."""
         return self._of_batch(self.withdrawals, batch, "") / "tombstone.json"
 
     @property
     def origins(self) -> Path:
-        """Which corpus each batch was read from."""
+        """Return the folder with the corpus that each batch was read from."""
         return self.out / "origins"
 
     def origin(self, batch: str) -> Path:
-        """Location of the corpus that a batch was read from."""
+        """Return the file with the location of the corpus that a batch was read from."""
         return self._of_batch(self.origins, batch, ".txt")
 
     def decisions(self, batch: str) -> Path:
-        """What people decided about a batch: apart from the tables, which may be deleted and made anew."""
+        """Return the file of people's decisions about a batch, apart from tables, which may be remade."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
     def forgotten(self) -> Path:
-        """Hashes of the documents that must not come back, one JSON line each."""
+        """Return the list of hashes of documents that must not come back, one JSON line each."""
         return self.out / "forgotten.jsonl"
 
     @property
     def forgetting(self) -> Path:
-        """What is being forgotten, while it is: ids alone, so that a killed command can be finished."""
+        """Return the file of what is being forgotten: ids alone, so that a killed command can be finished."""
         return self.out / "forgetting.json"
 
     @property
     def releases(self) -> Path:
-        """The published releases, a folder each, and the pointer to the latest."""
+        """Return the folder of published releases, a folder each, with the pointer to the latest."""
         return self.out / "releases"
 
     @property
     def monitoring(self) -> Path:
-        """Scores of production, a file a day."""
+        """Return the folder of scores of production, a file a day."""
         return self.out / "monitoring"
 
     @property
@@ -138,7 +138,7 @@ class Layout:
 
     @property
     def findings(self) -> Path:
-        """What the automation concluded about each batch; made anew when it is deleted."""
+        """Return the folder of the automation's conclusions about batches; made anew when deleted."""
         return self.out / "cache" / "findings.json"
 
     @property

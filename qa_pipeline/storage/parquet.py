@@ -88,7 +88,7 @@ ROW_GROUP = 2000
 def appended_parquet(
     path: Path, schema: pl.Schema, group: int = ROW_GROUP
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """A new Parquet file that frames are appended to; what is held are the rows of one row group.
+    """Yield a new Parquet file to append frames to; only one row group is in memory.
 
     Raises:
         OSError: it cannot be written.
@@ -115,7 +115,7 @@ def appended_parquet(
 
 
 def row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator[pl.DataFrame]:
-    """The row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
+    """Yield the row groups of a Parquet file, one in memory at a time; scans and iter_batches read ahead."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as opened:
@@ -140,7 +140,7 @@ def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
 
 
 def _check_origin(path: Path, metadata: dict[str, str], table: Table) -> None:
-    """Hold the file's own words about itself against what is wanted."""
+    """Verify that a file holds the table, in the version that this release reads."""
     name, version = metadata.get("table"), metadata.get("schema_version")
     if name != table.name:
         raise TableError(f"{path} holds table {name or 'of no name'}, expected {table.name}")

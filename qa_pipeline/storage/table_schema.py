@@ -1,8 +1,10 @@
 """What a stored table is, and holding a frame to it."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import NoneType
+from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 import polars as pl
 import pyarrow as pa
@@ -12,7 +14,7 @@ from qa_pipeline.errors import TableError
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; `nullable` columns hold null for unknown, never a default."""
+    """A column; `nullable` columns hold null for unknown, never a default."""
 
     name: str
     dtype: pl.DataType
@@ -42,7 +44,7 @@ class Table:
 
     @cached_property
     def schema(self) -> pl.Schema:
-        """Column names and types in stored order."""
+        """Return the column names and types in stored order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     @cached_property
@@ -50,13 +52,15 @@ class Table:
         return self.empty().to_arrow(compat_level=pl.CompatLevel.oldest()).schema
 
     def empty(self) -> pl.DataFrame:
-        """A frame with the schema and no rows."""
+        """Return a frame with the schema and no rows."""
         return pl.DataFrame(schema=self.schema)
 
-    def frame(self, rows: list[dict[str, Any]]) -> pl.DataFrame:
+    def frame(self, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         """Build a conforming frame from row dictionaries, whose absent keys become null."""
         # Arrow builds nested columns at once, polars value by value
-        return self.conform(pl.DataFrame(pa.Table.from_pylist(rows, schema=self._arrow), schema=self.schema))
+        return self.conform(
+            pl.DataFrame(pa.Table.from_pylist(list(rows), schema=self._arrow), schema=self.schema)
+        )
 
     def conform(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return `frame` in stored column order, or say exactly how it breaks the schema.
@@ -93,3 +97,21 @@ class Table:
         ]
         repeated = frame.height - frame.n_unique(subset=list(self.key)) if frame.height else 0
         return nulls + ([f"key {', '.join(self.key)} repeats in {repeated} rows"] if repeated else [])
+
+
+Row = TypeVar("Row")
+
+
+def typed_rows(frame: pl.DataFrame, row_type: type[Row]) -> Iterator[Row]:
+    """Return the rows of a frame as dictionaries of a type of `rows.py`, or of one derived from it.
+
+    Raises:
+        TableError: a column of the type is missing in the frame, or null where the type has no None.
+    """
+    types = get_type_hints(row_type)
+    if missing := sorted(types.keys() - set(frame.columns)):
+        raise TableError(f"rows for {row_type.__name__} lack the columns {', '.join(missing)}")
+    required = [name for name, of in types.items() if NoneType not in get_args(of)]
+    if empty := [name for name in required if frame[name].null_count()]:
+        raise TableError(f"rows for {row_type.__name__} have nulls in {', '.join(empty)}")
+    return cast("Iterator[Row]", frame.iter_rows(named=True))

@@ -43,7 +43,8 @@ QUOTE = pl.Struct(
 FLAGGED = pl.Struct({**SPAN, "score": pl.Float64()})
 UNSUPPORTED = pl.Struct({**SPAN, "reason": pl.String()})
 SIMILAR = pl.Struct({"pair_id": pl.String(), "similarity": pl.Float64()})
-MESSAGES = pl.List(pl.Struct({"role": pl.String(), "content": pl.String()}))
+MESSAGE = pl.Struct({"role": pl.String(), "content": pl.String()})
+MESSAGES = pl.List(MESSAGE)
 LAYOUTS = ("closed_book", "with_context", "with_distractors")
 MESSAGE_COLUMNS = {
     "closed_book": "messages",
@@ -51,6 +52,8 @@ MESSAGE_COLUMNS = {
     "with_distractors": "messages_with_distractors",
 }
 """Column of each layout. Trainers such as TRL read `messages`, so that it must never be null."""
+LAYOUT_PASSAGES = pl.Struct(dict.fromkeys(LAYOUTS[1:], STRINGS))
+LAYOUT_TOKENS = pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32()))
 EVIDENCE = pl.Struct(
     {
         "claim": pl.String(),
@@ -76,10 +79,12 @@ PROVENANCE = pl.Struct(
         "licences": STRINGS,
     }
 )
+NULLABLE_STRUCTS = (CITATION, QUOTE, DECLARED, EVIDENCE, PROVENANCE, LAYOUT_PASSAGES, LAYOUT_TOKENS)
+"""Structures whose fields may be null; those of the others never are."""
 
 
 def column(name: str, dtype: Any, description: str, *, nullable: bool = False) -> Column:
-    """A column; `dtype` is a type or an instance of one."""
+    """Return a column; `dtype` is a type or an instance of one."""
     return Column(name, dtype() if isinstance(dtype, type) else dtype, description, nullable)
 
 
@@ -91,7 +96,7 @@ PAIR_ID = column("pair_id", S, "Content hash of question, answer and sources.")
 
 
 def _side(side: str) -> tuple[Column, ...]:
-    """Where one of two sentences is."""
+    """Return the columns of the place of one of two sentences."""
     return (
         column(f"{side}_document_id", S, f"Document of the {side} sentence."),
         column(f"{side}_content_sha256", S, "Hash of that document's bytes."),
@@ -517,8 +522,8 @@ TRAINING_EXAMPLES = Table(
             column(MESSAGE_COLUMNS[layout], MESSAGES, f"The same in the layout {layout}; null where it cannot be had.", nullable=True)
             for layout in LAYOUTS[1:]
         ),
-        column("passages", pl.Struct(dict.fromkeys(LAYOUTS[1:], STRINGS)), "Ids of the chunks that each layout shows, in order; null where it cannot be had."),
-        column("tokens", pl.Struct(dict.fromkeys(LAYOUTS, pl.Int32())), "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
+        column("passages", LAYOUT_PASSAGES, "Ids of the chunks that each layout shows, in order; null where it cannot be had."),
+        column("tokens", LAYOUT_TOKENS, "Tokens of each layout in the embedding model's tokenizer; null where it cannot be had."),
         column("evidence", pl.List(EVIDENCE), "Proof of each claim: document, character span, page, quote."),
         column("provenance", PROVENANCE, "Who wrote, judged and decided it, and from which sources."),
     ),

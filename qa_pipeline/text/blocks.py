@@ -14,13 +14,13 @@ NUMBERED_ITEM = re.compile(
     r"(?:[ \t]+|$)",
     re.MULTILINE,
 )
-"""What an item of an ordered list begins with in canonical text, such as `- 6. `."""
+"""The beginning of an item of an ordered list in canonical text, such as `- 6. `."""
 _QUOTE = re.compile(r"[ \t]*>")
 _KEY_VALUE = re.compile(r"[^\s:.!?|][^:\n.!?|]{0,59}:[ \t]+\S")
 
 
 def units(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Spans that no sentence crosses, with whether the unit is one sentence whatever it contains."""
+    """Yield spans that no sentence crosses, with whether each is one sentence whatever it contains."""
     for start, end, code in blocks(text):
         if code:
             yield start, end, True
@@ -29,7 +29,7 @@ def units(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Code blocks, and runs of lines between blank lines; white space between them belongs to none."""
+    """Yield the code blocks, and runs of lines between blank lines, without white space between."""
     lines = line_spans(text)
     fenced = "```" in text or "~~~" in text
     unclosed: dict[str, int] = {}
@@ -50,7 +50,7 @@ def blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def line_spans(text: str) -> list[tuple[int, int]]:
-    """Every line with its line end."""
+    """Return every line with its line end."""
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     return list(zip(starts, [*starts[1:], len(text)], strict=True))
 
@@ -58,7 +58,7 @@ def line_spans(text: str) -> list[tuple[int, int]]:
 def _closing_fence(
     text: str, lines: list[tuple[int, int]], index: int, mark: str, unclosed: dict[str, int]
 ) -> int | None:
-    """Index of the line that closes the fence opened at `index`; None when there is none.
+    """Return the index of the line that closes the fence opened at `index`; None when there is none.
 
     `unclosed` remembers the shortest fence already known to stay open, so that a text of open fences is
     not read to its end once for each of them.
@@ -74,7 +74,7 @@ def _closing_fence(
 
 
 def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bool]]:
-    """Units of one block: its lines, those of a paragraph or of one list item joined."""
+    """Yield the units of one block: its lines, those of a paragraph or of one list item joined."""
     if text.find("\n", start, end) in (-1, end - 1):
         yield start, end, _is_whole(text, start, end)
         return
@@ -96,5 +96,5 @@ def joined_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int, bo
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether a line is a heading or a table row, which have no sentences."""
+    """Return whether a line is a heading or a table row, which has no sentences."""
     return _HEADING.match(text, start, end) is not None or text.find(" | ", start, end) >= 0

@@ -55,7 +55,7 @@ _LATIN = str.maketrans(
 
 
 def skeleton(text: str) -> str:
-    """The text in the Latin letters, widths and digits it looks like; other scripts as they are."""
+    """Return the text in the Latin letters, widths and digits it looks like; other scripts as they are."""
     return unicodedata.normalize("NFKC", text).translate(_LATIN)
 
 
@@ -71,7 +71,7 @@ _MAYBE = re.compile("[\u00a0\u0660-\u1fff\u2000-\u2015\u202f\u205f\u2212\u3000-\
 
 
 def fold(text: str) -> str:
-    """The text with digits of any script, full-width letters, dashes and blanks in their ASCII form."""
+    """Return the text with digits, full-width letters, dashes and blanks in their ASCII form."""
     return text if text.isascii() or not _MAYBE.search(text) else text.translate(_forms())
 
 
@@ -91,5 +91,5 @@ _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202
 
 
 def reads_otherwise(text: str) -> bool:
-    """Whether a text is not read as it is shown: reading order turned, or signs nobody sees."""
+    """Return whether a text is not read as it is shown: reading order turned, or signs nobody sees."""
     return _UNSEEN.search(text) is not None

@@ -43,7 +43,7 @@ class FrontMatter:
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
-    """Part a file from its front matter, in YAML between `---` or in TOML between `+++`.
+    """Return a file's front matter, in YAML between `---` or in TOML between `+++`, and the rest.
 
     Returns:
         The front matter as written, what it says, and the rest of the file. Front matter that cannot be
@@ -57,7 +57,7 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
 
 
 def known_fields(fields: Mapping[str, object]) -> FrontMatter:
-    """What fields of any format say about a file, by their names in small letters."""
+    """Return the fields of any format about a file, by their names in small letters."""
     return FrontMatter(
         title=_first(fields, _TITLE),
         language=declared_language(_first(fields, _LANGUAGE)),

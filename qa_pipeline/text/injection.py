@@ -43,7 +43,7 @@ STRUCTURAL = tuple(re.compile(pattern) for pattern in (*REPLIES, *DELIMITERS))
 
 
 GAP = "[…]"
-"""What a model reads in the place of an injection."""
+"""The text that a model reads in the place of an injection."""
 
 INJECTION_IN_SOURCE = "injection_in_source"
 """Reason code of what is left to a person because a passage holds an injection."""
@@ -58,7 +58,7 @@ _LONGEST_DELIMITED = 2000
 
 
 def find_injections(text: str, language: str) -> list[tuple[int, int]]:
-    """Spans of the sentences that hold an injection, in order and disjoint.
+    """Return the spans of the sentences that hold an injection, in order and disjoint.
 
     Between two forged delimiters everything belongs to the injection. Invisible characters, letters of other
     widths and text written backwards make no difference.
@@ -74,7 +74,7 @@ def find_injections(text: str, language: str) -> list[tuple[int, int]]:
 
 
 def redact_injections(passage: Passage) -> Passage:
-    """The passage with a gap in the place of each injection, in its title and headings too."""
+    """Return the passage with a gap in the place of each injection, in its title and headings too."""
     return replace(
         passage,
         title=_withheld(passage.title, passage.language),
@@ -84,7 +84,7 @@ def redact_injections(passage: Passage) -> Passage:
 
 
 def hold_injections(passages: Iterable[Passage]) -> bool:
-    """Whether any of the passages holds an injection."""
+    """Return whether any of the passages holds an injection."""
     return any(
         _suspicious(text)
         for passage in passages
@@ -93,12 +93,12 @@ def hold_injections(passages: Iterable[Passage]) -> bool:
 
 
 def is_injection(text: str) -> bool:
-    """Whether a text by itself holds an injection."""
+    """Return whether a text by itself holds an injection."""
     return _suspicious(text)
 
 
 def blank_injections(text: str, language: str) -> str:
-    """The text with blanks in the place of injections, so that every offset stays."""
+    """Return the text with blanks in the place of injections, so that every offset stays."""
     for start, end in find_injections(text, language):
         blank = "".join("\n" if letter == "\n" else " " for letter in text[start:end])
         text = text[:start] + blank + text[end:]
@@ -126,14 +126,14 @@ def _matches(text: str, patterns: Iterable[re.Pattern[str]]) -> bool:
 
 
 def _plain(text: str) -> str:
-    """Comparable form: visible letters of one width and case, on one line."""
+    """Return the comparable form: visible letters of one width and case, on one line."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text.translate(_TAGS)))
     return " ".join(text.casefold().replace("’", "'").split())
 
 
 def _bridged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Forged delimiters together with what is between them."""
+    """Return forged delimiters together with what is between them."""
     bridged: list[tuple[int, int]] = []
     for start, end in spans:
         if bridged and start - bridged[-1][1] <= _LONGEST_DELIMITED:

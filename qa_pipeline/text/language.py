@@ -52,7 +52,7 @@ class LanguageShare:
 
 
 def declared_language(value: str | None) -> str | None:
-    """The language a tag such as `de-AT` or a name such as `svenska` stands for, if it is a known one."""
+    """Return the language of a tag such as `de-AT` or a name such as `svenska`, if it is a known one."""
     if not value:
         return None
     tag = value.strip().lower().replace("_", "-")
@@ -61,7 +61,7 @@ def declared_language(value: str | None) -> str | None:
 
 
 def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
-    """Languages of a document with their share of its text, the main one first, the others by share.
+    """Return the languages of a document with their share of its text, the main one first.
 
     A declared language is the main one, unless the text holds none of it and enough of others: templates
     of web sites declare what the page is not in.
@@ -106,7 +106,7 @@ def _main(segments: Sequence[str], identified: Sequence[tuple[str, float]], decl
 
 
 def stretches(text: str) -> Iterator[str]:
-    """Neighbouring blocks that are no code, gathered until they are long enough to tell the language of."""
+    """Yield neighbouring blocks without code, gathered until their language can be identified."""
     gathered: list[str] = []
     length = 0
     for block in _CODE.sub("", text).split("\n\n"):
@@ -124,7 +124,7 @@ def _letters(text: str) -> int:
 
 
 def _identify(text: str) -> tuple[str, float]:
-    """The likeliest language and how certain it is; where no one is likely, the likeliest handled one."""
+    """Return the likeliest language and its probability; if none is likely, a handled one."""
     if not any(character.isalpha() for character in text):
         return UNDETERMINED, 0.0
     language, certainty = _identifier(_LANGUAGES).classify(text)
@@ -136,13 +136,13 @@ def _identify(text: str) -> tuple[str, float]:
 
 
 def _plausible(text: str) -> bool:
-    """Whether a text is written in the alphabet of the handled languages."""
+    """Return whether a text is written in the alphabet of the handled languages."""
     letters = [character for character in text if character.isalpha()]
     return sum(character < "\u0250" for character in letters) > len(letters) / 2
 
 
 def in_other_language(text: str, language: str) -> str | None:
-    """The language a short text is in, where it is certainly another one; None otherwise.
+    """Return the language a short text is in, where it is certainly another one; None otherwise.
 
     Names and terms in quotation marks may be in any language and do not count. Besides the identifier the
     stop words must say so: a question full of product names is in no language by its letters.
@@ -169,7 +169,7 @@ def load_models() -> None:
 
 @cache
 def _identifier(languages: tuple[str, ...]) -> Any:
-    """The model, restricted to some languages; all restrictions share its largest lists."""
+    """Return the model, restricted to some languages; all restrictions share its largest lists."""
     identifier = copy(_model())
     identifier.set_languages(list(languages))
     return identifier

@@ -25,7 +25,7 @@ NUMBER_MARK = re.compile(r"\[\s*\^?[cC]?\d{1,3}(?:\s*[,;–-]\s*[cC]?\d{1,3})*\s
 """A numbered citation such as [3], [c3] or [1, 2]; its row says which sources the numbers stand for."""
 
 FOUND_BY_SEARCH = "found_by_search"
-"""What is said of an imported pair that cites nothing, and of its claims: passages are searched for them."""
+"""The reason at an imported pair that cites nothing, and at its claims: passages are searched for them."""
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -39,7 +39,7 @@ RESOLVED = ("chunk", "section", "section_not_found", "document")
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a reference names: `kind` is a code of the citations column, `chunk_ids` in document order.
+    """The target of a reference: `kind` is a code of the citations column, `chunk_ids` in document order.
 
     `section_not_found` is a known document that has no section of the name given: the whole document counts.
     """
@@ -50,7 +50,7 @@ class Resolution:
 
     @property
     def resolved(self) -> bool:
-        """Whether it names exactly one chunk, section or document that has text."""
+        """Return whether the target is exactly one chunk, section or document that has text."""
         return self.kind in RESOLVED
 
 
@@ -73,7 +73,7 @@ def mark_references(text: str) -> list[str]:
 
 
 def marked_numbers(text: str) -> list[int]:
-    """The numbers of all numbered citations in `text`, in order; [2-4] is three. Code is passed over."""
+    """Return the numbers of all citations in `text`, in order; [2-4] is three. Code is ignored."""
     return [number for mark in NUMBER_MARK.finditer(_CODE.sub(" ", text)) for number in _numbers(mark[0])]
 
 
@@ -114,14 +114,14 @@ def normalise_address(address: str) -> str:
 
 
 def _without_end(path: str) -> str:
-    """Without slashes and blanks at its end, however they alternate."""
+    """Return a path without slashes and blanks at its end, however they alternate."""
     while (shorter := path.rstrip().rstrip("/")) != path:
         path = shorter
     return path
 
 
 def heading_slug(heading: str) -> str:
-    """Anchor of a heading as code hosts build it: lower case, hyphens for blanks, no punctuation."""
+    """Return the anchor of a heading as code hosts build it: lower case, hyphens for blanks."""
     letters = re.sub(r"[^\w\- ]", "", unicodedata.normalize("NFC", heading).strip().casefold())
     return letters.replace(" ", "-")
 
@@ -190,7 +190,7 @@ class Sources:
         return Resolution("chunk", owner, (chunk_id,)) if owner else Resolution("unknown_document")
 
     def chunks_of(self, document_id: str) -> tuple[str, ...]:
-        """Chunks of a document in order; none for an unknown document."""
+        """Return the chunks of a document in order; none for an unknown document."""
         document = self._documents.get(document_id)
         return tuple(chunk_id for chunk_id, _, _ in document.chunks) if document else ()
 
@@ -210,7 +210,7 @@ class Sources:
         return next((matches for tail in inner if (matches := self._documents_at(tail))), [])
 
     def _documents_at(self, path: str) -> list[str]:
-        """Documents whose whole path is `path`, with or without its suffix."""
+        """Return the documents whose whole path is `path`, with or without its suffix."""
         return [i for i in self._documents if path in (self._written(i), self._written(i, stem=True))]
 
     def _written(self, document_id: str, stem: bool = False) -> str:
@@ -241,7 +241,7 @@ class Sources:
 
 
 def _tails(path: str) -> list[str]:
-    """`a/b/c`, `b/c`, `c`: the longest first."""
+    """Return the tails of a path, as `a/b/c`, `b/c`, `c`: the longest first."""
     parts = path.split("/")
     return ["/".join(parts[start:]) for start in range(len(parts))]
 
@@ -251,7 +251,7 @@ def _without_suffix(path: str) -> str:
 
 
 def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[tuple[str, ...]]:
-    """Heading paths a section reference names.
+    """Return the heading paths that a section reference names.
 
     The anchor as a code host numbers it comes first (`usage-1` is the second "Usage"); then the last
     heading or the whole path compared by letters and digits only, where equal headings all count.
@@ -270,7 +270,7 @@ def _matching_sections(paths: Iterable[tuple[str, ...]], section: str) -> list[t
 
 
 def _letters(text: str) -> set[str]:
-    """Letters and digits only, as written, without accents, and with umlauts spelt out."""
+    """Return the letters and digits only, as written, without accents, and with umlauts spelt out."""
     folded = unicodedata.normalize("NFC", text).casefold()
     spelt = folded.translate({ord("ä"): "ae", ord("ö"): "oe", ord("ü"): "ue", ord("å"): "aa"})
     plain = "".join(c for c in unicodedata.normalize("NFD", folded) if not unicodedata.combining(c))

@@ -28,7 +28,7 @@ def is_refusal(answer: str, language: str) -> bool:
 
 
 def disputes(answer: str, language: str) -> bool:
-    """Whether an answer says that a source errs, or that sources deny each other."""
+    """Return whether an answer says that a source errs, or that sources deny each other."""
     return re.search(lexicon(language).disputes, _plain(answer)) is not None
 
 
@@ -55,7 +55,7 @@ def _plain(text: str) -> str:
 
 @functools.cache
 def _patterns(language: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """What parts clauses, a clause that refuses, and one that may stand beside it."""
+    """Return patterns that part clauses, match a clause that refuses, and one that may be beside it."""
     words = lexicon(language)
     refusing, filler = (
         re.compile(pattern.replace("{sources}", words.refusal_sources))

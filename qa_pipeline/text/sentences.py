@@ -30,7 +30,7 @@ _LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
 
 
 def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
-    """Spans of the sentences in `text`: in order, disjoint, trimmed, together covering all that is no space.
+    """Return the spans of the sentences in `text`: in order, disjoint, trimmed, covering all but spaces.
 
     A blank line, heading, list item, table row or code block always ends a sentence; a single newline inside
     a paragraph does not. Headings, rows with " | " and code blocks are never cut. An unknown language is read
@@ -46,7 +46,7 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=2048)
 def sentence_spans(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """As `split_sentences`, remembered: for claims, contexts and chunks, which several readers look at."""
+    """Return `split_sentences` from a cache: claims, contexts and chunks are read several times."""
     return tuple(split_sentences(text, language))
 
 
@@ -58,7 +58,7 @@ def _trimmed(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
-    """Offsets inside a unit that part its sentences: each is the end of one, the next begins after blanks."""
+    """Return the offsets that part a unit's sentences: one ends there, the next begins after blanks."""
     conventions = lexicon(language).conventions
     code = [match.span() for match in _CODE_SPAN.finditer(text, start, end)]
     cuts: list[int] = []
@@ -79,7 +79,7 @@ def sentence_cuts(text: str, start: int, end: int, language: str) -> list[int]:
 
 
 def _after_trailers(text: str, position: int, end: int) -> int:
-    """Step over citations and emoji that follow a stop and belong to the sentence it ends."""
+    """Return the place after citations and emoji that follow a stop and belong to its sentence."""
     for _ in range(_TRAILER_LIMIT):
         trailer = _TRAILER.match(text, position, end)
         if not trailer:
@@ -108,7 +108,7 @@ def _ends_sentence(
 
 
 def _next_start(text: str, tail: int, end: int) -> int:
-    """Offset of the first letter or digit of what follows, past spaces, opening quotes and brackets."""
+    """Return the offset of the first letter or digit after spaces, opening quotes and brackets."""
     while tail < end and text[tail].isspace():
         tail += 1
     opened = _OPENERS.match(text, tail, end)
@@ -119,7 +119,7 @@ def _next_start(text: str, tail: int, end: int) -> int:
 def _stop_ends(
     text: str, begin: int, dot: int, opening: int, following: str, conventions: Conventions
 ) -> bool:
-    """Whether a single full stop ends the sentence, from the token before and the word after it."""
+    """Return whether a single full stop ends the sentence, from the token before and the word after it."""
     if dot - begin <= _TOKEN_LIMIT and _ENUMERATOR.fullmatch(text[begin : dot + 1]):
         return False
     token, before = _tokens_before(text, begin, dot)
@@ -138,7 +138,7 @@ def _stop_ends(
 def _abbreviation_ends(
     token: str, before: str, text: str, opening: int, opens: bool, conventions: Conventions
 ) -> bool | None:
-    """What the abbreviation lists say of the stop after `token`; None when it is no abbreviation."""
+    """Return whether the stop after an abbreviation ends the sentence; None when it is none."""
     names = (token.lower(), f"{before}{token}".lower() if before.endswith(".") else token.lower())
     if any(name in conventions.never_final for name in names):
         return False
@@ -153,7 +153,7 @@ def _abbreviation_ends(
 
 
 def _tokens_before(text: str, begin: int, dot: int) -> tuple[str, str]:
-    """The token that ends at `dot` and the one before it, both within a fixed distance."""
+    """Return the token that ends at `dot` and the one before it, both within a fixed distance."""
     window = text[max(begin, dot - 2 * _TOKEN_LIMIT) : dot].split()
     if not window or text[dot - 1].isspace():
         return "", ""

@@ -16,7 +16,7 @@ _LOOK_BACK = 20
 
 
 class Token(NamedTuple):
-    """One word: `folded` is its casefolded form, `content` tells it from a function word."""
+    """A word: `folded` is its casefolded form, `content` tells it from a function word."""
 
     folded: str
     stem: str
@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str, language: str) -> tuple[Token, ...]:
-    """Words and digit groups of `text` in order; identifiers and compounds with marks come apart."""
+    """Return the words and digit groups of `text` in order; identifiers and compounds come apart."""
     vocabulary = _known_words(language)
     tokens = []
     for match in _WORD.finditer(text):
@@ -39,7 +39,7 @@ def tokenize(text: str, language: str) -> tuple[Token, ...]:
 
 
 def folded_words(text: str, language: str) -> tuple[str, ...]:
-    """The `folded` of each token, without making the tokens."""
+    """Return the `folded` of each token, without making the tokens."""
     vocabulary = _known_words(language)
     return tuple([vocabulary(word)[0] for word in _WORD.findall(text)])
 
@@ -55,7 +55,7 @@ def content_places(text: str, language: str) -> list[tuple[int, str]]:
 
 
 def _is_value(match: re.Match[str], text: str) -> bool:
-    """Whether "None" is the value of that name, which denies nothing: it opens no sentence."""
+    """Return whether "None" is the value of that name, which denies nothing: it opens no sentence."""
     return match[0] == "None" and not _opens_sentence(text, match.start())
 
 
@@ -66,7 +66,7 @@ def _opens_sentence(text: str, at: int) -> bool:
 
 @functools.cache
 def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
-    """Folded form, stem, content and negative of a word, remembered by word."""
+    """Return folded form, stem, content and negative of a word, cached by word."""
     vocabulary, stem = lexicon(language), stemmer(language)
     negations = vocabulary.negations | vocabulary.soft_negations
 
@@ -82,7 +82,7 @@ def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
 
 
 def written_words(text: str) -> Set[str]:
-    """Every run of letters, digits and underscores, casefolded: what a text must hold for a word to be found.
+    """Return every run of letters, digits and underscores, casefolded, which any match must consist of.
 
     Looking here first saves patterns of many words the walk through texts that have none of them.
     """
@@ -90,17 +90,17 @@ def written_words(text: str) -> Set[str]:
 
 
 def first_runs(phrases: Iterable[str]) -> frozenset[str]:
-    """The first run of letters of each phrase, casefolded, to be looked up in `written_words`."""
+    """Return the first run of letters of each phrase, casefolded, to be looked up in `written_words`."""
     return frozenset(_RUN.findall(phrase.casefold())[0] for phrase in phrases)
 
 
 def content_stems(text: str, language: str) -> list[str]:
-    """Stems of the content words in order, repeats included."""
+    """Return the stems of the content words in order, repeats included."""
     return [stem for _, stem in content_places(text, language)]
 
 
 def recall(required: Collection[str], available: Collection[str]) -> float | None:
-    """Share of distinct `wanted` entries in `held`; None when nothing is wanted."""
+    """Return the share of distinct `required` entries in `available`; None when nothing is required."""
     distinct = set(required)
     return len(distinct.intersection(available)) / len(distinct) if distinct else None
 
@@ -118,5 +118,5 @@ class Occupied:
         self._taken[start:end] = b"\x01" * (end - start)
 
     def free(self, start: int, end: int) -> bool:
-        """Whether no character of a span is occupied."""
+        """Return whether no character of a span is occupied."""
         return self._taken.find(1, start, end) < 0

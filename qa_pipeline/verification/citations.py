@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import PurePosixPath
-from typing import Any
 
+from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -45,7 +45,7 @@ _MOST_STARTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Where a quote is and how it agrees with what is there.
+    """The place of a quote, and how the quote agrees with the text there.
 
     `kind` is exact, spelling (the same words written otherwise), ellipsis (its parts, in order) or edited.
     """
@@ -74,7 +74,7 @@ def locate_quote(quote: str, text: str, repair: float = REPAIR, language: str = 
 
 
 def _find(quote: str, text: str, position: int) -> int:
-    """Place of the first occurrence that begins and ends no number in the middle; -1 without one."""
+    """Return the place of the first occurrence that cuts no number in two; -1 without one."""
     at = text.find(quote, position)
     while at >= 0:
         before = quote[0].isdigit() and _NUMBER_BEFORE.search(text, max(0, at - 2), at)
@@ -87,7 +87,7 @@ def _find(quote: str, text: str, position: int) -> int:
 
 @functools.lru_cache(maxsize=512)
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Comparable form of a text, and for each of its characters the place it comes from."""
+    """Return the comparable form of a text, and for each of its characters the place it comes from."""
     text_form: list[str] = []
     places: list[int] = []
     at = 0
@@ -110,7 +110,7 @@ def _fold(text: str) -> tuple[str, list[int]]:
 
 
 def _in_order(parts: list[str], folded: str, places: list[int]) -> Located | None:
-    """Span from the first to the last part when all follow one another; the shortest of several."""
+    """Return the span from the first part to the last where all are in order; the shortest of several."""
     spans: list[tuple[int, int]] = []
     start = _find(parts[0], folded, 0) if parts else -1
     while start >= 0 and len(spans) < (1 if len(parts) == 1 else _MOST_STARTS):
@@ -129,7 +129,7 @@ def _in_order(parts: list[str], folded: str, places: list[int]) -> Located | Non
 
 
 def _without_marks(parts: list[str], folded: str, places: list[int]) -> Located | None:
-    """The same in a text without its diacritics, for a quote that was stripped of all of them."""
+    """Return the span in a text without its diacritics, for a quote that was stripped of all of them."""
     if folded.isascii() or _unmarked("".join(parts)) != "".join(parts):
         return None
     span = _in_order(parts, _unmarked(folded), places)
@@ -143,12 +143,12 @@ def _without_marks(parts: list[str], folded: str, places: list[int]) -> Located 
 
 
 def _unmarked(folded: str) -> str:
-    """The letters of a folded text without diacritics, one for one."""
+    """Return the letters of a folded text without diacritics, one for one."""
     return "".join(unicodedata.normalize("NFD", letter)[0] for letter in folded)
 
 
 def _aligned(quote: str, text: str, repair: float, language: str) -> Located | None:
-    """Best stretch of the text, as many words long as the quote, judged by Ratcliff/Obershelp matching."""
+    """Return the best stretch of the text, as long as the quote in words, by Ratcliff/Obershelp matching."""
     quote_words = [word.translate(_SAME).casefold() for word in _WORD.findall(quote)]
     tokens = list(_WORD.finditer(text))
     words = [token[0].translate(_SAME).casefold() for token in tokens]
@@ -177,7 +177,7 @@ def _aligned(quote: str, text: str, repair: float, language: str) -> Located | N
 
 
 def _small(quoted: Sequence[str], written: Sequence[str], language: str) -> bool:
-    """Whether words were only misspelt, inflected, or dropped or added without changing the statement.
+    """Return whether words were only misspelt, inflected, or dropped or added without changing the statement.
 
     No digit, number word, negation, quantifier or obligation may differ on either side, and where content
     words replace other ones, each must look like one of those.
@@ -241,13 +241,13 @@ _PAIR_FILES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class QuoteCheck:
-    """One quote cited for a claim, and what is in the batch of it; offsets are within the chunk.
+    """A quote cited for a claim, and what is in the batch of it; offsets are within the chunk.
 
     `kind` is exact, spelling, ellipsis or edited; misplaced where it is in a chunk of the documents cited
     that its own citation does not name; missing, without chunk, where it is nowhere in them.
     """
 
-    given: str
+    quote: str
     kind: str
     chunk_id: str | None = None
     start: int = 0
@@ -256,7 +256,7 @@ class QuoteCheck:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCitations:
-    """What one claim cites: status and reason as the claims table has them, chunks, and its quotes."""
+    """The citations of one claim: status and reason as the claims table has them, chunks, and its quotes."""
 
     status: str
     reason: str | None
@@ -265,14 +265,14 @@ class ClaimCitations:
 
     @property
     def quotes(self) -> tuple[tuple[str, int, int], ...]:
-        """Chunk id, start and end in the chunk of each quote that was found."""
+        """Return the chunk id, start and end in the chunk of each quote that was located."""
         return tuple(
             (check.chunk_id, check.start, check.end) for check in self.checks if check.chunk_id is not None
         )
 
 
 def cite_claims(
-    pair: Mapping[str, Any],
+    pair: DraftedPairRow,
     claims: Sequence[Claim],
     sources: Sources,
     texts: Mapping[str, str],
@@ -309,14 +309,14 @@ def cite_claims(
         checks = tuple(
             _check(quote, resolution.chunk_ids or ids, ids, sources, texts, language)
             for quote, resolution, owner in zip(quotes, resolutions, owners, strict=True)
-            if owner == place
+            if quote is not None and owner == place
         )
         cited.append(_status([*marked, *mine], ids, checks))
     return cited
 
 
-def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: Sources) -> Resolution:
-    """What a stored citation resolves to, its chunks included."""
+def _resolution(citation: CitationStruct, pair: DraftedPairRow, sources: Sources) -> Resolution:
+    """Return what a stored citation resolves to, its chunks included."""
     if _cites_itself(citation["raw"] or "", pair):
         return Resolution("self", citation["document_id"])
     if citation["resolution"] == "chunk" and citation["chunk_id"]:
@@ -324,29 +324,29 @@ def _resolution(citation: Mapping[str, Any], pair: Mapping[str, Any], sources: S
     if citation["resolution"] in ("section", _SECTION_NOT_FOUND, "document"):
         again = sources.resolve(citation["raw"] or "")
         return again if again.resolved else sources.resolve(citation["document_id"] or "")
-    return Resolution(citation["resolution"], citation["document_id"])
+    return Resolution(citation["resolution"] or "", citation["document_id"])
 
 
 def _marked(
-    reference: str, pair: Mapping[str, Any], sources: Sources, by_number: Mapping[int, Resolution]
+    reference: str, pair: DraftedPairRow, sources: Sources, by_number: Mapping[int, Resolution]
 ) -> list[Resolution]:
-    """What a mark in the answer names; a number that is no citation of the pair names nothing."""
+    """Return the citations that a mark in the answer names; none for a number that the pair lacks."""
     if NUMBER_MARK.fullmatch(reference):
         return [by_number[number] for number in marked_numbers(reference) if number in by_number]
     return [Resolution("self") if _cites_itself(reference, pair) else sources.resolve(reference)]
 
 
-def _cites_itself(reference: str, pair: Mapping[str, Any]) -> bool:
-    """Whether a reference names the pair, the file it came from or another file of pairs: no source."""
+def _cites_itself(reference: str, pair: DraftedPairRow) -> bool:
+    """Return whether a reference names the pair, its own file or another file of pairs: no source."""
     path = normalise_path(split_reference(reference)[0])
     name = PurePosixPath(path).name
-    own_ids = (pair["pair_id"], pair.get("question_id"))
+    own_ids = (pair["pair_id"], pair["question_id"])
     from_file = pair["origin"] == "imported" and name == PurePosixPath(normalise_path(pair["generator"])).name
     return bool(name) and (path in own_ids or name in _PAIR_FILES or from_file)
 
 
 def _owner(quote: str | None, claims: Sequence[Claim], language: str) -> int | None:
-    """Place of the claim that shares most words with a quote; the first of equals."""
+    """Return the place of the claim that shares most words with a quote; the first of equals."""
     if quote is None or not claims:
         return None
     quote_stems = read(quote, language).stems

@@ -5,7 +5,6 @@ here: what the scores mean is `deciding.py`.
 """
 
 import functools
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,9 @@ import polars as pl
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
@@ -42,14 +44,14 @@ GAIN = 0.20
 
 @dataclass(slots=True)
 class _Task:
-    """One claim, read once, with everything it will be compared with.
+    """A claim, read once, with everything it will be compared with.
 
     `stated` is the reading of the claim as it is understood alone: what evidence must hold of it, the words
     that replace its pronouns included. `compared_text` is what is embedded: the same text, or a fragment
     with its question.
     """
 
-    pair: Mapping[str, Any]
+    pair: DraftedPairRow
     position: int
     claim: Claim
     reading: Reading
@@ -105,7 +107,7 @@ def find_claims(
     for group in answered.iter_slices(_GROUP):
         tasks = [
             task
-            for pair in group.iter_rows(named=True)
+            for pair in typed_rows(group, DraftedPairRow)
             for task in _tasks(pair, batch, model_claims or {}, to_the_question)
         ]
         vectors.load(i for task in tasks for i in task.cited_documents)
@@ -124,13 +126,13 @@ def find_claims(
 
 
 def _tasks(
-    pair: Row, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
+    pair: DraftedPairRow, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
 ) -> Iterator[_Task]:
     language = pair["language"]
     claims = model_claims.get(pair["pair_id"]) or _claims_of(pair["answer"], language)
     claims = self_contained(claims, pair["question"], language)
     cited = cite_claims(pair, claims, batch.sources, batch.texts)
-    question, answer = read(pair["question"] or "", language), read(pair["answer"], language)
+    question, answer = read(pair["question"], language), read(pair["answer"], language)
     for position, (claim, claim_citations) in enumerate(zip(claims, cited, strict=True)):
         reading = read(claim.text, language)
         stated = reading if claim.self_contained is None else read(claim.self_contained, language)
@@ -163,7 +165,7 @@ def _tasks(
 
 @functools.lru_cache(maxsize=1024)
 def _claims_of(answer: str, language: str) -> tuple[Claim, ...]:
-    """The claims of an answer, remembered: an evaluation holds each against several texts."""
+    """Return the claims of an answer, cached: an evaluation compares each with several texts."""
     return tuple(split_claims(answer, language))
 
 
@@ -178,7 +180,7 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
         in_documents = vectors.best(vector, task.cited_documents)
     candidate_chunks = dict.fromkeys([*(candidate.chunk_id for candidate in task.pool), *citations.chunk_ids])
     return {
-        "claim_id": hashlib.sha256(content.encode()).hexdigest()[:32],
+        "claim_id": hash_text(content)[:32],
         "pair_id": pair_id,
         "batch": task.pair["batch"],
         "position": task.position,
@@ -199,8 +201,8 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
 
 
 def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
-    """A quote in the column quotes: offsets point into the document's text."""
-    row: Row = {"given": check.given, "kind": check.kind}
+    """Return a row of the column quotes for a quote: offsets point into the document's text."""
+    row: Row = {"given": check.quote, "kind": check.kind}
     if check.chunk_id is None:
         return row
     chunk = batch.chunks[check.chunk_id]
@@ -215,7 +217,7 @@ def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
 
 
 def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Row:
-    """Columns of the chosen evidence and of what it proves of the claim."""
+    """Return the columns of the chosen evidence and of what it proves of the claim."""
     ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
@@ -260,13 +262,13 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
 
 
 def _may_prove(task: _Task, evidence: Candidate, batch: Batch) -> bool:
-    """Whether a piece has enough of the claim's words to be worth a comparison: a proof has nearly all."""
+    """Return whether a piece has enough of the claim's words to be compared: a proof has nearly all."""
     headings = batch.headings(evidence.chunk_id, task.reading.language).term_set
     return (recall(task.stated.terms, evidence.terms | headings) or 0.0) >= _WORTH_TRYING
 
 
 def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
-    """A passage that is not cited and proves the claim: the citation is wrong, whatever it holds."""
+    """Return a passage that is not cited and proves the claim: the citation is wrong then."""
     others = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
     candidates = (candidate for candidate in others if _may_prove(task, candidate, batch))
     return next(
@@ -275,7 +277,7 @@ def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
 
 
 def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candidate]:
-    """Candidates, the best first: half recall, half cosine, a little for being short.
+    """Return the candidates, the best first: half recall, half cosine, a little for being short.
 
     The claim's own words, where they are in one piece, come first; for a fragment, which may be in many
     places, the question's words decide as well.
@@ -307,7 +309,7 @@ def _second_piece(
     pool: Sequence[Candidate],
     cosines: Sequence[float],
 ) -> Candidate | None:
-    """The piece of another passage that holds most of what the evidence lacks.
+    """Return the piece of another passage that holds most of what the evidence lacks.
 
     None where the evidence alone holds enough of the claim's terms, or where no other piece adds enough. To
     accept by two pieces is left to a step that reads both: words can be pieced together from anywhere.
@@ -329,7 +331,7 @@ def _second_piece(
 
 
 def _placed(name: str, piece: Candidate, batch: Batch) -> Row:
-    """Columns of a piece of evidence: where in its document it is."""
+    """Return the columns of a piece of evidence: where in its document it is."""
     chunk = batch.chunks[piece.chunk_id]
     document = batch.documents[chunk["document_id"]]
     start = chunk["char_start"] + piece.start

@@ -5,19 +5,21 @@ where it is the only one, seen from both sides, and where the subject is the sam
 above both, or a name or rare word in both. Documents of different versions do not contradict each other.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.rows import ChunkRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CONTRADICTIONS
 from qa_pipeline.text.injection import is_injection
 from qa_pipeline.text.lexicon.languages import SMALL, lexicon
@@ -36,6 +38,16 @@ _OPENING = 3
 Row = Mapping[str, Any]
 
 
+class ChunkText(TypedDict):
+    """Hold what sentences are read from: columns of a `ChunkRow`."""
+
+    chunk_id: str
+    document_id: str
+    char_start: int
+    text: str
+    language: str
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A sentence of a chunk: offsets are within the document's text."""
@@ -48,28 +60,28 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The sentence, verbatim."""
+        """Return the sentence, verbatim."""
         return self.reading.written
 
     @property
     def language(self) -> str:
-        """Its language."""
+        """Return its language."""
         return self.reading.language
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """Stems of its content words, digit groups left out."""
+        """Return the stems of its content words, digit groups left out."""
         return frozenset(stem for stem in self.reading.stems if not stem[:1].isdigit())
 
     @property
     def leans(self) -> bool:
-        """Whether it opens with a word that only its surroundings explain: "This directive ..."."""
+        """Return whether it opens with a word that only its surroundings explain: "This directive ..."."""
         deictic = lexicon(self.language).deictic
         return any(word.folded in deictic for word in self.reading.words[:_OPENING])
 
 
-def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
-    """Sentences of prose long enough to compare, each once, in the order of the chunks."""
+def find_sentences(chunks: Iterable[ChunkText]) -> list[Sentence]:
+    """Return sentences of prose long enough to compare, each once, in the order of the chunks."""
     sentences_by_place: dict[tuple[str, int, int], Sentence] = {}
     for chunk in chunks:
         document_id, shift = chunk["document_id"], chunk["char_start"]
@@ -84,7 +96,7 @@ def find_sentences(chunks: Iterable[Row]) -> list[Sentence]:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a piece of text is a sentence in words, no code, table or heading."""
+    """Return whether a piece of text is a sentence in words, no code, table or heading."""
     if not _SHORTEST <= len(text) <= _LONGEST or not _PROSE.match(text.strip("*_\"'”’“‘ ")):
         return False
     others = _PLAIN.sub("", text)  # few are left to be looked at one by one
@@ -105,7 +117,7 @@ _SHARED = 2
 
 
 def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Pairs of sentences of one language and different documents that share nearly all their content words.
+    """Return pairs of sentences, of one language and two documents, that share nearly all content words.
 
     Returns:
         a and b, places in the list of sentences, those that share most words first; and how many pairs the
@@ -138,7 +150,7 @@ def _likely_pairs(sentences: Sequence[Sentence], neighbours: pl.DataFrame) -> tu
 
 
 def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
-    """Pairs that share at least two of their rarest words."""
+    """Return pairs that share at least two of their rarest words."""
     rare = (
         words.with_columns(count=pl.len().over("language", "stem"))
         .filter(pl.col("count").is_between(2, _COMMON))
@@ -157,7 +169,7 @@ def _by_rare_words(words: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_chunks(placed: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
-    """Pairs in neighbouring chunks of different documents."""
+    """Return pairs in neighbouring chunks of different documents."""
     return (
         neighbours.join(placed, on="chunk_id")
         .join(placed, left_on=["other_chunk_id", "language"], right_on=["chunk_id", "language"], suffix="_b")
@@ -174,7 +186,7 @@ _NAME_BEFORE = re.compile(rf"(?<!\w)([^\W\d_{SMALL}][\w.]*)[ -]$")
 
 
 class _Surroundings:
-    """What is known of a batch beside two sentences: rows by id, and in how many documents words occur."""
+    """The documents of a batch around two sentences: rows by id, and in how many documents words occur."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame, sentences: Sequence[Sentence]) -> None:
         self.documents = {row["document_id"]: row for row in documents.iter_rows(named=True)}
@@ -183,17 +195,17 @@ class _Surroundings:
         self._counts = Counter(stem for _, stem in pairs)
 
     def is_rare(self, stem: str) -> bool:
-        """Whether a word is in so few documents that it names its subject."""
+        """Return whether a word is in so few documents that it names its subject."""
         return self._counts[stem] <= max(2, int(_RARE_SHARE * len(self.documents)))
 
     def headings(self, sentence: Sentence) -> tuple[frozenset[str], frozenset[str]]:
-        """What a sentence is about: stems of its document's title, and of the last heading above it."""
+        """Return the stems of the title of a sentence's document, and of the last heading above it."""
         chunk = self.chunks[sentence.chunk_id]
         language, last = chunk["language"], chunk["section_path"][-1] if chunk["section_path"] else ""
         return frozenset(content_stems(chunk["title"], language)), frozenset(content_stems(last, language))
 
     def versions_differ(self, first: Sentence, second: Sentence) -> bool:
-        """Whether path or title of the two documents are the same but for their numbers."""
+        """Return whether path or title of the two documents are the same but for their numbers."""
         for name in ("path", "title"):
             first_version, second_version = (
                 str(self.documents[side.document_id][name] or "") for side in (first, second)
@@ -206,7 +218,7 @@ class _Surroundings:
 
 
 def _contradiction(first: Sentence, second: Sentence, around: _Surroundings) -> tuple[str, str] | None:
-    """Kind and detail where two sentences contradict each other in one place and agree in all others."""
+    """Return kind and detail of two sentences that contradict each other in one place and agree elsewhere."""
     if is_injection(first.text) or is_injection(second.text):
         return None
     denied = denials(first.reading, second.reading)
@@ -225,7 +237,7 @@ def _names_apart(mine: Reading, theirs: Reading) -> list[Name]:
 
 
 def _same_subject(first: Sentence, second: Sentence, differing: Set[str], around: _Surroundings) -> bool:
-    """Whether both sentences are about the same thing."""
+    """Return whether both sentences are about the same thing."""
     if around.versions_differ(first, second) or _numbered(first.reading) != _numbered(second.reading):
         return False
     heads = [around.headings(sentence) for sentence in (first, second)]
@@ -239,7 +251,7 @@ def _same_subject(first: Sentence, second: Sentence, differing: Set[str], around
 
 
 def _numbered(sentence: Reading) -> set[str]:
-    """Names that end in a number, as products and articles of a law do: it tells which one is meant."""
+    """Return names that end in a number, as of products and articles of a law: they tell which is meant."""
     months = lexicon(sentence.language).months
     numbers = set()
     for number in sentence.numbers:
@@ -249,7 +261,7 @@ def _numbered(sentence: Reading) -> set[str]:
     return numbers
 
 
-class Found(NamedTuple):
+class Contradictions(NamedTuple):
     """The contradictions of a batch, and how many sentences and pairs of them were compared or left out."""
 
     table: pl.DataFrame
@@ -263,12 +275,12 @@ def find_contradictions(
     embedder: Encoder,
     settings: VerificationSettings,
     most_pairs: int = MOST_PAIRS,
-) -> Found:
+) -> Contradictions:
     """Find the contradictions between the documents of a batch.
 
     `neighbours` has chunk_id and other_chunk_id of chunks of different documents whose vectors are near.
     """
-    sentences = find_sentences(chunks.iter_rows(named=True)) if settings.contradictions else []
+    sentences = find_sentences(typed_rows(chunks, ChunkRow)) if settings.contradictions else []
     pairs, looked_at = _likely_pairs(sentences, neighbours)
     around = _Surroundings(documents, chunks, sentences)
     compared = [(sentences[a], sentences[b]) for a, b in pairs.head(most_pairs).iter_rows()]
@@ -289,7 +301,7 @@ def find_contradictions(
             ]
             rows.append(
                 {
-                    "contradiction_id": hashlib.sha256("\x1e".join(places).encode()).hexdigest()[:32],
+                    "contradiction_id": hash_text("\x1e".join(places))[:32],
                     "batch": around.chunks[first.chunk_id]["batch"],
                     "kind": kind,
                     "detail": detail,
@@ -304,7 +316,9 @@ def find_contradictions(
         "pairs compared": len(compared),
         "pairs left out": pairs.height - len(compared),
     }
-    return Found(CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts)
+    return Contradictions(
+        CONTRADICTIONS.frame(sorted(rows, key=lambda row: str(row["contradiction_id"]))), counts
+    )
 
 
 def _side(name: str, sentence: Sentence, around: _Surroundings) -> Row:

@@ -28,7 +28,7 @@ SIMILARITY_ONLY = (
     "Claims decided by similarity_only are not proved: over real documents this policy accepted 20.5 % of "
     "3,807 false claims and 22.7 % of 300 sentences copied from them."
 )
-"""What users of the policy are told; the figures are of `quality.measure_canaries` under it."""
+"""The message to users of the policy; the figures are of `quality.measure_canaries` under it."""
 _MOST_EXAMPLES = 3
 
 Rule = tuple[pl.Expr, pl.Expr]
@@ -38,14 +38,14 @@ Rule = tuple[pl.Expr, pl.Expr]
 def _outcome(
     verdict: str, decided_by: str, reason: str | pl.Expr | None, detail: pl.Expr | None = None
 ) -> pl.Expr:
-    """What a rule makes of a claim, as a struct."""
+    """Return the outcome that a rule gives a claim, as a struct."""
     code = pl.lit(reason, pl.String()) if reason is None or isinstance(reason, str) else reason
     words = pl.lit(None, pl.String()) if detail is None else detail
     return pl.struct(verdict=pl.lit(verdict), decided_by=pl.lit(decided_by), reason=code, detail=words)
 
 
 def _local_rules() -> list[Rule]:
-    """The rules in order, the first that applies deciding."""
+    """Return the rules in order, the first that applies deciding."""
     missing = pl.col("evidence_quote").is_null()
     searched = pl.col("citation_status") == FOUND_BY_SEARCH
     reason = pl.col("denied").list.first().str.extract(r"^(\w+): ")
@@ -82,7 +82,7 @@ def _citation_rules() -> list[Rule]:
 
 
 def _first_of(rules: Sequence[Rule], otherwise: pl.Expr) -> pl.Expr:
-    """The outcome of the first rule that a row meets."""
+    """Return the outcome of the first rule that a row meets."""
     for condition, outcome in reversed(rules):
         otherwise = pl.when(condition).then(outcome).otherwise(otherwise)
     return otherwise
@@ -105,13 +105,13 @@ def _proved_elsewhere() -> pl.Expr:
 
 
 def _doubts() -> pl.Expr:
-    """What kept the claim from being accepted: the first differences, else the scores."""
+    """Return the reason why a claim was not accepted: the first differences, else the scores."""
     doubts = pl.col("unproved").list.head(_MOST_EXAMPLES).list.join("; ")
     return pl.when(_count("unproved") > 0).then(doubts).otherwise(_scores())
 
 
 def _similarity_rules(settings: VerificationSettings) -> list[Rule]:
-    """The simple policy: the mean over a pair's claims of the best cosine to a chunk of what it cites."""
+    """Return the rules of the simple policy: a pair's mean best cosine to the chunks its claims cite."""
     mean, words = _pair_mean()
     missing = pl.col("chunk_similarity").is_null()
     return [
@@ -123,7 +123,7 @@ def _similarity_rules(settings: VerificationSettings) -> list[Rule]:
 
 
 def _open_outcome(settings: VerificationSettings) -> pl.Expr:
-    """What becomes of a claim that no rule decides: it is passed on to a model."""
+    """Return the outcome of a claim that no rule decides: it is passed on to a model."""
     words = _pair_mean()[1] if settings.policy == "similarity_only" else _doubts()
     return _outcome("undecided", "no_step", BORDERLINE, words)
 
@@ -146,7 +146,7 @@ that one is, so that each can be fitted by itself.
 
 @dataclass(frozen=True, slots=True)
 class FittedThreshold:
-    """One way in which a fitted step decides: `score` held against a threshold, null deciding nothing."""
+    """A fitted step and the score and threshold by which it decides; a threshold of null decides nothing."""
 
     step: StepName
     side: SideName
@@ -156,7 +156,7 @@ class FittedThreshold:
 
 
 def fitted_thresholds() -> tuple[FittedThreshold, ...]:
-    """Every way, in the order in which they decide.
+    """Return every fitted threshold, in the order in which they decide.
 
     A number, name, negation, quantifier, modal or condition that differs keeps a claim from being accepted
     by a score, which hardly moves with it.
@@ -178,7 +178,7 @@ def fitted_thresholds() -> tuple[FittedThreshold, ...]:
 
 
 def _fitted_rules(settings: VerificationSettings, thresholds: Thresholds) -> list[Rule]:
-    """The rules of both steps, in order; a threshold of null is no rule.
+    """Return the rules of both steps, in order; a threshold of null is no rule.
 
     A fitted threshold holds for scores of the model it was fitted for. One set by hand is a person's own
     choice and holds for any.
@@ -226,7 +226,7 @@ REPLIES = pl.Schema(
         "prompt_hash": pl.String(),
     }
 )
-"""What a verifying model replied: `decision` is accept, reject, unsure, or null where it failed.
+"""The replies of a verifying model: `decision` is accept, reject, unsure, or null where it failed.
 
 `reason` says why it failed, or why its decision is not taken at its word.
 """
@@ -294,7 +294,7 @@ def decide_claims(
 
 
 def borderline(claims: pl.DataFrame, verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Claims the local steps left to a model, in stored order."""
+    """Return the claims that the local steps left to a model, in stored order."""
     open_ids = verdicts.filter(
         pl.col("verdict") == "undecided", pl.col("reason").is_in([BORDERLINE, UNDECIDED_WITHOUT_MODEL])
     )

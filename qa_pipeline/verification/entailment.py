@@ -37,7 +37,7 @@ _BORDERS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClaimPassages:
     """A claim and the texts that should prove it."""
 
     claim: str
@@ -45,7 +45,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ClaimEntailment:
     """Scores of a claim; None is unknown, and `reason` then names why.
 
     `passages` has the places of the passage or pair that entails it most.
@@ -69,13 +69,13 @@ Scored = list[tuple[_Piece, Scores]]
 
 
 def search(
-    requests: Sequence[Asked],
+    requests: Sequence[ClaimPassages],
     model: CrossEncoder,
     settings: EntailmentSettings,
     notify: ProgressCallback = no_progress,
     *,
     pair_below: float = PAIR_BELOW,
-) -> list[Found]:
+) -> list[ClaimEntailment]:
     """Score claims against windows of their passages, then against pairs of passages where none suffices.
 
     A claim has the largest entailment and the largest contradiction over its windows. It is unknown with the
@@ -84,7 +84,7 @@ def search(
 
     Pairs of passages are read for a claim whose best single passage entails less than `pair_below`.
     """
-    results: list[Found] = []
+    results: list[ClaimEntailment] = []
     for start in range(0, len(requests), _GROUP):
         results += _search_group(requests[start : start + _GROUP], model, settings.window_tokens, pair_below)
         model.reader.clear()
@@ -93,8 +93,8 @@ def search(
 
 
 def _search_group(
-    requests: Sequence[Asked], model: CrossEncoder, window_tokens: int, pair_below: float
-) -> list[Found]:
+    requests: Sequence[ClaimPassages], model: CrossEncoder, window_tokens: int, pair_below: float
+) -> list[ClaimEntailment]:
     reader = model.reader
     reader.learn(text for request in requests for text in (request.claim, *request.passages))
     rooms = [reader.room_beside(request.claim) if request.claim.strip() else 0 for request in requests]
@@ -121,9 +121,9 @@ def _search_group(
 
 
 def _scored(
-    pieces: Sequence[Sequence[_Piece]], requests: Sequence[Asked], model: CrossEncoder
+    pieces: Sequence[Sequence[_Piece]], requests: Sequence[ClaimPassages], model: CrossEncoder
 ) -> list[Scored]:
-    """The pieces of each claim with their scores, all read in one call."""
+    """Return the pieces of each claim with their scores, all read in one call."""
     texts = [
         (piece.text, request.claim)
         for request, pieces_of_request in zip(requests, pieces, strict=True)
@@ -133,35 +133,35 @@ def _scored(
     return [[(piece, next(scores)) for piece in pieces_of_request] for pieces_of_request in pieces]
 
 
-def _best(room: int | None, pieces: Scored) -> Found:
+def _best(room: int | None, pieces: Scored) -> ClaimEntailment:
     if not room:
-        return Found(reason="claim_too_long" if room is None else "empty_claim")
+        return ClaimEntailment(reason="claim_too_long" if room is None else "empty_claim")
     if not pieces:
-        return Found(reason="no_passage")
+        return ClaimEntailment(reason="no_passage")
     table = np.stack([score for _, score in pieces])
     if np.isnan(table[:, 0]).any():
-        return Found(reason="model_nan")
+        return ClaimEntailment(reason="model_nan")
     place = int(table[:, 0].argmax())
     contradiction = float(table[:, 2].max())
-    return Found(
+    return ClaimEntailment(
         entailment=float(table[place, 0]),
         contradiction=None if np.isnan(contradiction) else contradiction,
         passages=pieces[place][0].passages,
     )
 
 
-def _better(result: Found, piece: _Piece, score: Scores) -> Found:
+def _better(result: ClaimEntailment, piece: _Piece, score: Scores) -> ClaimEntailment:
     if result.entailment is None:
         return result
     if np.isnan(score[0]):
-        return Found(reason="model_nan")
+        return ClaimEntailment(reason="model_nan")
     if score[0] <= result.entailment:
         return result
     return replace(result, entailment=float(score[0]), passages=piece.passages)
 
 
 def _pairs(singles: Scored, claim: str, room: int, reader: PairReader) -> Iterator[_Piece]:
-    """Pairs of the best windows of different passages, best first, each in the order of its passages."""
+    """Yield pairs of the best windows of two passages, best first, each in the order of its passages."""
     best: dict[tuple[int, ...], _Piece] = {}
     for piece, _ in sorted(singles, key=lambda item: -item[1][0]):
         best.setdefault(piece.passages, piece)
@@ -176,7 +176,7 @@ def _pairs(singles: Scored, claim: str, room: int, reader: PairReader) -> Iterat
 
 
 def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) -> tuple[str, str] | None:
-    """Both texts, or as much of each as fits: the parts that share most tokens with the claim."""
+    """Return both texts, or as much of each as fits: the parts that share most tokens with the claim."""
     sizes = reader.count(first), reader.count(second)
     if sum(sizes) <= room:
         return first, second
@@ -188,7 +188,7 @@ def _fitted(first: str, second: str, claim: str, room: int, reader: PairReader) 
 
 
 def _nearest(text: str, claim: str, most: int, reader: PairReader) -> str:
-    """The window of a text that shares most tokens with the claim; the first of equals."""
+    """Return the window of a text that shares most tokens with the claim; the first of equals."""
     claim_ids = set(reader.ids(claim))
     slices = [text[start:end] for start, end in reader.windows(text, most, most // 2)]
     return max(slices, key=lambda part: len(claim_ids & set(reader.ids(part))))
@@ -211,7 +211,7 @@ def fill_entailment(
         return claims
     rows = claims_with_chunks(claims, pairs).to_dicts()
     texts = _chunk_texts(chunks)
-    requests = [Asked(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
+    requests = [ClaimPassages(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
     results = search(requests, model, settings, notify)
     return _with_columns(
         claims,
@@ -230,7 +230,7 @@ def _with_columns(claims: pl.DataFrame, columns: Mapping[str, list[Any]]) -> pl.
 
 
 def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MOST_PASSAGES) -> pl.DataFrame:
-    """Text, fragment, question and chunk_ids of each claim in order; its evidence's chunk is the first."""
+    """Return text, fragment, question and chunk_ids of each claim; the chunk of its evidence is first."""
     ids = pl.concat_list(
         pl.concat_list("evidence_chunk_id").list.drop_nulls(), pl.col("candidate_chunk_ids").fill_null([])
     )
@@ -241,13 +241,13 @@ def claims_with_chunks(claims: pl.DataFrame, pairs: pl.DataFrame, most: int = MO
 
 
 def _chunk_texts(chunks: pl.DataFrame) -> dict[str, str]:
-    """What is read of each chunk: its headings name what its text is about."""
+    """Return the text that is read of each chunk, headings first: they name what it is about."""
     columns = chunks.select("chunk_id", "section_path", "text").iter_rows()
     return {chunk_id: index_text(path, text) for chunk_id, path, text in columns}
 
 
 def _stated(row: Row) -> str:
-    """The claim; a fragment together with the question it answers, without which it states nothing."""
+    """Return the claim; a fragment follows the question it answers, without which it states nothing."""
     question = row["question"] or ""
     return f"{question} {row['text']}".strip() if row["fragment"] else str(row["text"])
 
@@ -259,7 +259,7 @@ def fill_spans(
     detector: SpanDetector | None,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
-    """Have the detector read every answer, and give each claim its part.
+    """Let the detector read every answer, and give each claim its part.
 
     Returns:
         CLAIMS frame, in the order given.
@@ -286,7 +286,7 @@ def fill_spans(
 
 
 def _chunks(rows: list[Row]) -> list[str]:
-    """The first chunk of each claim, then the second of each, as many as are read."""
+    """Return the first chunk of each claim, then the second of each, as many as are read."""
     ranked = zip_longest(*(row["chunk_ids"] for row in rows))
     return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:MOST_PASSAGES]
 

@@ -14,21 +14,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.base import Encoder, Vectors
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.citations import ClaimCitations
 from qa_pipeline.verification.consistency.reading import Reading, read
-
-Row = Mapping[str, Any]
 
 LONGEST_WINDOW = 3
 """Sentences of the longest piece of evidence: what a claim states is rarely further apart."""
@@ -58,12 +57,12 @@ class TextVectors:
             )
 
     def of(self, text: str) -> Vectors:
-        """The vector of one text."""
+        """Return the vector of one text."""
         vector: Vectors = self._vectors[self._row[text]]
         return vector
 
     def cosines(self, text: str, others: Sequence[str]) -> list[float]:
-        """Cosine of a text to each other text."""
+        """Return the cosine of a text to each other text."""
         if not others:
             return []
         rows = [self._row[other] for other in others]
@@ -88,13 +87,13 @@ class ChunkVectors:
             self._known.update((i, texts.of(self._texts[i])) for i in lacking)
 
     def best(self, vector: Vectors, chunk_ids: Sequence[str]) -> float | None:
-        """Best cosine of a vector to the chunks; None without chunks."""
+        """Return the vectors of the chunks, one a row."""
         if not chunk_ids:
             return None
         return float(np.max(self.matrix(chunk_ids) @ vector))
 
     def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
-        """Vectors of the chunks, one a row."""
+        """Return vectors of the chunks, one a row."""
         if not chunk_ids:
             return np.zeros((0, 1), dtype=np.float32)
         return np.stack([self._known[i] for i in chunk_ids])
@@ -121,27 +120,27 @@ class Candidate:
 
     @property
     def sentences(self) -> int:
-        """How many sentences it holds."""
+        """Return the number of its sentences."""
         return len(self.parts)
 
     @cached_property
     def terms(self) -> Set[str]:
-        """The terms of its sentences: each is read once, however many pieces it is in."""
+        """Return the terms of its sentences: each is read once, however many pieces it is in."""
         return frozenset().union(*(part.term_set for part in self.parts))
 
     @property
     def text(self) -> str:
-        """The piece, verbatim."""
+        """Return the piece, verbatim."""
         return self.reading.written
 
     @property
     def is_row(self) -> bool:
-        """Whether it is a table row or key-value line, whose words have no order of their own."""
+        """Return whether it is a table row or key-value line, whose words have no order of their own."""
         return is_row(self.text)
 
 
 def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]]]:
-    """Every 1 to `longest` neighbouring sentences, as their spans.
+    """Return every 1 to `longest` neighbouring sentences, as their spans.
 
     Headings are no evidence while there is anything else. A table row or key-value line is a statement of
     its own: joined with its neighbour it would lend its number to the wrong row.
@@ -163,14 +162,14 @@ def windows(text: str, language: str, longest: int) -> list[list[tuple[int, int]
 
 @functools.lru_cache(maxsize=512)
 def candidates(chunk_id: str, chunk: Reading, longest: int) -> tuple[Candidate, ...]:
-    """All candidates of a chunk, remembered for all the claims that cite it."""
+    """Return all candidates of a chunk, cached for all the claims that cite it."""
     return tuple(
         _candidate(chunk_id, chunk, window) for window in windows(chunk.written, chunk.language, longest)
     )
 
 
 def _candidate(chunk_id: str, chunk: Reading, sentences: Sequence[tuple[int, int]]) -> Candidate:
-    """The piece from the first sentence to the last."""
+    """Return the piece from the first sentence to the last."""
     start, end = sentences[0][0], sentences[-1][1]
     parts = tuple(read(chunk.written[first:second], chunk.language) for first, second in sentences)
     return Candidate(chunk_id, start, end, read(chunk.written[start:end], chunk.language), parts)
@@ -178,7 +177,7 @@ def _candidate(chunk_id: str, chunk: Reading, sentences: Sequence[tuple[int, int
 
 @functools.lru_cache(maxsize=1024)
 def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """The sentences of a chunk, without the number that an item of an ordered list begins with."""
+    """Return the sentences of a chunk, without the number that an item of an ordered list begins with."""
     spans = []
     for start, end in sentence_spans(text, language):
         number = NUMBERED_ITEM.match(text, start, end)
@@ -187,7 +186,7 @@ def _sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
 
 
 def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Candidate:
-    """The sentences a span touches: a part of one may say what the whole denies."""
+    """Return the sentences a span touches: a part of one may say what the whole denies."""
     sentences = _sentences(chunk.written, chunk.language)
     first = bisect_right(sentences, span[0], key=itemgetter(1))
     touched = [
@@ -200,7 +199,7 @@ def whole_sentences(chunk_id: str, chunk: Reading, span: tuple[int, int]) -> Can
 
 
 def best_by_words(terms: Collection[str], pool: Iterable[Candidate], most: int) -> list[Candidate]:
-    """The `most` candidates that hold most of the wanted terms; of equals the shorter, then the earlier."""
+    """Return the `most` candidates with most of the wanted terms; of equals the shorter, the earlier."""
     distinct = frozenset(terms)
 
     def shared(candidate: Candidate) -> int:
@@ -210,7 +209,7 @@ def best_by_words(terms: Collection[str], pool: Iterable[Candidate], most: int) 
 
 
 class ChunkWords:
-    """Which chunks of a batch hold which terms: a small inverted index to find sources nobody cited."""
+    """A small inverted index of the chunks of a batch by term, to find sources that nobody cited."""
 
     def __init__(self, texts: Mapping[str, str], languages: Mapping[str, str]) -> None:
         self._texts, self._languages = texts, languages
@@ -218,7 +217,7 @@ class ChunkWords:
 
     @cached_property
     def _chunks_by_word(self) -> dict[str, list[str]]:
-        """Chunks by term; made at the first search, since not every caller searches."""
+        """Return chunks by term, built at the first search, since not every caller searches."""
         chunks_by_word: dict[str, list[str]] = defaultdict(list)
         for chunk_id, text in self._texts.items():
             for term in sorted(read(text, self._languages[chunk_id]).term_set):
@@ -226,14 +225,14 @@ class ChunkWords:
         return chunks_by_word
 
     def rarity(self, term: str) -> float:
-        """Inverse document frequency, smoothed (Robertson and Spärck Jones 1976)."""
+        """Return the inverse document frequency of a term, smoothed (Robertson and Spärck Jones 1976)."""
         count = len(self._chunks_by_word.get(term, ()))
         return math.log(1.0 + (self._size - count + 0.5) / (count + 0.5))
 
     def best(
         self, sought: Collection[str], most: int, without: Collection[str] = ()
     ) -> list[tuple[str, float]]:
-        """Chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
+        """Return chunks by the share of the wanted terms they hold, weighted by rarity; best first."""
         if most < 1:
             return []
         terms = sorted(set(sought))
@@ -250,24 +249,24 @@ class ChunkWords:
 
 @dataclass(frozen=True)
 class Batch:
-    """What every pair of a batch is read against; `texts` has blanks in the place of injections."""
+    """The texts that the pairs of a batch are compared with; `texts` has blanks in place of injections."""
 
     sources: Sources
-    documents: Mapping[str, Row]
-    chunks: Mapping[str, Row]
+    documents: Mapping[str, DocumentRow]
+    chunks: Mapping[str, ChunkRow]
     texts: Mapping[str, str]
     words: ChunkWords
     one_corpus: bool
 
     @classmethod
     def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame, one_corpus: bool = True) -> "Batch":
-        """The batch of these tables."""
-        rows = {row["chunk_id"]: row for row in chunks.iter_rows(named=True)}
+        """Return the batch of these tables."""
+        rows = {row["chunk_id"]: row for row in typed_rows(chunks, ChunkRow)}
         # an injection proves nothing, whatever words it shares with a claim
         texts = {chunk_id: blank_injections(row["text"], row["language"]) for chunk_id, row in rows.items()}
         return cls(
             sources=Sources(documents, chunks),
-            documents={row["document_id"]: row for row in documents.iter_rows(named=True)},
+            documents={row["document_id"]: row for row in typed_rows(documents, DocumentRow)},
             chunks=rows,
             texts=texts,
             words=ChunkWords(texts, {chunk_id: row["language"] for chunk_id, row in rows.items()}),
@@ -275,16 +274,18 @@ class Batch:
         )
 
     def reading(self, chunk_id: str, language: str) -> Reading:
-        """A chunk, read."""
+        """Return the reading of a chunk."""
         return read(self.texts[chunk_id], language)
 
     def headings(self, chunk_id: str, language: str) -> Reading:
-        """The headings above a chunk, its document's title first, read."""
+        """Return the reading of the headings above a chunk, its document's title first."""
         chunk = self.chunks[chunk_id]
         return read("\n".join((chunk["title"], *chunk["section_path"])), language)
 
-    def searched(self, pair: Row, citations: ClaimCitations, terms: Collection[str]) -> ClaimCitations:
-        """The passages that hold most words of a claim, where its pair came without any citation.
+    def searched(
+        self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str]
+    ) -> ClaimCitations:
+        """Return the passages that hold most words of a claim, where its pair came without any citation.
 
         A pair that was drafted here was asked to cite, and stays uncited.
         """
@@ -294,12 +295,12 @@ class Batch:
         return ClaimCitations(FOUND_BY_SEARCH, None, chunk_ids)
 
     def documents_of(self, citations: ClaimCitations) -> tuple[str, ...]:
-        """All chunks of the documents whose chunks are cited."""
+        """Return all chunks of the documents whose chunks are cited."""
         documents = dict.fromkeys(self.chunks[i]["document_id"] for i in citations.chunk_ids)
         return tuple(i for document in documents for i in self.sources.chunks_of(document))
 
     def repeating(self, claim: Reading, citations: ClaimCitations) -> tuple[Candidate, ...]:
-        """The first whole sentence, as it is written, that is the claim to the letter: no other is better."""
+        """Return the first whole sentence that is the claim to the letter, where there is one."""
         for i in citations.chunk_ids:
             at = self.texts[i].find(claim.written)
             for _ in range(_OCCURRENCES):
@@ -315,7 +316,7 @@ class Batch:
     def pool(
         self, claim: Reading, citations: ClaimCitations, terms: Collection[str], *, fragment: bool
     ) -> tuple[Candidate, ...]:
-        """Candidates worth embedding: the claim's own words and its quotes first, then by shared words."""
+        """Return the candidates worth embedding: the claim's words and quotes first, then by shared words."""
         chunks = {i: self.reading(i, claim.language) for i in citations.chunk_ids}
         spans = {} if fragment else {i: chunk.find(claim) for i, chunk in chunks.items()}
         verbatim = (whole_sentences(i, chunks[i], span) for i, span in spans.items() if span)
@@ -329,9 +330,9 @@ class Batch:
         return self._as_written([*verbatim, *quoted, *best_by_words(terms, every, _CANDIDATES)])
 
     def others(
-        self, pair: Row, citations: ClaimCitations, terms: Collection[str], most: int
+        self, pair: DraftedPairRow, citations: ClaimCitations, terms: Collection[str], most: int
     ) -> tuple[Candidate, ...]:
-        """The best candidates of passages that are not cited: the pair's, and those of the batch by words."""
+        """Return the best candidates not cited: of the pair's passages, and of the batch's by words."""
         language = pair["language"]
         passages = [i for i in pair["passage_ids"] if i in self.texts and i not in citations.chunk_ids]
         ids = [*passages]
@@ -344,7 +345,7 @@ class Batch:
         return self._as_written(best_by_words(terms, every, most))
 
     def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
-        """Candidates, each once, that are in their chunk as written: none reaches over an injection."""
+        """Return each candidate once, if it is in its chunk as written: none reaches over an injection."""
         return tuple(
             candidate
             for candidate in dict.fromkeys(pool)

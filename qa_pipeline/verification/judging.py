@@ -13,11 +13,19 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.verification import JudgingSettings
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ASSESSMENTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs
 
 Row = dict[str, Any]
+
+
+class ProvedPairRow(DraftedPairRow):
+    """Hold a pair with the chunks that its supported claims rest on."""
+
+    evidence_chunk_ids: list[str]
 
 
 def assess_pairs(
@@ -46,7 +54,7 @@ def assess_pairs(
     """
     passed = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     if model is None or not settings.enabled:
-        return ASSESSMENTS.frame([not_judged(pair) for pair in passed.iter_rows(named=True)])
+        return ASSESSMENTS.frame([not_judged(*ids) for ids in passed.select("pair_id", "batch").iter_rows()])
     rows = _with_evidence(passed, claims, claim_verdicts)
     passages = passages_by_id(chunks)
     requests = [
@@ -67,8 +75,10 @@ def assess_pairs(
     )
 
 
-def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> list[Row]:
-    """Rows of `pairs` with the chunks their supported claims rest on, each once, in claim order."""
+def _with_evidence(
+    pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
+) -> list[ProvedPairRow]:
+    """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
     evidence = (
         decided_claims(claims, claim_verdicts)
         .filter(pl.col("verdict") == "supported")
@@ -77,13 +87,14 @@ def _with_evidence(pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl
         .agg(pl.col("evidence_chunk_id").drop_nulls().unique(maintain_order=True).alias("evidence_chunk_ids"))
     )
     joined = pairs.join(evidence, on="pair_id", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("evidence_chunk_ids").fill_null([])).to_dicts()
+    proved = joined.with_columns(pl.col("evidence_chunk_ids").fill_null([]))
+    return list(typed_rows(proved, ProvedPairRow))
 
 
 def judge_request(
-    row: Row, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
+    row: ProvedPairRow, passages: dict[str, Passage], settings: JudgingSettings, seed: int | None
 ) -> Request[JudgeReply]:
-    """What a pair is judged with; `row` is its row of the pairs table with the chunks of its evidence."""
+    """Return the request to judge a pair; `row` is its row of pairs with the chunks of its evidence."""
     prompt = load_prompt(row["language"], "judge")
     evidence = tuple(redact_injections(passages[chunk_id]) for chunk_id in row["evidence_chunk_ids"])
     return Request(
@@ -106,17 +117,18 @@ def judge_request(
     )
 
 
-def _base(pair: Row) -> Row:
+def _base(pair: DraftedPairRow) -> Row:
     return {"pair_id": pair["pair_id"], "batch": pair["batch"]}
 
 
-def not_judged(pair: Row) -> Row:
-    """The assessment of a pair that no judge is there for."""
-    return {**_base(pair), "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
+def not_judged(pair_id: str, batch: str) -> Row:
+    """Return the assessment of a pair for which there is no judge."""
+    reason = {"reason": "no_judge", "detail": "no judge is configured"}
+    return {"pair_id": pair_id, "batch": batch, "status": "not_judged", **reason}
 
 
-def _unaskable(pair: Row, passages: dict[str, Passage]) -> Row:
-    """A pair whose evidence cannot be shown: scores without it would be scores of something else."""
+def _unaskable(pair: ProvedPairRow, passages: dict[str, Passage]) -> Row:
+    """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
     if missing:
         detail = f"chunks of the evidence do not exist: {', '.join(missing)}"
@@ -126,7 +138,7 @@ def _unaskable(pair: Row, passages: dict[str, Passage]) -> Row:
 
 
 def _assessment(
-    pair: Row,
+    pair: ProvedPairRow,
     request: Request[JudgeReply],
     reply: Reply[JudgeReply] | ModelError,
     judge: str,

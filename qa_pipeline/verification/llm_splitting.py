@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
 
 import polars as pl
 
@@ -26,6 +25,8 @@ from qa_pipeline.prompts.loading import Delimited, delimit, load_prompt
 from qa_pipeline.records import Passage, ProgressCallback, SplitClaim, SplitReply, no_progress, passages_by_id
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.lexicon.languages import lexicon, of_all
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.words import Token, tokenize
@@ -40,7 +41,6 @@ from qa_pipeline.verification.splitting import (
     with_references,
 )
 
-Row = Mapping[str, Any]
 _BREAK = re.compile(r"[,;:|()–—\n]")
 _DEPENDENT = frozenset(of_all("dependent_openers"))
 """Words whose clause states nothing without the one it belongs to: "denies that …", "if …"."""
@@ -64,7 +64,7 @@ def split_by_model(
     *,
     notify: ProgressCallback = no_progress,
 ) -> dict[str, list[Claim]]:
-    """Claims of the answers that a model was asked to cut, by pair; the others' are the rules'.
+    """Return the claims that a model split from answers, by pair; other pairs' claims are those of the rules.
 
     Equal questions are asked once. A reply that failed, and a sentence whose statements are not taken, leave
     the claims of the rules with the reason.
@@ -76,10 +76,10 @@ def split_by_model(
     if settings.split_claims == "rules":
         return {}
     passages = passages_by_id(chunks)
-    pending: list[tuple[Row, list[Claim], Request[SplitReply]]] = []
+    pending: list[tuple[DraftedPairRow, list[Claim], Request[SplitReply]]] = []
     claims_by_pair: dict[str, list[Claim]] = {}
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
-    for pair in answered.iter_rows(named=True):
+    for pair in typed_rows(answered, DraftedPairRow):
         claims = split_claims(pair["answer"], pair["language"])
         cited = [passages[i].text for i in pair["used_chunk_ids"] if i in passages]
         if not claims or (settings.split_claims == "auto" and not _worth(claims, cited, pair["language"])):
@@ -103,7 +103,7 @@ def split_by_model(
 
 
 def _too_long(claims: Sequence[Claim]) -> bool:
-    """Whether an answer is more than one request should hold."""
+    """Return whether an answer is more than one request should hold."""
     long = sum(len(claim.text) for claim in claims) > _MOST_CHARACTERS
     return long or len(claims) > _MOST_SENTENCES or any(claim.split_reason == TOO_MANY for claim in claims)
 
@@ -113,7 +113,7 @@ def _unsplit(claims: Sequence[Claim], reason: str) -> list[Claim]:
 
 
 def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool:
-    """Whether a finer cut can change anything: some sentence makes several statements or leans on another.
+    """Return whether a finer cut can change anything: a sentence states several things or needs another.
 
     A sentence that is word for word in a cited text is proved as it is.
     """
@@ -135,13 +135,13 @@ def _worth(claims: Sequence[Claim], cited: Sequence[str], language: str) -> bool
 
 
 def split_request(
-    pair: Row,
+    pair: DraftedPairRow,
     sentences: Sequence[str],
     passages: Mapping[str, Passage],
     settings: VerificationSettings,
     seed: int,
 ) -> Request[SplitReply]:
-    """What an answer is cut with; `pair` is its row of the pairs table, `sentences` its claims by the rules.
+    """Return the request to split an answer; `pair` is its row of pairs, `sentences` its claims by the rules.
 
     The passages are not shown. They are named, because the answer was drafted from them: the reply is erased
     together with their document.
@@ -164,8 +164,8 @@ def split_request(
     )
 
 
-def parse_reply(pair: Row, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
-    """The claims of the rules, each in pieces where the reply's statements of it are taken.
+def parse_reply(pair: DraftedPairRow, claims: Sequence[Claim], reply: SplitReply) -> list[Claim]:
+    """Return the claims of the rules, each in pieces where the reply's statements of it are taken.
 
     A claim whose statements are not taken has the reason: `not_split` (nothing proposed), `quote_not_found`,
     `cut_inside_clause`, `new_words`, `words_left_out`, `meaning_changed`, `too_many_statements`.
@@ -201,15 +201,15 @@ class _Sentence:
     claim: Claim
     piece: str
     language: str
-    known: Collection[str]
+    words: Collection[str]
 
     @functools.cached_property
     def tokens(self) -> tuple[Token, ...]:
-        """Words of the piece."""
+        """Return the words of the piece."""
         return tokenize(self.piece, self.language)
 
     def statements(self, proposed: Sequence[SplitClaim]) -> list[Claim]:
-        """The statements proposed for the sentence as claims in order.
+        """Return the statements proposed for the sentence as claims in order.
 
         Raises:
             _RefusedError: one of them, or all together, cannot be taken.
@@ -234,12 +234,12 @@ class _Sentence:
         return sorted(claims, key=lambda claim: (claim.start, claim.end))
 
     def _statement(self, proposed: SplitClaim) -> tuple[Claim, set[int]]:
-        """One statement as a claim, and the places of the sentence's words that its wording keeps."""
+        """Return one statement as a claim, and the places of the sentence's words that its wording keeps."""
         first, last = self._place(proposed.quote)
         quoted = self.tokens[first : last + 1]
         wording = " ".join(proposed.claim.split())
         worded = tokenize(wording, self.language)
-        if len(worded) > _LONGEST_WORDING * len(self.tokens) + len(self.known) or not wording.isprintable():
+        if len(worded) > _LONGEST_WORDING * len(self.tokens) + len(self.words) or not wording.isprintable():
             raise _RefusedError("new_words")
         if _conditions_of(wording, self.language) != _conditions_of(self.piece, self.language):
             raise _RefusedError("meaning_changed")
@@ -261,7 +261,7 @@ class _Sentence:
         return claim, {first + place for place in places}
 
     def _place(self, quote: str) -> tuple[int, int]:
-        """First and last word of a quote within the sentence."""
+        """Return the first and the last word of a quote within the sentence."""
         located = locate_quote(quote, self.piece, _EXACT)
         inside = [
             place
@@ -280,7 +280,7 @@ class _Sentence:
         return (vocabulary.joiners | vocabulary.clause_openers) - _DEPENDENT
 
     def _starts_clause(self, place: int) -> bool:
-        """Whether a clause may begin with this word: at the start, at or after a joining word, or a comma."""
+        """Return whether a clause may begin here: at the start, at or after a joining word, or at a comma."""
         if place == 0:
             return True
         before, token = self.tokens[place - 1], self.tokens[place]
@@ -295,7 +295,7 @@ class _Sentence:
         )
 
     def _matched_places(self, quoted: Sequence[Token], worded: Sequence[Token]) -> set[int]:
-        """Places of the quote's words that the wording keeps.
+        """Return the places of the quote's words that the wording keeps.
 
         Raises:
             _RefusedError: it adds an unknown word, drops one it must not, or changes what limits it.
@@ -307,7 +307,7 @@ class _Sentence:
         places = {place for block in blocks for place in range(block.a, block.a + block.size)}
         repeated = {place for block in blocks for place in range(block.b, block.b + block.size)}
         added = [token for place, token in enumerate(worded) if place not in repeated]
-        if any(t.content and t.stem not in self.known and t.folded not in self.known for t in added):
+        if any(t.content and t.stem not in self.words and t.folded not in self.words for t in added):
             raise _RefusedError("new_words")
         if _weights(quoted, self.language) != _weights(worded, self.language):
             raise _RefusedError("meaning_changed")
@@ -323,10 +323,10 @@ class _Sentence:
         return places
 
     def _of_one_row(self, quoted: Sequence[Token], dropped: Sequence[Sequence[int]]) -> bool:
-        """Whether what was left out are the others of one row: parted from what stays by "and" or a comma."""
+        """Return whether the dropped words are the other items of one list, parted by "and" or a comma."""
 
         def parted(place: int, neighbour: int) -> bool:
-            """Whether a word is a joining word, or a comma is between it and its neighbour on one side."""
+            """Return whether a word is a joining word, or a comma parts it from its neighbour."""
             if quoted[place].folded in lexicon(self.language).joiners:
                 return True
             earlier, later = sorted((place, neighbour))
@@ -344,7 +344,7 @@ class _Sentence:
 
 
 def _conditions_of(text: str, language: str) -> list[str]:
-    """The conditions a sentence is under, by the phrases that open them; each of its parts is, too."""
+    """Return the conditions a sentence is under, by the phrases that open them; its parts share them."""
     return sorted(
         " ".join(phrase.split()) for phrase in _condition_pattern(language).findall(text.casefold())
     )
@@ -358,7 +358,7 @@ def _condition_pattern(language: str) -> re.Pattern[str]:
 
 @functools.cache
 def _weighty_words(language: str) -> Set[str]:
-    """Words that make more, less or the contrary of a statement: bounds, quantifiers, duties, conditions."""
+    """Return the words that strengthen, weaken or negate: bounds, quantifiers, duties, conditions."""
     vocabulary = lexicon(language)
     phrases = (
         *vocabulary.lower_bounds,
@@ -378,13 +378,13 @@ def _weighty_words(language: str) -> Set[str]:
 
 
 def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:
-    """Words that turn or limit a statement."""
+    """Return the words that negate or limit a statement, counted."""
     weighty = _weighty_words(language)
     return Counter(token.folded for token in tokens if token.negative or token.folded in weighty)
 
 
 def _runs(places: Sequence[int]) -> list[list[int]]:
-    """Places that follow each other, together."""
+    """Return the places in runs of consecutive ones."""
     runs: list[list[int]] = []
     for place in places:
         if runs and runs[-1][-1] + 1 == place:

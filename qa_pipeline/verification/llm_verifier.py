@@ -7,7 +7,7 @@ must not be missing, and from a model that rejects a claim which the passages do
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -26,13 +26,23 @@ from qa_pipeline.records import (
 )
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.rows import ClaimRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.verification.citations import locate_quote
 from qa_pipeline.verification.consistency.proof import lacking
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
 
-Row = dict[str, Any]
+
+class PairClaimRow(ClaimRow):
+    """Hold a claim with what its pair says of it."""
+
+    question: str
+    language: str
+    used_chunk_ids: list[str]
+
+
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
 _MOST_CLAIMS = 8
@@ -93,10 +103,10 @@ def ask_verifier(
     if not claims.height:
         return pl.DataFrame(schema=REPLIES)
     passages = passages_by_id(chunks)
-    rows = claims.join(
+    with_pairs = claims.join(
         pairs.select("pair_id", "question", "language", "used_chunk_ids"), on="pair_id", maintain_order="left"
-    ).to_dicts()
-    groups = list(_groups(rows, passages))
+    )
+    groups = list(_groups(typed_rows(with_pairs, PairClaimRow), passages))
     requests = [claims_request(group, passages, settings, llm.seed) for group in groups]
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
@@ -112,9 +122,9 @@ def ask_verifier(
 
 
 def claims_request(
-    rows: Sequence[Row], passages: dict[str, Passage], settings: VerificationSettings, seed: int
+    rows: Sequence[PairClaimRow], passages: dict[str, Passage], settings: VerificationSettings, seed: int
 ) -> Request[VerifyReply]:
-    """What claims of one pair are verified with, each a row of the claims table with its pair's columns."""
+    """Return the request to verify claims of one pair, rows of the claims table with their pair's columns."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify")
     visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
@@ -135,9 +145,9 @@ def claims_request(
     )
 
 
-def _groups(rows: Sequence[Row], passages: dict[str, Passage]) -> Iterator[list[Row]]:
-    """Rows that are asked about together: of one pair, with no more evidence than one request shows."""
-    group: list[Row] = []
+def _groups(rows: Iterable[PairClaimRow], passages: dict[str, Passage]) -> Iterator[list[PairClaimRow]]:
+    """Yield rows for one request: of one pair, with no more evidence than one request shows."""
+    group: list[PairClaimRow] = []
     for row in rows:
         together = [*group, row]
         if group and (
@@ -152,7 +162,7 @@ def _groups(rows: Sequence[Row], passages: dict[str, Passage]) -> Iterator[list[
 
 
 def _with_probe(claims: list[str], language: str, settings: VerificationSettings) -> list[str]:
-    """The claims, with one that no passage states at a place that depends on them."""
+    """Return the claims, with one that no passage states at a place that depends on them."""
     if not settings.probe_passages:
         return claims
     place = _probe_place(claims)
@@ -164,13 +174,13 @@ def _probe_place(claims: Sequence[str]) -> int:
 
 
 def _verdicts(
-    rows: Sequence[Row],
+    rows: Sequence[PairClaimRow],
     request: Request[VerifyReply],
     reply: Reply[VerifyReply] | ModelError,
     settings: VerificationSettings,
     passages: dict[str, Passage],
-) -> Iterator[Row]:
-    """The columns of `REPLIES` that a reply gives for each row of its request."""
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
     if isinstance(reply, ModelError):
         yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
         return
@@ -204,8 +214,10 @@ def _verdicts(
         }
 
 
-def _unfounded(row: Row, quotes: Sequence[str], visible: Sequence[Passage]) -> tuple[str, str] | None:
-    """Why the quotes of an accept do not found it: reason and words; None where they do."""
+def _unfounded(
+    row: PairClaimRow, quotes: Sequence[str], visible: Sequence[Passage]
+) -> tuple[str, str] | None:
+    """Return reason and words where the quotes of an accept do not prove it; None where they do."""
     language = row["language"]
     stated_quotes = [quote for quote in quotes if quote.strip()]
     if not stated_quotes:
@@ -226,18 +238,18 @@ def _unfounded(row: Row, quotes: Sequence[str], visible: Sequence[Passage]) -> t
     return ("quote_lacks_words", f"not in the quotes: {', '.join(missing)}") if missing else None
 
 
-def _evidence(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[str]:
-    pieces = (row[name] for row in rows for name in ("evidence_chunk_id", "second_evidence_chunk_id"))
-    return list(dict.fromkeys(piece for piece in pieces if piece in passages))
+def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[str]:
+    pieces = (piece for row in rows for piece in (row["evidence_chunk_id"], row["second_evidence_chunk_id"]))
+    return list(dict.fromkeys(piece for piece in pieces if piece is not None and piece in passages))
 
 
-def _passages_shown(rows: Sequence[Row], passages: Mapping[str, Passage]) -> list[Passage]:
+def _passages_shown(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[Passage]:
     used = (chunk_id for chunk_id in rows[0]["used_chunk_ids"] if chunk_id in passages)
     ids = dict.fromkeys([*_evidence(rows, passages), *used])
     return [passages[chunk_id] for chunk_id in list(ids)[:_MOST_PASSAGES]]
 
 
-def _injected(row: Row, passages: Mapping[str, Passage]) -> bool:
+def _injected(row: PairClaimRow, passages: Mapping[str, Passage]) -> bool:
     return (
         hold_injections(_passages_shown([row], passages))
         or is_injection(_stated(row))
@@ -245,8 +257,8 @@ def _injected(row: Row, passages: Mapping[str, Passage]) -> bool:
     )
 
 
-def _stated(row: Row) -> str:
-    """The claim as it is understood alone; a fragment together with the question it answers."""
+def _stated(row: PairClaimRow) -> str:
+    """Return the claim as it is understood alone; a fragment follows the question it answers."""
     if row["self_contained"] is not None:
         return str(row["self_contained"])
     return f"{row['question']} — {row['text']}" if row["fragment"] else str(row["text"])

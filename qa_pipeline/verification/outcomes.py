@@ -6,8 +6,7 @@ judge, the ledger why a pair stopped, and both must see the same answer.
 
 import polars as pl
 
-Z95 = 1.959963984540054
-"""97.5 % quantile of the normal distribution: two-sided 95 %."""
+from qa_pipeline.statistics import wilson_interval
 
 SUPPORTED = "supported"
 FLAWED = "flawed"
@@ -18,24 +17,8 @@ SELF_CITATION = "self_citation"
 _INVENTED = ("fabricated_citation", "unknown_number", SELF_CITATION)
 
 
-def wilson_interval(successes: pl.Expr, trials: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Lower and upper 95 % bound of a share; null without trials.
-
-    The score interval of E. B. Wilson, "Probable inference, the law of succession, and statistical
-    inference", JASA 22 (1927): it stays inside 0..1 and is usable for a handful of trials.
-    """
-    n = pl.when(trials > 0).then(trials.cast(pl.Float64))
-    share = successes / n
-    centre = share + Z95**2 / (2 * n)
-    margin = Z95 * (share * (1 - share) / n + Z95**2 / (4 * n**2)).sqrt()
-    scale = 1 + Z95**2 / n
-    low = ((centre - margin) / scale).clip(0.0, 1.0)
-    high = ((centre + margin) / scale).clip(0.0, 1.0)
-    return low, high
-
-
 def decided_claims(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Every claim with its verdict, in order; a claim nobody decided, or by an unknown word, is failed."""
+    """Return every claim with its verdict, in order; failed where it is undecided or of unknown verdict."""
     decided = claims.select("claim_id", "pair_id", "position", "start", "end", "text").join(
         claim_verdicts.select("claim_id", "verdict", "reason", "detail"), on="claim_id", how="left"
     )
@@ -79,7 +62,7 @@ def fabricated_citations(pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFr
 def ground_pairs(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.DataFrame:
-    """Say for every pair how source verification ended, in the order of `pairs`.
+    """Return how source verification of every pair ended, in the order of `pairs`.
 
     A contradicted claim and a fabricated citation reject a pair whatever the share of the other claims: a
     threshold below 1 forgives a statement without proof, never one the source denies or a source made up. A
@@ -115,14 +98,14 @@ def ground_pairs(
 def grounded_pairs(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame, *, accept_grounding: float
 ) -> pl.DataFrame:
-    """Rows of `pairs` that passed source verification: the ones a judge is asked about."""
+    """Return the rows of `pairs` that passed source verification, about which a judge is asked."""
     outcomes = ground_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     passed = outcomes.filter(pl.col("outcome") == "grounded")
     return pairs.join(passed, on="pair_id", how="semi", maintain_order="left")
 
 
 def _drafting() -> list[pl.Expr]:
-    """Outcome of the pairs whose claims do not matter (null for the others), with its reason."""
+    """Return the outcome of pairs whose claims do not matter (null for the others), with its reason."""
     fault = (
         pl.when(pl.col("status") != "drafted")
         .then(pl.coalesce("reason", pl.lit("draft_failed")))
@@ -145,7 +128,7 @@ def _drafting() -> list[pl.Expr]:
 
 
 def _count_claims(decided: pl.DataFrame) -> pl.DataFrame:
-    """Counts by verdict for each pair, and reason and detail of its worst and its first undecided claim."""
+    """Return each pair's counts by verdict, with reason and detail of its worst and first undecided claim."""
     rank = pl.col("verdict").cast(pl.Enum(_WORST_FIRST)).to_physical()
     worst, still_open = rank == rank.min(), pl.col("verdict") == "undecided"
     return decided.group_by("pair_id", maintain_order=True).agg(
@@ -179,7 +162,7 @@ def _claims_outcome(accept_grounding: float) -> pl.Expr:
 
 
 def _explained() -> list[pl.Expr]:
-    """Outcome, reason and detail; a fabricated citation stops what would go on."""
+    """Return outcome, reason and detail; a fabricated citation stops what would go on."""
     outcome = pl.col("outcome")
     invented = (pl.col("fabricated") > 0) & outcome.is_in(["grounded", "undecided", "refusal"])
     invented_text = pl.format("citations of sources that do not exist: {}", pl.col("fabricated"))
@@ -212,7 +195,7 @@ _WEIGH_PAIRS = ("entailment", "llm", "person")
 
 
 def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.DataFrame:
-    """Claim_id and the evidence columns: a row for each claim, and one for each second piece weighed."""
+    """Return claim_id and the evidence columns: a row for each claim, and one for each second piece."""
     names = [name for name in claims.columns if name.startswith("evidence_")]
     weighed = claim_verdicts.filter(pl.col("decided_by").is_in(_WEIGH_PAIRS)).select("claim_id")
     second = (

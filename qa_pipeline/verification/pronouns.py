@@ -16,7 +16,7 @@ _BREAK = re.compile(r"[,;:()|]")
 
 
 def self_contained(claims: Sequence[Claim], question: str, language: str) -> list[Claim]:
-    """Claims with `self_contained` filled in where an opening pronoun stands for one thing beyond doubt."""
+    """Return the claims, `self_contained` filled in where an opening pronoun is beyond doubt."""
     made: list[Claim] = []
     before: list[str] = []
     for claim in claims:
@@ -29,7 +29,7 @@ def self_contained(claims: Sequence[Claim], question: str, language: str) -> lis
 
 
 def resolved(text: str, before: Sequence[str], question: str, language: str) -> str | None:
-    """The sentence with what its opening pronoun stands for in its place; None where that is not certain.
+    """Return the sentence with its opening pronoun replaced by what it stands for; None where unsure.
 
     `before` are the sentences before it, themselves resolved, nearest last.
     """
@@ -48,7 +48,7 @@ def resolved(text: str, before: Sequence[str], question: str, language: str) -> 
 
 
 def _opening(text: str, pronouns: Pronouns, language: str) -> Token | None:
-    """The pronoun that is the sentence's subject: a verb follows, and the sentence is not impersonal."""
+    """Return the pronoun that is the subject: a verb follows it, and the sentence is not impersonal."""
     tokens = read(text[:400], language).words
     if len(tokens) < 3 or tokens[0].folded not in pronouns.singular | pronouns.plural:
         return None
@@ -58,7 +58,7 @@ def _opening(text: str, pronouns: Pronouns, language: str) -> Token | None:
 
 
 def _subject(sentence: str, pronouns: Pronouns, language: str) -> str | None:
-    """The words before the first finite verb, where they are one short noun phrase."""
+    """Return the words before the first finite verb, where they are one short noun phrase."""
     tokens = read(sentence[:400], language).words
     end = next((place for place, token in enumerate(tokens) if token.folded in pronouns.verbs), None)
     if end is None or not 0 < end <= _LONGEST_SUBJECT:
@@ -73,7 +73,7 @@ def _subject(sentence: str, pronouns: Pronouns, language: str) -> str | None:
 
 
 def _agrees(pronoun: Token, subject: str, pronouns: Pronouns, language: str) -> bool:
-    """Whether number or gender lets the pronoun stand for the subject."""
+    """Return whether number or gender lets the pronoun stand for the subject."""
     tokens = read(subject, language).words
     head = tokens[-1].folded
     if pronouns.genders:
@@ -86,13 +86,13 @@ def _agrees(pronoun: Token, subject: str, pronouns: Pronouns, language: str) -> 
 
 
 def _only_name(question: str, language: str) -> str | None:
-    """The name in the question, if it has exactly one."""
+    """Return the name in the question, if it has exactly one."""
     names = {name.folded: name.text for name in read(question, language).names}
     return next(iter(names.values())) if len(names) == 1 else None
 
 
 def _single(subject: str | None, name: str | None, language: str) -> str | None:
-    """The one candidate; None where there are two that differ, or none."""
+    """Return the one candidate; None where there are two that differ, or none."""
     if subject is None:
         return None
     if name is None or set(read(name, language).stems) <= set(read(subject, language).stems):

@@ -30,7 +30,7 @@ _QUESTION_WORDS = 2
 
 
 class _Searched:
-    """Chunks made ready to be searched; injections in them count for nothing."""
+    """The chunks made ready to be searched; injections in them count for nothing."""
 
     def __init__(self, chunks: pl.DataFrame, embedder: Encoder, embeddings: pl.DataFrame | None) -> None:
         self.readings: dict[str, Reading] = {}
@@ -46,7 +46,7 @@ class _Searched:
         self._matrix = vectors.matrix(self._ids)
 
     def nearest(self, vector: Vectors, most: int) -> list[tuple[str, float]]:
-        """Chunks with the best cosines to a vector, best first, of equals the first; and the cosines."""
+        """Return the chunks with the best cosines to a vector, best first, and their cosines."""
         if not self._ids:
             return []
         cosines = self._matrix @ vector
@@ -55,7 +55,7 @@ class _Searched:
 
 
 def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[Row]:
-    """What was looked at for each question, in order, and how near it came, as the refusals table has it."""
+    """Return what was searched for each question, in order, and how near it came: rows of refusals."""
     vectors = TextVectors([asked_question.written for asked_question in questions], embedder)
     near = [
         searched.nearest(vectors.of(asked_question.written), _LOOKED_INTO) for asked_question in questions
@@ -102,14 +102,14 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
 
 
 def _share(sentence: Reading, weights: Mapping[str, float]) -> float:
-    """Share of the question's words, weighted by rarity, that a sentence holds."""
+    """Return the share of the question's words, weighted by rarity, that a sentence holds."""
     total = sum(weights.values())
     shared = sum(weight for term, weight in weights.items() if term in sentence.term_set)
     return round(shared / total, 9) if total else 0.0
 
 
 def _outcome(settings: VerificationSettings) -> pl.Expr:
-    """What the signals amount to; a missing one proves nothing.
+    """Return the outcome that the signals amount to; a missing one proves nothing.
 
     Nothing near, in chunks or in single sentences, and most of the question's words in no chunk, or next to
     no shared words: `correct_refusal`. One sentence near with nearly all the words: `refused_answerable`.
@@ -165,7 +165,7 @@ def judge_refusals(
 
 
 def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.DataFrame:
-    """The outcome of each refusal from its stored scores; a missing score proves nothing."""
+    """Return the outcome of each refusal from its stored scores; a missing score proves nothing."""
     decided = scored.select(SCORED.keys()).with_columns(
         outcome=_outcome(settings), thresholds_id=pl.lit(settings.thresholds_id)
     )
@@ -173,7 +173,7 @@ def decide_refusals(scored: pl.DataFrame, settings: VerificationSettings) -> pl.
 
 
 def refused_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
-    """The pairs that refuse to answer a question."""
+    """Return the pairs that refuse to answer a question."""
     return pairs.filter(
         pl.col("status") == "drafted", pl.col("coverage") == "none", pl.col("question").is_not_null()
     )

@@ -26,7 +26,7 @@ TOO_MANY = "too_many_claims"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One checkable statement: `text` is the answer from start to end without its citation marks.
+    """A checkable statement: `text` is the answer from start to end without its citation marks.
 
     `self_contained` says the same so that it is understood alone, where `text` is not; `split_reason` why
     the rules had to cut where a model should have.
@@ -42,7 +42,7 @@ class Claim:
 
 
 def split_claims(answer: str, language: str, most: int = MOST_CLAIMS) -> list[Claim]:
-    """Claims of an answer in order.
+    """Return the claims of an answer in order.
 
     Headings, heads of tables, questions, greetings, courtesies and bare citation marks are no claims. A mark
     belongs to the claim it is in, else to the last one that begins before it, else to the first.
@@ -84,7 +84,7 @@ def with_references(claims: Sequence[Claim], answer: str) -> list[Claim]:
 
 
 def _statements(words: str, sentences: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The sentences without the head of each table and the rule below it: they state nothing."""
+    """Return the sentences without the head of each table and the rule below it: they state nothing."""
     rules = {
         place for place, span in enumerate(sentences) if "--" in words[slice(*span)] and _is_rule(words, span)
     }
@@ -96,7 +96,7 @@ def _is_rule(words: str, span: tuple[int, int]) -> bool:
 
 
 def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
-    """The span without list marks in front and blanks around."""
+    """Return the span without list marks in front and blanks around."""
     bullet = _BULLET.match(words, start, end)
     start = bullet.end() if bullet else start
     piece = words[start:end]
@@ -104,13 +104,13 @@ def _trimmed(words: str, start: int, end: int) -> tuple[int, int]:
 
 
 def plain(piece: str) -> str:
-    """The text of a claim: one line, no gap where a mark stood; nothing for a heading."""
+    """Return the text of a claim: one line, no gap where a mark stood; nothing for a heading."""
     text = re.sub(r" ([.,;:!?])", r"\1", " ".join(piece.split()))
     return "" if text.startswith("#") else text
 
 
 def is_claim(text: str, language: str) -> bool:
-    """Whether a sentence states something that can be checked."""
+    """Return whether a sentence states something that can be checked."""
     tokens = read(text, language).words
     if not tokens or text.rstrip("\"'”’»)* ").endswith(("?", "؟")):
         return False
@@ -124,7 +124,7 @@ def is_claim(text: str, language: str) -> bool:
 
 
 def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
-    """Whether a sentence only speaks to the reader or commits to nothing: "I hope this helps"."""
+    """Return whether a sentence only speaks to the reader or commits to nothing: "I hope this helps"."""
     vocabulary = lexicon(language).courtesies
     if " ".join(token.folded for token in tokens[:_COURTEOUS_WORDS]) in vocabulary.hedges:
         return True
@@ -137,6 +137,6 @@ def _is_courtesy(tokens: Sequence[Token], language: str) -> bool:
 
 
 def is_fragment(text: str, terms: int, most: int = _FRAGMENT_TERMS) -> bool:
-    """Whether a claim only states something together with its question: few words, or no whole sentence."""
+    """Return whether a claim states something only with its question: few words, or no whole sentence."""
     is_complete = not text[:1].islower() and text.rstrip("\"'”’»)* ")[-1:] in (".", "!")
     return terms <= most or not is_complete

@@ -4,8 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from qa_pipeline.calibration.fitting import HIGH, LOW, ScoredRows, choose_threshold, decided_rows
-from qa_pipeline.evaluation.statistics import lower_bound, trials_needed
+from qa_pipeline.calibration.fitting import (
+    HIGH,
+    LOW,
+    ScoredRows,
+    check_levels,
+    choose_threshold,
+    decided_rows,
+)
+from qa_pipeline.errors import InputError
+from qa_pipeline.statistics import lower_bound, trials_needed
 from qa_pipeline_tests.calibration.populations import (
     Population,
     broken_promises,
@@ -83,3 +91,9 @@ def test_the_grid_goes_from_strict_to_lax() -> None:
     assert list(HIGH) == sorted(HIGH, reverse=True)
     assert list(LOW) == sorted(LOW)
     assert max(LOW) <= 0.5 <= min(HIGH)
+
+
+@pytest.mark.parametrize(("target", "confidence"), [(0, 0.95), (1, 0.95), (1.2, 0.95), (0.98, 0), (0.98, 1)])
+def test_levels_no_bound_can_reach_are_refused(target: float, confidence: float) -> None:
+    with pytest.raises(InputError, match="between 0 and 1"):
+        check_levels(target, confidence)

@@ -9,8 +9,8 @@ from rich.progress import Progress
 from rich.text import Text
 
 from qa_pipeline.cli.console import (
+    MOST_NAMES,
     MOST_UNREAD,
-    NAMED,
     NARROWEST,
     StageLines,
     print_line,
@@ -102,7 +102,7 @@ def test_of_many_files_that_failed_the_first_are_listed_and_the_rest_counted(
     ending = printed(layout, capsys, verbose=False)
     assert "23 files were not read, it is encrypted: b/0.pdf, b/1.pdf, b/2.pdf, b/3.pdf, b/4.pdf" in ending
     assert "and 18 more" in ending
-    assert ending.count(".pdf") == NAMED
+    assert ending.count(".pdf") == MOST_NAMES
     tables = printed(layout, capsys).removesuffix(ending)
     assert tables.count(".pdf") == MOST_UNREAD
     assert "and 3 more" in tables

@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.maintenance import size, versions_of
-from qa_pipeline.storage.files import works_on
+from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
@@ -69,10 +69,10 @@ def test_nothing_is_forgotten_while_a_run_works_on_the_folder_and_could_bring_it
     workspace: Workspace,
 ) -> None:
     before = workspace.contents()
-    with works_on(workspace.out):
+    with locked(workspace.out, shared=True):
         ran = invoke("forget", "one/guide.md", "--out", workspace.out, "--yes")
     assert (ran.code, f"another command works on {workspace.out}" in ran.stderr) == (BAD_INPUT, True)
     assert workspace.contents() == before
-    with works_on(workspace.out, alone=True):
+    with locked(workspace.out):
         assert "another command works on" in workspace.run().stderr
     assert invoke("forget", "one/guide.md", "--out", workspace.out, "--yes").code == OK

@@ -1,6 +1,5 @@
 """The release as an asset: what it publishes and shows, when it is asked for, and what it leaves alone."""
 
-import fcntl
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +14,7 @@ from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.metadata import card_text
 from qa_pipeline.defs.release import RELEASE
 from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
 
@@ -97,11 +97,10 @@ def test_nothing_to_release_fails_with_the_reason_and_is_not_retried(project: Pr
 def test_a_second_publisher_fails_and_says_that_another_is_at_work(project: Project) -> None:
     project.launch("b1")
     publish(project)
-    with (project.settings.out / "releases" / ".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locked(project.settings.out / "releases"):
         failure = publish(project).failure_data_for_node("release")
     assert failure is not None
-    assert "another process publishes" in str(failure.user_failure_data)
+    assert "another command works on" in str(failure.user_failure_data)
 
 
 def test_a_release_whose_files_were_changed_fails_its_blocking_check(project: Project) -> None:

@@ -74,8 +74,8 @@ def test_a_folder_without_data_is_no_release(tmp_path: Path) -> None:
 
 def test_a_passage_is_shown_as_training_examples_show_it_and_bare_without_a_title() -> None:
     text = Text("n", "a.md", "Guide", ("Guide", "Tank"), "It is big.", "en")
-    assert text.shown(3) == "[3] Guide › Tank\nIt is big."
-    assert Text("n", "a.md", "", (), "It is big.", "en").shown(3) == "It is big."
+    assert text.numbered(3) == "[3] Guide › Tank\nIt is big."
+    assert Text("n", "a.md", "", (), "It is big.", "en").numbered(3) == "It is big."
 
 
 def test_a_passage_is_under_the_heading_of_another_of_its_document_and_of_no_other() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu, ttest_ind
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
+from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
 from qa_pipeline.evaluation.comparison_pages import cautions
 from qa_pipeline.evaluation.stored_report import StoredReport
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
@@ -203,3 +203,22 @@ def test_runs_that_were_measured_by_other_means_say_so(tmp_path: Path) -> None:
     for found in (compare_paired(before, now), compare_unpaired(before, now)):
         assert found["measured_otherwise"] == {"judge": "None in baseline, b in current"}
         assert cautions(found) == ["measured otherwise: judge is None in baseline, b in current"]
+
+
+@pytest.mark.parametrize(
+    ("p", "effect", "decision", "why"),
+    [
+        (0.049, 0.101, "deploy", "below 0.05"),
+        (0.05, 0.5, "keep", "chance"),
+        (0.001, 0.1, "keep", "too little"),
+        (0.001, -0.5, "keep", "not better"),
+        (None, 0.5, "keep", "no test"),
+        (0.001, None, "keep", "no test"),
+    ],
+)
+def test_what_is_tried_is_deployed_only_if_surely_and_enough_better(
+    p: float | None, effect: float | None, decision: str, why: str
+) -> None:
+    decision_row = ab_decision({"p": p, "cohens_d": effect})
+    assert decision_row["decision"] == decision
+    assert why in decision_row["why"]

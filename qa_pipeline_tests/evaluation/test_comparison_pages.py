@@ -3,9 +3,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
+from qa_pipeline.evaluation.comparison import ab_decision, compare_paired, compare_unpaired
 from qa_pipeline.evaluation.comparison_pages import Table, comparison_page, gate_page, markdown
-from qa_pipeline.evaluation.experiments import ab_decision
 from qa_pipeline.evaluation.gates import Limits, gate
 from qa_pipeline_tests.evaluation.stored_reports import continuous, report_of, stored
 from qa_pipeline_tests.evaluation.test_gates import golden

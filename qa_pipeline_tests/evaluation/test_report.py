@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.evaluation import report
 from qa_pipeline.evaluation.datasets import LEFT_OUT
-from qa_pipeline.evaluation.report import by_badness, code, plain, table, what_to_know
+from qa_pipeline.evaluation.report import by_badness, what_to_know
 from qa_pipeline.evaluation.running import STATEMENTS
 from qa_pipeline_tests.evaluation.reported import asked, framed, said, stored
 
@@ -100,27 +100,6 @@ def test_a_metric_that_length_beats_says_so_in_the_languages_of_the_data(
         found = what_to_know(stored(tmp_path, MANY))
         assert len(found) == notes
         assert all("faithfulness (AUROC 0.61 against 0.60)" in note for note in found)
-
-
-HOSTILE = st.text(st.sampled_from("`|\n\r\\<>[]()@*_#~!a \u202e\u200b\x00\x1b"), max_size=30)
-
-
-@given(HOSTILE)
-def test_no_text_of_the_data_ends_its_code_span_or_cell(text: str) -> None:
-    found = code(text)
-    assert re.fullmatch(r"`[^`|\n\r\u202e\u200b\x00\x1b]+`|\(empty\)", found)
-    assert table(("a",), [[found]]).count("\n") == 3
-
-
-@given(HOSTILE)
-def test_no_part_of_a_sentence_is_markup(text: str) -> None:
-    found = plain(text)
-    assert not re.search(r"(?<!\\)(\\\\)*[`|*_\[\]<>#~@]", found)
-    assert "\n" not in found
-
-
-def test_a_long_text_is_cut() -> None:
-    assert code("x" * 500) == f"`{'x' * 159}…`"
 
 
 def test_the_markdown_has_intervals_parts_and_worst_rows(tmp_path: Path) -> None:

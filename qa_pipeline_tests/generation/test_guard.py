@@ -12,9 +12,11 @@ from qa_pipeline.generation.answers import draft_answers
 from qa_pipeline.generation.guard import Relevance, context_similarity, guard_questions
 from qa_pipeline.models.base import Vectors
 from qa_pipeline.prompts.loading import refusal
-from qa_pipeline.records import GuardReply, Passage
+from qa_pipeline.records import GuardReply, Passage, Question
 from qa_pipeline.settings.generation import GenerationSettings, GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.rows import KeptQuestionRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation.test_coverage import question
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks
@@ -39,7 +41,7 @@ def passages(*cosines: int) -> list[Passage]:
     return [Passage(str(n), "T", (), f"{cosine:02} text", "en") for n, cosine in enumerate(cosines)]
 
 
-def row(text: str = "What is it?") -> dict[str, Any]:
+def row(text: str = "What is it?") -> Question:
     return {"question": text, "language": "en", "batch": "b"}
 
 
@@ -168,7 +170,7 @@ def test_what_a_model_decided_of_an_unchanged_question_is_not_asked_again() -> N
 def test_what_a_model_of_the_guard_said_is_stored_with_the_pair() -> None:
     reply = GuardReply(reasoning="No price is there.", can_answer=False, confidence=0.8)
     settings = GuardSettings(mode="llm")
-    rows, shown = list(ASKED.iter_rows(named=True)), [passages(90)] * 2
+    rows, shown = list(typed_rows(ASKED, KeptQuestionRow)), [passages(90)] * 2
     said = guard_questions(rows, shown, settings, Directions(), ScriptedModel([reply] * 2), LLMSettings())
     found = drafted(ScriptedModel([]), said)
     columns = found.select("guard_reasoning", "guard_confidence", "guard_passed")

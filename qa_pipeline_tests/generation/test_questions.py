@@ -238,7 +238,7 @@ def test_uncovered_sections_are_asked_once_more_for_something_else_up_to_the_las
     model = ScriptedModel([drafts(("What is a for?", "fact_single"))])
     options = {"settings": settings, "uncovered": {section}, "retrieve": lambda q, _: [[("a", 1.0)]] * len(q)}
     second = write(frame, model, previous=first, **options)
-    assert model.asked[0].asked == ("What is a?",)
+    assert model.asked[0].earlier_questions == ("What is a?",)
     assert "What is a?" in model.asked[0].prompt
     assert second.select("question", "round").rows() == [
         ("What is a?", 1), ("What is a for?", 2), ("What is b?", 1)

@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 import pytest
@@ -17,6 +17,7 @@ from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import ReferenceReply
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.storage.rows import KeptQuestionRow
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation.test_coverage import question
 from qa_pipeline_tests.generation.rows import ask_about_text, chunks
@@ -33,7 +34,7 @@ def settings(**values: Any) -> GenerationSettings:
 def decisions(
     made: GenerationSettings, model: ScriptedModel | None = None, cosines: tuple[int, ...] = (90, 35, 10)
 ) -> list[ReferenceDecision]:
-    row = {**ROW, "passage_scores": [1.0] * len(cosines)}
+    row = cast("KeptQuestionRow", {**ROW, "passage_scores": [1.0] * len(cosines)})
     requests = reference_requests(row, passages(*cosines), "It is a pump.")
     return validate_references(requests, made, Directions(), model, LLMSettings())
 

@@ -1,19 +1,14 @@
 import json
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.monitoring.alerts import LEVELS, find_levels, findings, mean_interval
+from qa_pipeline.monitoring.alerts import LEVELS, find_levels, findings
 from qa_pipeline.monitoring.days import DECISIONS
 from qa_pipeline.settings.monitoring import AlertSettings, DriftSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import FIRST, scored_rows
-
-SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)
 
 
 def limits(**changed: Any) -> MonitoringSettings:
@@ -33,51 +28,6 @@ def levels(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[dict
 
 def states(rows: pl.DataFrame, settings: MonitoringSettings = ONLY) -> list[str]:
     return [one["state"] for one in levels(rows, settings)]
-
-
-@given(SCORES, st.floats(0.001, 0.2))
-def test_an_interval_lies_within_0_and_1_and_around_a_part_of_the_scores(
-    scores: list[float], error: float
-) -> None:
-    low, high = mean_interval(np.array(scores), error)
-    assert 0 <= low <= high <= 1
-    assert low <= max(scores) + 1e-9
-    assert high >= min(scores) - 1e-9
-
-
-@given(SCORES)
-def test_turning_scores_round_turns_their_interval_round(scores: list[float]) -> None:
-    values = np.array(scores)
-    low, high = mean_interval(values, 0.05)
-    turned_low, turned_high = mean_interval(1 - values, 0.05)
-    assert turned_low == pytest.approx(1 - high, abs=1e-3)
-    assert turned_high == pytest.approx(1 - low, abs=1e-3)
-
-
-@given(SCORES, st.floats(0.001, 0.01), st.floats(0.02, 0.2))
-def test_more_certainty_never_makes_an_interval_of_equal_scores_narrower(
-    scores: list[float], small: float, large: float
-) -> None:
-    values = np.full(len(scores), scores[0])
-    low, high = mean_interval(values, small)
-    larger_low, larger_high = mean_interval(values, large)
-    assert low <= larger_low + 1e-3
-    assert high >= larger_high - 1e-3
-
-
-@pytest.mark.parametrize("mean", [0.5, 0.85, 0.97])
-def test_an_interval_lacks_the_mean_no_oftener_than_it_may(mean: float) -> None:
-    generator = np.random.default_rng(1)
-    samples = generator.binomial(3, mean, size=(400, 80)) / 3
-    lacking = 0
-    for sample in samples:
-        low, high = mean_interval(sample, 0.1)
-        lacking += not low <= mean <= high
-    assert lacking <= 0.1 * len(samples)
-
-
-def test_no_scores_say_nothing() -> None:
-    assert mean_interval(np.array([]), 0.05) == (0.0, 1.0)
 
 
 def test_a_clear_fall_alerts_and_what_noise_explains_does_not() -> None:

@@ -1,70 +1,18 @@
-import numpy as np
 import polars as pl
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from qa_pipeline.monitoring.drift import (
     DRIFT,
-    binned,
-    compare,
     find_drift,
-    quantile_edges,
-    stability_index,
 )
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 from qa_pipeline_tests.monitoring.scored import drawn, scored_rows
 
-COUNTS = st.lists(st.integers(0, 200), min_size=2, max_size=10).filter(any)
 SETTINGS = MonitoringSettings(drift=DriftSettings(reference_days=10))
 
 
 def states(days: list[list[float]]) -> list[str]:
     found = find_drift(scored_rows(days), SETTINGS)
     return found.filter(pl.col("metric") == "faithfulness")["state"].to_list()
-
-
-@given(COUNTS)
-def test_the_stability_index_of_equal_shares_is_zero_and_else_positive(counts: list[int]) -> None:
-    one = np.array(counts)
-    assert stability_index(one, one) == pytest.approx(0.0, abs=1e-12)
-    assert stability_index(one, one[::-1]) >= -1e-12
-
-
-@given(COUNTS)
-def test_the_stability_index_is_the_same_both_ways(counts: list[int]) -> None:
-    one, other = np.array(counts), np.roll(counts, 1)
-    assert stability_index(one, other) == pytest.approx(float(stability_index(other, one)))
-
-
-def test_the_stability_index_of_a_known_example() -> None:
-    # shares 0.6 and 0.4 against 0.5 and 0.5, so many rows that half a row more is nothing
-    one, other = np.array([600_000, 400_000]), np.array([500_000, 500_000])
-    expected = 0.1 * np.log(1.2) + -0.1 * np.log(0.8)
-    assert float(stability_index(one, other)) == pytest.approx(expected, rel=1e-4)
-
-
-def test_continuous_scores_fall_into_ten_bins_and_shared_ones_have_bins_of_their_own() -> None:
-    continuous = np.random.default_rng(1).random(1000)
-    counts = binned(continuous, quantile_edges(continuous))
-    assert [*counts[::2]] == [100] * 10
-    thirds = np.repeat([0.0, 1 / 3, 1.0], [10, 30, 60])
-    counts = binned(thirds, quantile_edges(thirds))
-    assert sorted(counts[counts > 0]) == [10, 30, 60]
-    assert counts.sum() == 100
-
-
-def test_a_constant_reference_still_tells_what_is_below_and_above_it() -> None:
-    edges = quantile_edges(np.ones(50))
-    assert [*binned(np.array([0.0, 1.0, 1.0, 2.0]), edges)] == [1, 2, 1]
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_chances_without_a_difference_are_small_as_seldom_as_they_say(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    reference = generator.binomial(3, 0.9, 2000) / 3
-    chances = [compare(generator.binomial(3, 0.9, 60) / 3, reference, place)[2] for place in range(200)]
-    assert np.mean(np.array(chances) <= 0.05) <= 0.08
 
 
 def test_a_shift_is_found_on_its_second_day_at_the_latest_and_reported_once() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.people.document_view import Shown, facts, in_context, pieces
+from qa_pipeline.people.document_view import DocumentView, facts, in_context, pieces
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
@@ -47,7 +47,7 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
     sections: list[tuple[int, int]], pages: list[tuple[int, int]], chunks: list[tuple[int, int]]
 ) -> None:
     text = "0123456789" * 4
-    shown = Shown(document(text, sections, pages), [chunk(n, *span) for n, span in enumerate(chunks)])
+    shown = DocumentView(document(text, sections, pages), [chunk(n, *span) for n, span in enumerate(chunks)])
     found = list(pieces(shown))
     assert "".join(piece.text for piece in found if piece.kind == "text") == text
     for kind, count in (("chunk", len(chunks)), ("page", len(pages)), ("section", len(sections))):
@@ -55,7 +55,7 @@ def test_the_text_comes_out_whole_whatever_borders_cut_it(
 
 
 def test_a_chunk_is_between_what_surrounds_it_in_its_section() -> None:
-    shown = Shown(document("before CHUNK after" + " " * 22, [(0, 40)], []), [])
+    shown = DocumentView(document("before CHUNK after" + " " * 22, [(0, 40)], []), [])
     found = list(in_context(shown, chunk(0, 7, 12)))
     assert [piece.text for piece in found if piece.kind == "text"][:2] == ["before ", "CHUNK"]
 
@@ -122,7 +122,7 @@ def test_facts_leave_out_what_is_unknown() -> None:
         "left_out": [{"what": "comment", "pieces": 2, "characters": 1500}],
         "masked": [],
     }
-    named = dict(facts(Shown(row, [])))
+    named = dict(facts(DocumentView(row, [])))
     assert named["languages"] == "sv 75%, en 25%"
     assert named["left out"] == "comment 2 (1,500 characters)"
     assert "personal data" not in named

@@ -57,7 +57,7 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
 
 def test_too_few_calls_teach_nothing() -> None:
     learned = learn(DEFAULT, made(questions=FEWEST_CALLS - 1, answer=3), 3, LIKELY)
-    assert learned.kept == SHARE_KEPT
+    assert learned.accepted_questions == SHARE_KEPT
     assert learned.reply_tokens == DEFAULT.reply_tokens
     assert not learned.learned
 
@@ -92,5 +92,5 @@ def test_thoughts_are_expected_as_the_settings_say(model: ModelSettings, thought
 
 def test_chunks_are_expected_to_give_what_enough_earlier_ones_gave() -> None:
     none = made()
-    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS)).kept == 3 / FEWEST_CALLS
-    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS - 1)).kept == SHARE_KEPT
+    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS)).accepted_questions == 3 / FEWEST_CALLS
+    assert learn(DEFAULT, none, 0, LIKELY, (3, FEWEST_CALLS - 1)).accepted_questions == SHARE_KEPT

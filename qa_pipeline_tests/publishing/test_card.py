@@ -8,7 +8,7 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from qa_pipeline.publishing.card import card_problems, data_card, markdown_table, write_card
+from qa_pipeline.publishing.card import card_problems, data_card, write_card
 from qa_pipeline.publishing.manifest import CARD, Manifest, read_manifest, write_manifest
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline_tests.end_to_end import Workspace
@@ -298,7 +298,3 @@ def test_a_certificate_that_nobody_gave_is_found(folder: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps({**said, "certificate": certificate}))
     write_manifest(folder, write_card(folder, read_manifest(folder)))
     assert problems(folder) == ["the bound of the sample with seed s does not follow from its counts"]
-
-
-def test_a_cell_mentions_nobody_and_ends_no_row() -> None:
-    assert markdown_table(("who",), [("@acme/all |\n# x",)]).splitlines()[2] == "| \\@acme/all \\| \\# x |"

@@ -6,9 +6,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.errors import InputError, ReleaseError
@@ -19,35 +16,15 @@ from qa_pipeline.publishing.certificate import (
     hold_to,
     in_words,
     read_audits,
-    still_needed,
     unsettled,
-    upper_bound,
 )
 from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import Certificate, read_manifest
+from qa_pipeline.statistics import further_trials_needed, upper_bound
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke
 from qa_pipeline_tests.publishing.plants import release
 
 Labels = dict[str, str | None]
-
-
-@given(st.integers(0, 200), st.integers(1, 200), st.sampled_from([0.95, 0.975, 0.99]))
-def test_the_bound_is_the_exact_one_sided_limit(wrong: int, audited: int, confidence: float) -> None:
-    wrong = min(wrong, audited)
-    exact = binomtest(wrong, audited, alternative="less").proportion_ci(confidence, "exact").high
-    assert upper_bound(wrong, audited, confidence) == pytest.approx(exact, abs=1e-9)
-
-
-@given(st.integers(0, 20), st.integers(1, 200), st.sampled_from([0.02, 0.05, 0.2]))
-def test_what_is_still_needed_is_the_least_that_settles_it(wrong: int, audited: int, most: float) -> None:
-    wrong = min(wrong, audited)
-    more = still_needed(wrong, audited, most)
-    assert upper_bound(wrong, audited + more) <= most
-    assert more == 0 or upper_bound(wrong, audited + more - 1) > most
-
-
-def test_two_per_cent_take_149_rows_without_an_error() -> None:
-    assert (upper_bound(0, 149) <= 0.02, upper_bound(0, 148) <= 0.02) == (True, False)
 
 
 def frame(ids: Sequence[str], thresholds: str = "t1", language: str = "en") -> pl.DataFrame:
@@ -190,7 +167,7 @@ def test_a_sample_of_all_rows_leaves_nothing_to_chance(tmp_path: Path) -> None:
 
 def test_what_would_settle_it_counts_the_further_look_and_the_rows_there_are(tmp_path: Path) -> None:
     found = certified([drawn(tmp_path / "a", 60)])
-    more = still_needed(0, 60, 0.02, 0.975)
+    more = further_trials_needed(0, 60, 0.02, 0.975)
     assert f"{more} more rows, all of them right, would settle it" in str(unsettled(found, 0.02))
     assert f"audit sample {60 + more} --seed s" in str(unsettled(found, 0.02))
     small = certified([audit_file(tmp_path / "b", dict.fromkeys(lots(IDS[:70], "s")[:60], "right"), "s", 60)],
@@ -356,7 +333,6 @@ def test_a_release_above_its_bound_or_without_an_audit_is_not_published(republis
         ran = release(republished, *map(str, options))
         assert (ran.code, said in ran.stderr) == (BAD_INPUT, True), ran.stderr
         assert sorted(one.name for one in (republished.out / "releases").iterdir()) == [
-            ".lock",
             "1",
             "latest.json",
         ]

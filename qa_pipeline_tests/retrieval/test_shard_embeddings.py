@@ -13,10 +13,10 @@ from qa_pipeline.models.vector_cache import (
     STORE_EVERY,
     CachedEmbedder,
     VectorSpace,
-    text_hash,
 )
 from qa_pipeline.records import index_text
 from qa_pipeline.retrieval.shard import embed_chunks
+from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline_tests.curation.rows import chunk_frame
 from qa_pipeline_tests.fakes import HashEmbedder, cached, memory_cache
@@ -64,7 +64,7 @@ def test_a_chunk_is_embedded_with_its_headings() -> None:
     frame = chunks("Set it to 5.", section_path=["Server", "Timeout"])
     embedded = embed_chunks(frame, cached(embedder))
     assert embedder.encoded == ["Server > Timeout\nSet it to 5."]
-    assert embedded["text_sha256"].to_list() == [text_hash(index_text(["Server", "Timeout"], "Set it to 5."))]
+    assert embedded["text_sha256"].to_list() == [hash_text(index_text(["Server", "Timeout"], "Set it to 5."))]
 
 
 def test_every_chunk_gets_a_row_in_order_even_where_texts_repeat() -> None:
@@ -119,7 +119,7 @@ def test_whoever_comes_second_takes_the_vector_already_stored() -> None:
     @dataclass
     class Overtaken(HashEmbedder):
         def encode(self, texts: Sequence[str]) -> Vectors:
-            cache.put_many(VectorSpace("hash", "1", "float32"), {text_hash("a"): stored})
+            cache.put_many(VectorSpace("hash", "1", "float32"), {hash_text("a"): stored})
             return super().encode(texts)
 
     assert CachedEmbedder(Overtaken(), cache).encode(["a"]).tolist() == [stored.tolist()]

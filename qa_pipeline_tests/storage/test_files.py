@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from qa_pipeline.errors import StorageError, TableError
 from qa_pipeline.storage import files as storage
 from qa_pipeline.storage import parquet
-from qa_pipeline.storage.files import prepare_folder, write_bytes
+from qa_pipeline.storage.files import locked, prepare_folder, write_bytes
 from qa_pipeline.storage.parquet import frame_hash, read_earlier, read_table, table_bytes, write_table
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import ASSESSMENTS, CHUNKS, SCHEMA_VERSION, STORED
@@ -289,3 +289,15 @@ def test_a_table_of_an_earlier_release_counts_as_no_earlier_table(
     path.write_bytes(b"damaged")
     with pytest.raises(TableError, match="not a readable Parquet file"):
         read_earlier(path, CHUNKS)
+
+
+def test_a_locked_folder_lets_in_only_those_who_share_it(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "out"
+    refused = pytest.raises(StorageError, match=f"another command works on {folder}; run this one again")
+    with locked(folder, shared=True), locked(folder, shared=True), refused, locked(folder):
+        pytest.fail("two hold the folder, and one of them alone")
+    with locked(folder), refused, locked(folder, shared=True):
+        pytest.fail("somebody shares a folder that is locked")
+    with locked(folder), pytest.raises(BlockingIOError), locked(tmp_path):
+        raise BlockingIOError  # of the work inside, which is no lock
+    assert not list(folder.iterdir())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.contradictions import MOST_PAIRS, Found, find_contradictions
+from qa_pipeline.verification.contradictions import MOST_PAIRS, Contradictions, find_contradictions
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents
 
@@ -14,7 +14,9 @@ NEIGHBOURS = pl.DataFrame(schema={"chunk_id": pl.String(), "other_chunk_id": pl.
 FILLER = "Nothing else of interest was ever written down about the weather in that part of the country."
 
 
-def found(texts: dict[str, str], language: str = "en", most_pairs: int = MOST_PAIRS, **values: Any) -> Found:
+def found(
+    texts: dict[str, str], language: str = "en", most_pairs: int = MOST_PAIRS, **values: Any
+) -> Contradictions:
     frame = documents({path: f"{FILLER}\n\n{text}" for path, text in texts.items()}, language)
     chosen = VerificationSettings.model_validate(values)
     return find_contradictions(frame, chunks(frame), NEIGHBOURS, HashEmbedder(), chosen, most_pairs)

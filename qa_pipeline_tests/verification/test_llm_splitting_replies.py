@@ -1,21 +1,27 @@
 """What of a model's splitting is taken, on scripted replies, right and wrong."""
 
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.records import SplitClaim, SplitReply
+from qa_pipeline.storage.rows import DraftedPairRow
 from qa_pipeline.text.words import content_stems
 from qa_pipeline.verification.llm_splitting import parse_reply
 from qa_pipeline.verification.splitting import Claim, split_claims
+from qa_pipeline_tests.curation import rows
 
 Proposed = tuple[int, str, str]
 
 
 def cut_by(answer: str, *proposed: Proposed, language: str = "en") -> list[Claim]:
-    pair = {"question": "What is known of the pump?", "answer": answer, "language": language}
+    written = rows.pair("p", question="What is known of the pump?", answer=answer, language=language)
     claims = [SplitClaim(sentence=n, quote=quote, claim=claim) for n, quote, claim in proposed]
-    return parse_reply(pair, split_claims(answer, language), SplitReply(claims=claims))
+    return parse_reply(
+        cast("DraftedPairRow", written), split_claims(answer, language), SplitReply(claims=claims)
+    )
 
 
 def test_joined_clauses_come_apart_each_with_its_place_and_its_subject() -> None:

@@ -1,37 +1,15 @@
-"""The interval of a share, and the one place that says how source verification of a pair ended."""
+"""The one place that says how source verification of a pair ended."""
 
 from typing import Any
 
-import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import binomtest
 
 from qa_pipeline.verification.outcomes import (
     fabricated_citations,
     ground_pairs,
     grounded_pairs,
-    wilson_interval,
 )
 from qa_pipeline_tests.curation.rows import claim, claim_verdict, claim_verdicts, claims, pair, pairs
-
-
-def interval(successes: int, trials: int) -> tuple[float | None, float | None]:
-    low, high = wilson_interval(pl.col("k"), pl.col("n"))
-    frame = pl.DataFrame({"k": [successes], "n": [trials]})
-    return frame.select(low.alias("low"), high.alias("high")).row(0)
-
-
-@given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -> None:
-    successes, trials = counts
-    reference = binomtest(successes, trials).proportion_ci(confidence_level=0.95, method="wilson")
-    assert interval(successes, trials) == pytest.approx((reference.low, reference.high), abs=1e-12)
-
-
-def test_without_trials_there_is_no_interval() -> None:
-    assert interval(0, 0) == (None, None)
 
 
 def outcome(*words: str, accept: float = 1.0, **values: Any) -> dict[str, Any]:

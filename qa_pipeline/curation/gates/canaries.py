@@ -67,7 +67,7 @@ canary_alarms_gate = partial(
 def canary_drift_gate(
     *, canaries: pl.DataFrame, earlier: Sequence[tuple[int, int]], settings: QualitySettings
 ) -> Gate:
-    """Share of swapped canaries that are rejected, compared with other batches."""
+    """Compare the share of rejected swapped canaries with that of other batches."""
     rejected, total = swap_counts(canaries)
     before, all_before = (sum(counts) for counts in zip(*earlier, strict=True)) if earlier else (0, 0)
     limit = before / all_before - settings.max_canary_drop if all_before else None
@@ -83,7 +83,7 @@ def canary_drift_gate(
 
 
 def swap_counts(canaries: pl.DataFrame) -> tuple[int, int]:
-    """Rejected and all swapped canaries of a batch."""
+    """Return the number of rejected and of all swapped canaries of a batch."""
     swapped = canaries.filter(_SWAPPED)
     return (int(_rates(swapped)["rejected"]), swapped.height) if swapped.height else (0, 0)
 
@@ -92,6 +92,6 @@ _NONE = "the batch has no such canaries: too little text, or none are seeded"
 
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float]:
-    """Counts, shares and bounds over all given canaries."""
+    """Return counts, shares and bounds over all these canaries."""
     row = canary_rates(canaries.with_columns(expected=pl.lit("all")), ("expected",)).row(0, named=True)
     return {name: value for name, value in row.items() if name != "expected"}

@@ -14,7 +14,7 @@ from qa_pipeline.storage.tables import STORED
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What one gate found.
+    """The result of one gate.
 
     `value` is held against `threshold`; both are None where the gate counts breaches of a law, and value is
     None where there was nothing to measure. `n` is how many rows were looked at. A gate that is not
@@ -32,7 +32,7 @@ class Gate:
 
 
 def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
-    """A blocking gate that no breach may pass; the detail names the breaches where there are any."""
+    """Return a blocking gate that passes without any breach; the detail names the breaches."""
     broken = ", ".join(f"{count} {what}" for what, count in breaches.items() if count)
     message = "; ".join(part for part in (broken, detail) if part) or "holds"
     return Gate(name, not broken, True, None, None, n, message, breaches)
@@ -40,7 +40,7 @@ def law(name: str, n: int, breaches: dict[str, int], detail: str) -> Gate:
 
 @dataclass(frozen=True, slots=True)
 class EarlierFigures:
-    """What batches are compared with, each figure one entry a batch.
+    """The figures of other batches, each with one entry a batch.
 
     Args:
         yields: accepted pairs for each chunk.
@@ -89,12 +89,12 @@ class GateSpec:
 
     @property
     def description(self) -> str:
-        """What it asks for."""
+        """Return the requirement of the gate."""
         return self.asks_for or (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The tables it looks at."""
+        """Return the tables it looks at."""
         return self.tables or tuple(name for name in self._parameters if name in STORED)
 
     def check(

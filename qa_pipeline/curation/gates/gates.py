@@ -19,13 +19,14 @@ from qa_pipeline.curation.gates.canaries import (
 )
 from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
 from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import STORED, TABLES
-from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations, wilson_interval
+from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, fabricated_citations
 
 
 def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.DataFrame) -> Gate:
-    """No accepted pair cites a source or a quote that does not exist."""
+    """Verify that no accepted pair cites a source or a quote that does not exist."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     fabricated = fabricated_citations(pairs, claims).join(accepted, on="pair_id", how="semi")
     breaches = {"fabricated": int(fabricated["fabricated"].sum())}
@@ -35,7 +36,7 @@ def citations_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame, claims: pl.Da
 
 
 def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """Share of an accepted pair's citations that support a claim of it, on average."""
+    """Measure the mean share of an accepted pair's citations that support a claim of it."""
     limit, name = settings.min_citation_accuracy, "citation_accuracy"
     values = _unknown_answers(verdicts).filter(pl.col("verdict") == "accepted")[name].drop_nulls()
     count = values.len()
@@ -47,7 +48,7 @@ def accuracy_gate(*, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
 
 
 def documents_gate(*, documents: pl.DataFrame) -> Gate:
-    """At least one file of the batch was read."""
+    """Verify that at least one file of the batch was read."""
     count, parsed = documents.height, documents.filter(pl.col("status") == "parsed").height
     if not count:
         detail = "the batch holds no files; put documents into its folder"
@@ -75,14 +76,14 @@ def batch_gates(
 
 
 def schema_gate(table: Table, **frames: pl.DataFrame) -> Gate:
-    """The frame has the columns, types and keys of its table, and no null where there may be none."""
+    """Verify that the frame has the columns, types and keys of its table, and nulls only where allowed."""
     frame = frames[table.name]
     problems = table.problems(frame)
     return law(f"{table.name}_schema", frame.height, {"problems": len(problems)}, "; ".join(problems))
 
 
 def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
-    """No table of the batch names a row twice."""
+    """Verify that no table of the batch names a row twice."""
     repeated = {
         name: frame.height - frame.n_unique(subset=list(TABLES[name].key))
         for name, frame in frames.items()
@@ -93,7 +94,7 @@ def unique_ids_gate(**frames: pl.DataFrame) -> Gate:
 
 
 def conservation_gate(*, pairs: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
-    """Every pair is in the ledger exactly once: accepted + rejected + needs review + failed."""
+    """Verify that every pair is in the ledger once: accepted + rejected + needs review + failed."""
     is_verdict = pl.col("verdict").is_in(VERDICT_WORDS).fill_null(value=False)
     breaches = {
         "missing": pairs.join(verdicts, on="pair_id", how="anti").height,
@@ -115,7 +116,7 @@ def proof_gate(
     claim_verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Every quote is in its document at the stored place, and nothing is accepted without evidence.
+    """Verify that every quote is at its place in its document, and nothing is accepted without evidence.
 
     For each piece of evidence of a claim, the document's text from start to end is the quote and its
     hash is the one recorded. Each supported claim of an accepted pair has evidence, and each accepted pair
@@ -149,7 +150,7 @@ def training_gate(
     verdicts: pl.DataFrame,
     documents: pl.DataFrame,
 ) -> Gate:
-    """Only accepted pairs train, no known-answer pair does, and their quotes are where the table says."""
+    """Verify that only accepted pairs train, no known-answer pair does, and their quotes are in place."""
     accepted = verdicts.filter(pl.col("verdict") == "accepted").select("pair_id")
     seeded = pairs.filter(pl.col("expected_verdict").is_not_null()).select("pair_id")
     evidence = (
@@ -170,7 +171,7 @@ def training_gate(
 def pass_rate_gate(
     *, verdicts: pl.DataFrame, settings: QualitySettings, earlier: Sequence[tuple[int, int]] = ()
 ) -> Gate:
-    """Accepted among all pairs: the lower bound of its 95 % Wilson interval; small batches are pooled.
+    """Measure the accepted among all pairs: the lower bound of its 95 % Wilson interval.
 
     To pass, an undecided pair counts as one that was not accepted. A batch whose own share reaches the limit
     but is too small to show it is taken together with earlier batches. The gate blocks what is shown to lie
@@ -188,14 +189,14 @@ def pass_rate_gate(
         cause = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
         detail = f"none of {total} pairs was accepted or rejected{cause}"
         return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
-    low = _wilson(accepted, total)[0]
+    low = wilson_bounds(accepted, total)[0]
     message = f"{accepted} of {total} accepted"
     message += f" ({counts['rejected']} rejected, {total - decided} undecided)" if accepted < total else ""
     if low < limit <= accepted / total and earlier:
         together = [sum(numbers) for numbers in zip((accepted, total), *earlier, strict=True)]
-        low = max(low, _wilson(together[0], together[1])[0])
+        low = max(low, wilson_bounds(together[0], together[1])[0])
         message += f", with earlier batches {together[0]} of {together[1]}"
-    passed, high = low >= limit, _wilson(accepted + unjudged, decided + unjudged)[1]
+    passed, high = low >= limit, wilson_bounds(accepted + unjudged, decided + unjudged)[1]
     blocking = passed or not (accepted or unjudged) or high <= limit
     message += f"; with 95 % confidence the pass rate is at least {low:.3f}"
     if not passed:
@@ -211,26 +212,21 @@ def unjudged_pairs(verdicts: pl.DataFrame) -> int:
 
 
 def _judge_advice(unjudged: int) -> str:
-    """What to do where pairs wait for a judge."""
+    """Return what to do where pairs wait for a judge."""
     people = "let people decide (qa-pipeline decide)"
     model = "name a model that judges (llm.judge.provider)"
     without = "accept what is verified without a judge (--accept-unjudged)"
     return f"; {unjudged} wait for a judge: {people}, {model}, or {without}" if unjudged else ""
 
 
-def _wilson(successes: int, trials: int) -> tuple[float, float]:
-    low, high = wilson_interval(pl.lit(successes), pl.lit(trials))
-    return pl.select(low.alias("low"), high.alias("high")).row(0)
-
-
 def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
-    """Accepted and all pairs of a batch."""
+    """Return the number of accepted and of all pairs of a batch."""
     counts = _verdict_counts(_unknown_answers(verdicts))
     return counts["accepted"], sum(counts.values())
 
 
 def generation_gate(*, questions: pl.DataFrame) -> Gate:
-    """The model was there: not every request for questions failed."""
+    """Verify that the model was there: not every request for questions failed."""
     targeted = questions.with_columns(chunk=pl.col("target_chunk_ids").list.first())
     chunks, failed = (
         targeted["chunk"].n_unique(),
@@ -243,7 +239,7 @@ def generation_gate(*, questions: pl.DataFrame) -> Gate:
 
 
 def questions_gate(*, questions: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """Share of questions that could not be had."""
+    """Measure the share of planned questions that failed."""
     failed, total = _failed(questions).height, questions.height
     share = failed / total if total else None
     detail = f"{failed} of {total} questions" + (f"; {_reasons(_failed(questions))}" if failed else "")
@@ -258,7 +254,7 @@ def yield_gate(
     earlier: Sequence[float],
     settings: QualitySettings,
 ) -> Gate:
-    """Accepted pairs for each chunk, compared with other batches."""
+    """Compare the accepted pairs for each chunk with those of other batches."""
     value = batch_yield(verdicts, chunks)
     usual = sum(earlier) / len(earlier) if earlier else None
     limit = None if usual is None else (1 - settings.max_yield_drop) * usual
@@ -273,14 +269,14 @@ def yield_gate(
 
 
 def batch_yield(verdicts: pl.DataFrame, chunks: pl.DataFrame) -> float | None:
-    """Accepted pairs for each chunk; None without chunks."""
+    """Return the number of accepted pairs for each chunk; None without chunks."""
     if not chunks.height:
         return None
     return _verdict_counts(_unknown_answers(verdicts))["accepted"] / chunks.height
 
 
 def _share_gate(word: str, limit: str, *, verdicts: pl.DataFrame, settings: QualitySettings) -> Gate:
-    """The share of pairs with a verdict stays under its limit."""
+    """Verify that the share of pairs with a verdict stays under its limit."""
     counts, threshold = _verdict_counts(_unknown_answers(verdicts)), float(getattr(settings, limit))
     total, name = sum(counts.values()), f"{word}_share"
     if not total:
@@ -299,13 +295,13 @@ def _failed(questions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reasons(rows: pl.DataFrame) -> str:
-    """The reasons of rows with their counts, the commonest first."""
+    """Return the reasons of rows with their counts, the commonest first."""
     counts = rows.group_by("reason").len().sort("len", "reason", descending=[True, False])
     return ", ".join(f"{count} {reason}" for reason, count in counts.iter_rows())
 
 
 def _unknown_answers(verdicts: pl.DataFrame) -> pl.DataFrame:
-    """The pairs that rates are about: no known answers, and no proved drafts beside a better one."""
+    """Return the pairs that rates are about: no known answers, and no proved drafts beside a better one."""
     return verdicts.filter(pl.col("expected_verdict").is_null(), pl.col("reason").ne_missing(ALTERNATIVE))
 
 

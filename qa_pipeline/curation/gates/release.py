@@ -15,7 +15,7 @@ def release_floor(
     verdicts: pl.DataFrame,
     settings: ReleaseSettings,
 ) -> list[Gate]:
-    """Blocking gates over what would be released; a measure with nothing to measure holds.
+    """Return blocking gates over the rows to be released; a measure without rows passes.
 
     `faithfulness` is the share of the claims of accepted pairs that are supported, `grounding` the mean of
     that share over the pairs, `citation_accuracy` the mean share of their citations that support a claim.

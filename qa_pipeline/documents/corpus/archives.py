@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from typing import IO, BinaryIO, cast
 
 from qa_pipeline.documents.corpus.files import DocumentFailure, FoundFile, Opener, hash_content, stored_path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.hashes import hash_text
 
 ZIP_START = b"PK\x03\x04"
 _END = b"PK\x05\x06"
@@ -32,12 +32,12 @@ _END_LENGTH, _LOCATOR_LENGTH, _RECORD_LENGTH = 22, 20, 56
 _END_WITHIN = 65_536 + _END_LENGTH + _LOCATOR_LENGTH + _RECORD_LENGTH
 _LARGEST_DIRECTORY = 200_000_000
 """Bytes of the list of members: room for a million names, and not for more than memory holds."""
-_UTF8_NAME = 0x800
-_ENCRYPTED = 0x1
+_UTF8_NAME = 0x800  # bit 11 of the flags of a member (APPNOTE 4.4.4)
+_ENCRYPTED = 0x1  # bit 0 of the same flags
 # The library bounds what one step of these may yield; of bzip2 and LZMA it cannot.
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000
-"""What decompresses to less needs no look at how well it was compressed."""
+"""The size below which the ratio of compression is not checked."""
 _STEP = 1 << 20
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BROKEN = (
@@ -70,12 +70,12 @@ class Archive:
         self._any_case = {path.casefold(): member for path, member in self._named.items()}
 
     def find(self, name: str) -> Member | None:
-        """The member of that name, or of one that differs in case only."""
+        """Return the member of that name, or of one that differs in case only."""
         path = _stored(name)
         return self._named.get(path, self._any_case.get(path.casefold()))
 
     def read(self, name: str) -> bytes:
-        """The content of a member.
+        """Return the content of a member.
 
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
@@ -85,7 +85,7 @@ class Archive:
         return b"".join(iter(lambda: stream.read(_STEP), b""))
 
     def open(self, name: str) -> "MemberStream":
-        """A member to be read piece by piece.
+        """Return a stream of a member's bytes.
 
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
@@ -106,7 +106,7 @@ class MemberStream:
         self._stream = stream
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes; none at the end.
+        """Return at most `size` bytes; none at the end.
 
         Raises:
             DocumentFailure: the container is damaged here.
@@ -131,7 +131,7 @@ def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
 
 
 def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iterator[FoundFile]:
-    """The visible members of an archive as files of a batch; what cannot be read comes with its failure.
+    """Yield the visible members of an archive as files of a batch; unreadable ones carry their failure.
 
     The archive stays open as long as any of these files is in use.
 
@@ -171,7 +171,7 @@ def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
         CorpusError: it cannot be read.
     """
     try:
-        return sha256(stamp.encode()).hexdigest() if stamp is not None else hash_content(open_file).hex()
+        return hash_text(stamp) if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
         raise _refused(name, failure) from failure
 
@@ -201,7 +201,7 @@ def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> t
 
 
 def _check_directory(file: BinaryIO, most: int | None) -> int:
-    """Size of a container; a list of members that would not fit into memory, where all goes, is refused."""
+    """Return the size of a container, unless its list of members is too large for memory."""
     size = file.seek(0, 2)
     start = max(size - _END_WITHIN, 0)
     file.seek(start)
@@ -225,7 +225,7 @@ def _check_directory(file: BinaryIO, most: int | None) -> int:
 
 
 def _directory(tail: bytes, end: int) -> tuple[int, int]:
-    """Bytes of the list of members and where it ends, as stated by a record (APPNOTE 4.3.14 to 4.3.16)."""
+    """Return the size and the end of the list of members, as a record states them (APPNOTE 4.3.14 to 16)."""
     locator = end - _LOCATOR_LENGTH
     record = locator - _RECORD_LENGTH
     if record >= 0 and tail.startswith(_LOCATOR_64, locator) and tail.startswith(_END_64, record):
@@ -234,19 +234,19 @@ def _directory(tail: bytes, end: int) -> tuple[int, int]:
 
 
 def _is_hidden(raw: bytes) -> bool:
-    """Hidden on any level, or the data that macOS adds about files; a name that leads upwards is neither."""
+    """Return whether a name is hidden on some level or macOS data about files, and leads nowhere upwards."""
     parts = [part for part in _plain(raw).split(b"/") if part != b".."]
     return any(part.startswith(b".") or part == b"__MACOSX" for part in parts)
 
 
 def _plain(raw: bytes) -> bytes:
-    """A name with forward slashes, as Windows programs do not always write it, and no empty steps."""
+    """Return a name with forward slashes and without empty steps; Windows programs write others."""
     parts = raw.replace(b"\\", b"/").split(b"/")
     return b"/".join(part for part in parts if part not in (b"", b"."))
 
 
 def _raw_name(entry: zipfile.ZipInfo) -> bytes:
-    """The name of a member as UTF-8.
+    """Return the name of a member as UTF-8.
 
     Without the flag for UTF-8, names are of the code page of the machine that wrote them. Many programs write
     UTF-8 all the same; what is not is read as code page 437, as all others do.

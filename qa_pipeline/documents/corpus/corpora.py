@@ -14,7 +14,7 @@ _LIMITS = DocumentSettings()
 
 
 def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Corpus:
-    """The corpus at a location.
+    """Return the corpus at a location.
 
     Args:
         location: a local folder, or an address that fsspec can open.
@@ -28,7 +28,7 @@ def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Cor
 
 
 def split_batch(location: str | Path) -> tuple[str, str]:
-    """The corpus that holds a batch, and the batch's name in it, from the location of the batch.
+    """Return the corpus that holds a batch, and the batch's name in it.
 
     Raises:
         CorpusError: the location is none that can be used.
@@ -45,7 +45,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
 
 
 def single_batch(location: str | Path) -> tuple[str, str] | None:
-    """The corpus and the name of a batch that is given in place of a corpus; None for any other location.
+    """Return corpus and name of a batch that is given in place of a corpus; None for other locations.
 
     That is an archive, or a folder with files that holds neither folders nor archives.
 

@@ -42,7 +42,7 @@ Line = Annotated[str, AfterValidator(_line)]
 
 
 class Source(BaseModel):
-    """Where something came from and under which licence."""
+    """An origin and its licence."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -74,15 +74,15 @@ class BatchDescription(Source):
     ] = {}
 
     def stated_of(self, path: str) -> Source:
-        """What is stated for one document alone."""
+        """Return what is stated for one document alone."""
         return self.documents.get(path, Source())
 
     def address_of(self, raw: bytes) -> str | None:
-        """Where a file lies below `base_uri`, from its name as bytes."""
+        """Return the address of a file below `base_uri`, from its name as bytes."""
         return f"{self.base_uri}/{quote(raw, safe='/')}" if self.base_uri else None
 
     def masked(self, mask: Mask) -> "BatchDescription":
-        """The same with its values masked; the paths of documents stay, to be looked up by."""
+        """Return the description with its values masked, but not the paths, which are looked up."""
         documents = {path: _masked(source, mask) for path, source in self.documents.items()}
         return _masked(self, mask).model_copy(update={"documents": documents})
 
@@ -143,7 +143,7 @@ def _problem(problem: Mapping[str, Any], mask: Mask) -> str:
 
 
 def card_licence(files: Sequence[FoundFile]) -> str | None:
-    """The one licence that the card of a Hugging Face dataset names for its rows, in its front matter.
+    """Return the one licence that the card of a Hugging Face dataset names for its rows.
 
     None without data files or without such a card. Its language is not used: the text shows it more reliably.
     """
@@ -162,7 +162,7 @@ def card_licence(files: Sequence[FoundFile]) -> str | None:
 
 
 def _only(fields: Mapping[object, object], name: str) -> str | None:
-    """The value of a field, or the only one of a list; several values do not hold for every row."""
+    """Return the value of a field, or the only one of a list; several values do not hold for every row."""
     value = fields.get(name)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]

@@ -31,10 +31,10 @@ _PIECE = 1 << 20
 
 
 class Stream(Protocol):
-    """Bytes that are read piece by piece."""
+    """A source of bytes that are read piece by piece."""
 
     def read(self, size: int, /) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """Return at most `size` bytes; none at the end."""
         ...
 
 
@@ -44,7 +44,7 @@ Opener = Callable[[], AbstractContextManager[Stream]]
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """One entry of a batch.
+    """An entry of a batch.
 
     `path` is its name as stored: relative, forward slashes, NFC, odd characters escaped. `raw` is the name
     where it lies; no two entries of a batch have the same. `failure` is why the entry cannot be read as a
@@ -60,17 +60,17 @@ class FoundFile:
 
 
 def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """All but the pairs files and the batch description."""
+    """Return all but the pairs files and the batch description."""
     return [file for file in files if file.path not in _NOT_DOCUMENTS]
 
 
 def in_order(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """The order in which files are listed everywhere."""
+    """Return the files in the order in which they are listed everywhere."""
     return sorted(files, key=lambda file: (file.path, file.raw))
 
 
 def read_bytes(listed: FoundFile, limit: int, setting: str = "documents.max_bytes") -> bytes:
-    """The content of a file of at most `limit` bytes.
+    """Return the content of a file of at most `limit` bytes.
 
     Args:
         listed: the file.
@@ -119,7 +119,7 @@ def _content_hash(file: FoundFile) -> bytes:
 
 
 def hash_content(opener: Opener) -> bytes:
-    """SHA-256 of the bytes of a file.
+    """Return the SHA-256 of the bytes of a file.
 
     Raises:
         DocumentFailure: it cannot be read.
@@ -132,6 +132,6 @@ def hash_content(opener: Opener) -> bytes:
 
 
 def stored_path(raw: bytes) -> str:
-    """A path where it lies as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
+    """Return a path as it is stored and shown: valid UTF-8, NFC, nothing invisible."""
     text = unicodedata.normalize("NFC", raw.decode("utf-8", "backslashreplace"))
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -44,11 +44,11 @@ class FolderCorpus(Corpus):
     """A local folder that holds batches."""
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """A hash of what the listing of each batch shows."""
+        """Return a hash of what the listing of each batch shows."""
         return {name: _listing_fingerprint(self._place(name)) for name in names}
 
     def address(self, name: str) -> str:
-        """Where a batch lies."""
+        """Return the address of a batch."""
         return str(self._place(name))
 
     def _entries(self) -> list[Entry]:
@@ -75,7 +75,7 @@ class FolderCorpus(Corpus):
         return archive_batch(place.name, partial(_opened, str(place.resolve())), self.limits)
 
     def _place(self, name: str) -> Path:
-        """The folder of a batch, or its archive, whatever the case of its suffix."""
+        """Return the folder of a batch, or its archive, whatever the case of its suffix."""
         folder = Path(self.location) / name
         if folder.is_dir():
             return folder
@@ -85,7 +85,7 @@ class FolderCorpus(Corpus):
 
 
 def open_folder(folder: Path) -> BatchFiles:
-    """The files below a local folder.
+    """Return the files below a local folder.
 
     What cannot be opened or leads out of the folder is listed with its failure.
     """
@@ -118,7 +118,7 @@ def _listing_fingerprint(place: Path) -> str | None:
 
 
 def _locations(folder: str) -> list[str]:
-    """Every visible entry below a folder; one that may not be entered counts for what it holds."""
+    """Return every visible entry below a folder; one that may not be entered counts for its content."""
     locations: list[str] = []
     pending = [folder]
     while pending:

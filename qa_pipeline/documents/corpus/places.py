@@ -20,7 +20,7 @@ from qa_pipeline.storage.layout import check_batch_name, name_problem, refusal
 
 @dataclass(frozen=True, slots=True)
 class FoundBatches:
-    """What lies in a corpus.
+    """The batches of a corpus, and what else is there.
 
     `refused` holds why a folder or archive can be no batch, by its name as it can be shown; `loose` are the
     files beside them, which belong to no batch.
@@ -55,7 +55,7 @@ class BatchFiles:
         self._hash_all = hash_all
 
     def list(self) -> list[FoundFile]:
-        """Every visible file, the pairs and the description among them, in order.
+        """Return every visible file, the pairs and the description among them, in order.
 
         Raises:
             CorpusError: there is no such batch, or it cannot be read as a whole.
@@ -63,7 +63,7 @@ class BatchFiles:
         return in_order(self._list_files())
 
     def find(self, path: str) -> FoundFile | None:
-        """One visible file by its path inside the batch, of several the readable one; None if there is none.
+        """Return one visible file by its path inside the batch, a readable one if possible; None without.
 
         A folder of that name with files in it comes as a file that cannot be read.
         """
@@ -89,7 +89,7 @@ class BatchFiles:
 def archive_batch(
     name: str, open_file: Opener, limits: DocumentSettings, stamp: str | None = None
 ) -> BatchFiles:
-    """The members of a ZIP archive as the files of a batch; `stamp` is what its place lists of it."""
+    """Return the members of a ZIP archive as the files of a batch; `stamp` is its line in a listing."""
     return BatchFiles(
         name, lambda: list_archive(name, open_file, limits), lambda: hash_archive(name, open_file, stamp)
     )
@@ -97,7 +97,7 @@ def archive_batch(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One visible entry of a corpus: its name where it lies, what it is, and why it may be no batch."""
+    """A visible entry of a corpus: its name, its kind, and why it may be no batch."""
 
     raw: bytes
     is_folder: bool
@@ -126,7 +126,7 @@ class Corpus(ABC):
         return batches
 
     def batch(self, name: str) -> BatchFiles:
-        """The files of a batch.
+        """Return the files of a batch.
 
         Raises:
             CorpusError: there is none of that name, or it leads out of the corpus.
@@ -136,22 +136,22 @@ class Corpus(ABC):
 
     @abstractmethod
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """A hash of what the listing of each batch shows: another text when files come, go or change.
+        """Return a hash of what the listing of each batch shows: another text when files come, go or change.
 
         Nothing is read for it. None while files come and go, or when the batch cannot be looked at.
         """
 
     def address(self, name: str) -> str:
-        """Where a batch lies, for people."""
+        """Return the address of a batch, for people."""
         return f"{self.location}/{name}"
 
     @abstractmethod
     def _entries(self) -> Iterable[Entry]:
-        """Everything that lies directly in the corpus."""
+        """Return all direct entries of the corpus."""
 
     @abstractmethod
     def _batch(self, name: str) -> BatchFiles:
-        """The batch of a name that may be one."""
+        """Return the batch of a name that may be one."""
 
 
 def sort_out(entries: Iterable[Entry]) -> FoundBatches:
@@ -178,12 +178,12 @@ def sort_out(entries: Iterable[Entry]) -> FoundBatches:
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of that name is a batch of its own."""
+    """Return whether a file of that name is a batch of its own."""
     return name.lower().endswith(ZIP_SUFFIX) and len(name) > len(ZIP_SUFFIX)
 
 
 def without_suffix(name: str) -> str:
-    """The name of the batch that an archive is."""
+    """Return the name of the batch in an archive of that name."""
     return name[: -len(ZIP_SUFFIX)] if is_archive(name) else name
 
 

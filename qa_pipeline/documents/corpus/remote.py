@@ -29,7 +29,7 @@ _VOUCHERS = (
     "md5Hash", "ContentMD5", "content_md5", "md5", "sha256", "blob_id", "sha", "checksum", "crc32c",
     "ETag", "etag",
 )  # fmt: skip
-"""What stores call a hash of the content in their listings, the closest to the content first."""
+"""The names of stores for a hash of the content in their listings, the closest to the content first."""
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "created")
 _ADVICE = "check the address, and that the credentials in the environment may read it"
 
@@ -47,7 +47,7 @@ class RemoteCorpus(Corpus):
         self._files.invalidate_cache()  # listings are kept for the life of a process otherwise
 
     def listing_fingerprints(self, names: Iterable[str]) -> dict[str, str | None]:
-        """A hash of what the listing of each batch shows, from one listing of the whole corpus."""
+        """Return a hash of what the listing of each batch shows, from one listing of the whole corpus."""
         hashes: dict[str, Any] = defaultdict(sha256)
         try:
             with _faults_named(self.location):
@@ -81,7 +81,7 @@ class RemoteCorpus(Corpus):
         raise CorpusError(f"batch {address} does not exist")
 
     def _in_root(self) -> dict[str, Info]:
-        """What lies directly at the address, by name; some stores list the address itself too."""
+        """Return what is directly at the address, by name; some stores list the address itself too."""
         with _faults_named(self.location):
             entries = self._files.ls(self._root, detail=True)
         listed = {str(info["name"]).rstrip("/")[len(self._root) :].strip("/"): info for info in entries}
@@ -155,7 +155,7 @@ def _faults_named(address: str) -> Iterator[None]:
 
 
 def cause_of(error: Exception) -> str:
-    """What happened, without the library's own message."""
+    """Return the cause of an error, without the library's own message."""
     if isinstance(error, PermissionError):
         return "permission denied"
     if isinstance(error, FileNotFoundError):

@@ -33,7 +33,7 @@ _COMMON_NAMES = frozenset(of_all("layout.columns"))
 
 
 def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether `first` holds the names of the columns, judged by the rows below it.
+    """Return whether `first` holds the names of the columns, judged by the rows below it.
 
     It must look like names: most places filled, short, no two alike, none repeated as a value of its column.
     And something must speak for it: a column of figures under a word, words that tables use as names, names
@@ -67,7 +67,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 
 def _could_be_names(named_columns: "Sequence[tuple[str, Sequence[str]]]") -> bool:
-    """Whether words over columns are short and unlike each other and their values, and not all figures."""
+    """Return whether words over columns are short, unlike each other and the values, not all figures."""
     if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name, _ in named_columns):
         return False
     if len({name.casefold() for name, _ in named_columns}) < len(named_columns) or any(
@@ -89,7 +89,7 @@ def _mostly(column: Sequence[str], holds: Callable[[str], bool]) -> bool:
 
 
 def _is_figure(text: str) -> bool:
-    """A number, date, amount or code: at least half of it are digits, signs of numbers aside."""
+    """Return whether a cell is a number, date, amount or code: half of it digits, signs aside."""
     bare = text.translate(_BETWEEN_DIGITS)
     return bool(bare) and 2 * sum(map(str.isdigit, bare)) >= len(bare)
 
@@ -119,14 +119,14 @@ _Row = list[str]
 
 
 class _Dialect(NamedTuple):
-    """How a table is written: what parts its cells, and whether quotes hold cells together."""
+    """The way a table is written: what parts its cells, and whether quotes hold cells together."""
 
     delimiter: str
     quoted: bool = True
 
 
 class _Shape(NamedTuple):
-    """What a way of reading makes of a table.
+    """A table as one way of reading makes it.
 
     `fit` is the share of lines in rows of the table's width; a row that swallows many lines weighs as many.
     """
@@ -159,7 +159,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _choose(text: str, expected: str | None) -> _Dialect:
-    """The way of reading under which the first rows fit together best; `expected` wins if it fits at all."""
+    """Return the dialect under which the first rows fit together best; `expected` if it fits at all."""
     text = text[:_SAMPLE]
 
     def fitting(*ways: _Dialect) -> dict[_Dialect, _Shape]:
@@ -181,7 +181,7 @@ def _choose(text: str, expected: str | None) -> _Dialect:
 
 
 def _read_whole(text: str, dialect: _Dialect, settings: DocumentSettings) -> tuple[_Dialect, _Shape]:
-    """The shape of the whole table.
+    """Return the dialect and the shape of the whole table.
 
     Where a quote is not closed, or is closed before the end of its cell, quotes may be inches as well: then
     the reading counts under which more lines fit, and of equals the one in which no quote swallows a row.
@@ -210,7 +210,7 @@ def _records(text: str, dialect: _Dialect, *, strict: bool = False) -> Iterator[
 
 
 def _shape(records: Iterator[tuple[_Row, int]], settings: DocumentSettings | None = None) -> _Shape:
-    """Width and fit; rows that leave out their last cells fit a first row that is as wide as any."""
+    """Return width and fit; a first row as wide as any excuses rows that leave out their last cells."""
     widths: Counter[int] = Counter()
     first = 0
     for number, (row, lines) in enumerate(records):
@@ -235,7 +235,7 @@ def _filled_rows(text: str, dialect: _Dialect) -> Iterator[_Row]:
 
 
 def _names(sample: list[_Row], width: int) -> tuple[_Row, int]:
-    """The names of the columns, empty when nothing says that there are any, and the number of the first row.
+    """Return the names of the columns, if there are any, and the number of the first row.
 
     Lines above the table, such as its caption, have one cell only.
     """
@@ -253,7 +253,7 @@ def _names(sample: list[_Row], width: int) -> tuple[_Row, int]:
 def _write(
     text: str, dialect: _Dialect, shape: _Shape, settings: DocumentSettings
 ) -> tuple[list[Block], int, list[str]]:
-    """The rows as blocks, how many are wider than the table, and the names of columns without any value."""
+    """Return the rows as blocks, the number of too wide ones, and the names of columns without values."""
     names, first = _names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
     titles = [name.rstrip(": ") for name in names]
     blocks: list[Block] = []

@@ -124,7 +124,7 @@ def _chapters(root: "_Element", folder: str) -> Iterator[_Chapter]:
 
 
 def _encrypted(archive: Archive) -> frozenset[str]:
-    """Files that only those who bought the book can read."""
+    """Return the files that only those who bought the book can read."""
     if archive.find(_ENCRYPTION) is None:
         return frozenset()
     encrypted: set[str] = set()
@@ -136,7 +136,7 @@ def _encrypted(archive: Archive) -> frozenset[str]:
 
 
 def _path(reference: str, folder: str) -> str:
-    """Name of the member that an address in the book leads to; none leads above the root of the container."""
+    """Return the name of the member that an address in the book leads to, none above the root."""
     return posixpath.normpath(posixpath.join("/", folder, unquote(urlsplit(reference).path))).lstrip("/")
 
 
@@ -147,7 +147,7 @@ def _metadata(root: "_Element", name: str) -> str | None:
 
 
 def _elements(root: "_Element", name: str) -> "list[_Element]":
-    """Elements of a name in any namespace: old books use several."""
+    """Return the elements of a name in any namespace: old books use several."""
     return list(root.iter(f"{{*}}{name}"))
 
 
@@ -169,7 +169,7 @@ def _read(
 
 
 def _read_chapter(content: bytes, omissions: Omissions, *, contents: bool = False) -> list[Block]:
-    """Blocks of XHTML, which the reader of HTML takes once elements that end themselves have an end tag."""
+    """Return the blocks of XHTML, read as HTML once elements that end themselves have an end tag."""
     markup = _EMPTY.sub(r"<\1\2></\1>", _DOCTYPE.sub("", decode(content, declared=True), count=1))
     tree = parse_tree(markup)
     count_comments(tree, markup, omissions)
@@ -193,7 +193,7 @@ def _count_page(content: bytes, what: str, omissions: Omissions) -> None:
 def _count_unlisted(
     archive: Archive, listed: Iterable[str], omissions: Omissions, settings: DocumentSettings
 ) -> None:
-    """Pages beside the order of reading, such as the table of contents that only programs use."""
+    """Count the pages beside the order of reading, such as the table of contents for programs."""
     members = {member.path for path in listed if (member := archive.find(path))}
     for member in archive.members:
         if member.path in members or PurePosixPath(member.path).suffix.lower() not in _PAGES:

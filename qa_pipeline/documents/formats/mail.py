@@ -85,7 +85,7 @@ class _Reader:
     left: Omissions = field(default_factory=Omissions)
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
-        """The blocks of a message; one that is forwarded inside another has its heading below the other's."""
+        """Yield the blocks of a message; a forwarded one has its heading below the other's."""
         if subject := _header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
         lines = [
@@ -123,7 +123,7 @@ class _Reader:
             self.left.add("attachment")
 
     def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
-        """Of versions of the same text the plain one, unless it is cut; then the richest."""
+        """Yield the plain one of versions of the same text, unless it is cut; then the richest."""
         lengths = [sum(len(block.text) for block in blocks) for blocks in versions]
         good = [
             place for place, length in enumerate(lengths) if length and length >= _LEAST_SHARE * max(lengths)
@@ -150,7 +150,7 @@ class _Reader:
         return lower_headings(parsed.blocks, by=level)
 
     def _plain(self, text: str, *, flowed: bool) -> Iterator[Block]:
-        """Blocks of a plain body; `flowed` if lines that end in a space go on with the next (RFC 3676)."""
+        """Yield the blocks of a plain body; if `flowed`, lines ending in a space go on (RFC 3676)."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         kinds = _kinds(_joined(lines, self.left) if flowed else lines, self.left)
         for kind, part in groupby(kinds, key=itemgetter(0)):
@@ -169,7 +169,7 @@ class _Reader:
 
 
 def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
-    """Each line with what it is; a signature goes on to the end or to a quote below it."""
+    """Yield each line with its kind; a signature goes on to the end or to a quote below it."""
     kind = "text"
     for line in lines:
         if mark := _QUOTED.match(line):
@@ -184,7 +184,7 @@ def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
 
 
 def _joined(lines: list[str], omissions: Omissions) -> list[str]:
-    """Lines that were broken to fit a width, put together again within their depth of quoting."""
+    """Return the lines with those joined that were broken to fit a width, at their depth of quoting."""
     joined: list[str] = []
     open_depth = None
     for line in lines:
@@ -206,7 +206,7 @@ def _inner_parts(part: Message) -> list[Message]:
 
 
 def _is_text(part: Message) -> bool:
-    """Text meant to be read: no attached file, and no calendar entry or other data that programs read.
+    """Return whether a part is text to be read: no attached file, no calendar entry or other data.
 
     A part that mail programs show inline is text of the message, whether or not it has a file name.
     """
@@ -222,7 +222,7 @@ def _payload(part: Message) -> bytes:
 
 
 def _decoded(part: Message) -> str:
-    """The text of a part in the encoding it declares, else in the one it looks like."""
+    """Return the text of a part in the encoding it declares, else in the one it looks like."""
     content = _payload(part)
     charset = part.get_content_charset()
     try:
@@ -232,7 +232,7 @@ def _decoded(part: Message) -> str:
 
 
 def _header(message: Message, name: str) -> str | None:
-    """A header as a reader sees it: encoded words decoded, folded lines joined, repeats in one line."""
+    """Return a header as a reader sees it: words decoded, folded lines joined, repeats in one line."""
     raw = ", ".join(str(value) for key, value in message.raw_items() if key.lower() == name)
     content = raw.encode("utf-8", "surrogateescape")  # bytes beyond ASCII are handed out as lone surrogates
     try:

@@ -83,7 +83,7 @@ _KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?sup)>", re.IGNORECASE)
 
 
 def _box_html(kind: str, title: str | None, omissions: Omissions) -> str:
-    """The start of a box with its title; its kind, such as `warning`, has no place in the text."""
+    """Return the start of a box with its title; its kind, such as `warning`, has no place in the text."""
     kind = kind.strip(' \t/:!?=+|"[]{}')
     if kind and not kind.startswith((".", "#")):
         omissions.add("box_kind", kind)
@@ -107,7 +107,7 @@ def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
-    """A rule for blocks: a mark, and what is indented by four spaces below it."""
+    """Parse a mark and what is indented by four spaces below it: a rule for blocks."""
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
     match = (
         _INDENTED_BOX.match(line) if line[:1] in ("!", "?", "=") and not state.is_code_block(start) else None
@@ -130,7 +130,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 
 def _clean_inline(state: "StateCore") -> None:
-    """A rule between blocks and inline text: marks inside text go."""
+    """Remove marks inside text: a rule between blocks and inline text."""
     omissions: Omissions = state.env["left"]
     around = ["", ""]
     for token in state.tokens:
@@ -200,7 +200,7 @@ def _rendered(text: str, env: dict[str, Any]) -> str:
 
 
 def _number_items(tokens: "list[Token]") -> None:
-    """The number of an item as it is written where the list goes up, as statutes leave some out."""
+    """Give an item the number that is written, where the list goes up, as statutes leave some out."""
     following: list[int] = []
     for token in tokens:
         if token.type == "ordered_list_open":
@@ -240,7 +240,7 @@ def _parser() -> "MarkdownIt":
 
 
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Code, a box of MyST, or includes of files."""
+    """Return the code, a box of MyST, or includes of files."""
     token, omissions = tokens[place], env["left"]
     box = _MYST.match(token.info.strip())
     lines = [line for line in token.content.split("\n") if line.strip()]
@@ -264,7 +264,7 @@ def _code(text: str) -> str:
 
 
 def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Pictures and the addresses of links have no place in the text."""
+    """Return nothing for pictures and addresses of links, which have no place in the text."""
     token = tokens[place]
     image = token.type == "image"
     env["left"].add(
@@ -280,7 +280,7 @@ def _footnote_mark(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Line breaks and powers; other elements would begin and end where nobody sees it."""
+    """Return line breaks and powers; other elements would begin and end where nobody sees it."""
     markup = tokens[place].content
     if markup.startswith("<!--"):
         env["left"].add("comment", markup[4:].removesuffix("-->"))
@@ -288,7 +288,7 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """HTML of its own; what only opens or closes elements around Markdown has no text."""
+    """Return the text of HTML blocks; what only opens or closes elements around Markdown has none."""
     markup = tokens[place].content
     return balanced(markup) if _TAG.sub("", markup).strip() else ""
 

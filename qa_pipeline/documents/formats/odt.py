@@ -55,7 +55,7 @@ _MOST_REPEATED = 100
 
 
 class Markup:
-    """One pass over a text; notes stand at the end of the section that refers to them."""
+    """A pass over a text; notes come at the end of the section that refers to them."""
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
         self.left = omissions
@@ -71,7 +71,7 @@ class Markup:
                 self._learn_list(listed)
 
     def of(self, element: "_Element") -> str:
-        """The content of an element, with the notes that still wait."""
+        """Return the content of an element, with the notes that still wait."""
         return self._inside(element) + self._take_notes()
 
     def _learn_list(self, listed: "_Element") -> None:
@@ -108,7 +108,7 @@ class Markup:
         return self._spaced(element)
 
     def _spaced(self, element: "_Element") -> str:
-        """Blanks and line ends are elements; all others are read for what they hold."""
+        """Return text with its blanks and line ends, which are elements; others are read as content."""
         if element.tag == f"{_TEXT}s":
             return " " * min(whole(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
         if element.tag == f"{_TEXT}tab":
@@ -130,7 +130,7 @@ class Markup:
         return _STYLES.get(style, "p")
 
     def _list(self, element: "_Element") -> str:
-        """A list; one that goes on counting starts with the number after that of the list before it."""
+        """Return a list; one that continues another starts with the number after that one's last."""
         self.lists.append(element.get(f"{_TEXT}style-name") or (self.lists[-1] if self.lists else ""))
         style, level = self.lists[-1], len(self.lists)
         form, start = self.formats.get((style, level), ("", 1))

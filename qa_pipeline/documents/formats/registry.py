@@ -18,7 +18,7 @@ Parser = Callable[[SourceFile, DocumentSettings], ParsedFile]
 
 
 def _rst(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
-    """reStructuredText; its library is slow to import and waits for the first such file."""
+    """Return the reStructuredText of a file; its slow library is imported at the first such file."""
     from qa_pipeline.documents.formats import rst
 
     return rst.parse(source, settings)
@@ -59,7 +59,7 @@ PARSERS |= {f"{name}{end}": _behind(end, parser) for name, parser in PARSERS.ite
 
 
 def format_of(path: str, *, compressed: bool = False, readers: Mapping[str, str] = {}) -> str | None:
-    """Name of the format a file's suffix stands for; None when nothing reads it.
+    """Return the name of the format of a file's suffix; None when nothing reads it.
 
     Args:
         path: the file.

@@ -43,7 +43,7 @@ Fields = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class TextRow:
-    """One row and its number in the file, from 1; a row that is no mapping has one field without a name."""
+    """A row and its number in the file, from 1; a row that is no mapping has one field without a name."""
 
     number: int
     fields: Fields
@@ -88,13 +88,13 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
 
 
 def too_many_rows(settings: DocumentSettings, what: str = "the file") -> DocumentFailure:
-    """The failure of a file, or a table in it, with more rows than allowed."""
+    """Return the failure of a file, or a table in it, with more rows than allowed."""
     limit = settings.max_rows
     return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
 
 
 def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
-    """The first field of `names` that says the same in every row, with what it says."""
+    """Return the first field of `names` that has one value in every row, with that value."""
     for name in _spelt(rows[0].fields, names) if rows else ():
         value = rows[0].fields[name]
         if _says(value) and all(row.fields.get(name) == value for row in rows):
@@ -103,7 +103,7 @@ def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, 
 
 
 def _spelt(fields: Fields, names: tuple[str, ...]) -> list[str]:
-    """Those of `names` that a row has, in the order of `names`, as the row spells them."""
+    """Return those of `names` that a row has, in the order of `names`, as the row spells them."""
     spelt = {name.strip().lower(): name for name in fields}
     return [spelt[name] for name in names if name in spelt]
 
@@ -128,7 +128,7 @@ def _section(
 def _body(
     name: str, content: str, omissions: Omissions, path: str, settings: DocumentSettings
 ) -> list[Block]:
-    """The text of a row in the format its name or its look stands for, plain where its parser refuses it."""
+    """Return the text of a row in the format its name or look stands for, else as plain text."""
     kind: InnerFormat = "text"
     if name.strip().lower() == "html":
         kind = "html"
@@ -143,7 +143,7 @@ def _body(
 
 
 def _described(fields: Fields) -> Iterator[Block]:
-    """The other fields: short ones as lines of one paragraph, long ones as paragraphs."""
+    """Yield the other fields: short ones as lines of one paragraph, long ones as paragraphs."""
     lines: list[str] = []
     for name, value in _flat(fields, ""):
         line = f"{name}: {value}" if name else value
@@ -158,7 +158,7 @@ def _described(fields: Fields) -> Iterator[Block]:
 
 
 def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
-    """Every value with the names above it; lists of plain values on one line, other lists numbered."""
+    """Yield every value with the names above it; lists of plain values on one line, other lists numbered."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flat(inner, f"{name} {key}".strip())
@@ -173,7 +173,7 @@ def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(value: object) -> str:
-    """A single value as text; bytes, such as a picture's, have none."""
+    """Return a single value as text; bytes, such as a picture's, have none."""
     if value is None or isinstance(value, bytes):
         return ""
     if isinstance(value, bool):
@@ -232,7 +232,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _lines(content: bytes) -> Iterator[str]:
-    """The lines of the file; where no encoding fits, a byte that is not UTF-8 becomes a lone surrogate."""
+    """Yield the lines of the file; where no encoding fits, a bad byte becomes a lone surrogate."""
     try:
         text = decode(content)
     except DocumentFailure:
@@ -243,7 +243,7 @@ def _lines(content: bytes) -> Iterator[str]:
 
 
 def _value(line: str, settings: DocumentSettings) -> object:
-    """The JSON value of a line, its numbers as they are written."""
+    """Return the JSON value of a line, its numbers as they are written."""
     if len(line) > settings.max_characters:
         raise _BrokenLine("is longer than documents.max_characters")
     if not line.isascii() and _NO_CHARACTER.search(line):
@@ -262,7 +262,7 @@ def _value(line: str, settings: DocumentSettings) -> object:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object's values by name; a name that comes again is numbered, so that no value is lost."""
+    """Return an object's values by name; a repeated name is numbered, so that no value is lost."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
         return fields
@@ -329,7 +329,7 @@ def read_inner(content: str, name: InnerFormat, path: str, settings: DocumentSet
 
 
 def lower_headings(blocks: tuple[Block, ...], by: int) -> list[Block]:
-    """The blocks with their headings placed under those of the file that holds them."""
+    """Return the blocks with their headings placed under those of the file that holds them."""
     return [
         replace(block, level=min(max(block.level, 1) + by, 6)) if block.kind == "heading" else block
         for block in blocks

@@ -14,7 +14,7 @@ _MOST_REPEATED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One table cell as its format gives it; `columns` and `rows` say how far it reaches."""
+    """A table cell as its format gives it; `columns` and `rows` are its spans."""
 
     text: str
     header: bool = False
@@ -23,7 +23,7 @@ class Cell:
 
 
 def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[str]:
-    """The lines of a table; names of columns that no line holds are counted as left out."""
+    """Return the lines of a table; names of columns without lines are counted as left out."""
     lines, unused = render_table(rows)
     for name in unused:
         omissions.add("empty_column", name)
@@ -69,7 +69,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
 
 
 def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
-    """Names whose columns are all empty; none while no row is below them."""
+    """Return the names whose columns are all empty; none while no row is below them."""
     unused: list[str] = []
     for row in heads if used else []:
         for _, same in groupby(enumerate(row), key=lambda placed: id(placed[1])):
@@ -80,7 +80,7 @@ def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
 
 
 def _filled(row: list[Cell]) -> list[tuple[int, Cell]]:
-    """The cells with text and their places, a cell that covers several places once."""
+    """Return the cells with text and their places, a cell that covers several places once."""
     return [
         (place, cell)
         for place, cell in enumerate(row)
@@ -116,7 +116,7 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed: bool = False) -> str:
-    """One row as a line: its filled cells by their places, each with the name of its column.
+    """Return one row as a line: its filled cells by their places, each with the name of its column.
 
     Where no column has a name, a first cell that is a key (`keyed`, or it ends in a colon) names the others.
     """

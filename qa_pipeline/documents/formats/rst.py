@@ -90,7 +90,7 @@ _KINDS = {
     }.items()
     for name in names.split()
 }
-"""What the directives of docutils, of Sphinx and its extensions are for the text; in others all is text."""
+"""The kinds of the directives of docutils, of Sphinx and its extensions; in others all is text."""
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -126,7 +126,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def _too_deep(lines: list[str]) -> bool:
-    """Whether more levels of indentation are open at once than any writer means."""
+    """Return whether more levels of indentation are open at once than any writer means."""
     widths: list[int] = []
     for line in lines:
         if bare := line.lstrip():
@@ -141,7 +141,7 @@ def _too_deep(lines: list[str]) -> bool:
 
 @cache
 def _settings() -> Any:
-    """Settings of parser and writer, which docutils reads from a command line's definition: slow to make."""
+    """Return settings of parser and writer, cached: docutils derives them from a command line, slowly."""
     settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(settings).update(_SETTINGS)
     return settings
@@ -149,7 +149,7 @@ def _settings() -> Any:
 
 @contextmanager
 def _own_lookups() -> Iterator[None]:
-    """While entered, docutils finds every directive and role here."""
+    """Let docutils find every directive and role here while entered."""
     before = directives.directive, roles.role, tableparser.SimpleTableParser
     directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
     roles.role = lambda *_: (_role, [])
@@ -161,7 +161,7 @@ def _own_lookups() -> Iterator[None]:
 
 
 def _bounded_inliner(as_written: list[str]) -> states.Inliner:
-    """A parser of inline markup that adds paragraphs of too many marks to `as_written` and keeps them so.
+    """Return a parser of inline markup that keeps paragraphs of too many marks `as_written`.
 
     Each mark that nothing ends costs a search to the end of its paragraph.
     """
@@ -179,7 +179,7 @@ def _bounded_inliner(as_written: list[str]) -> states.Inliner:
 
 
 class _SimpleTables(tableparser.SimpleTableParser):
-    """docutils drops lines above the first row with text in its first column; an escape there keeps them."""
+    """A parser of tables that keeps lines above the first row with text, which docutils would drop."""
 
     def setup(self, block: Any) -> None:
         super().setup(block)
@@ -232,7 +232,7 @@ class _Any(Directive):
         return [nodes.paragraph(text, "", *inline), *messages] if text.strip() else []
 
     def _blocks(self, *above: str) -> list[nodes.Node]:
-        """Lines from above the content, and the content, as blocks."""
+        """Return the lines above the content, and the content, as blocks."""
         lines = [line for line in above if line.strip()]
         inside = nodes.container()
         head = StringList([*lines, ""] if lines else [], "document")
@@ -243,11 +243,11 @@ class _Any(Directive):
         return self._blocks(self.first, *self.below)
 
     def _content(self) -> list[nodes.Node]:
-        """What is on the line of the directive says where or how the content is shown."""
+        """Return the content; the line of the directive only says where or how it is shown."""
         return self._blocks(*self.below)
 
     def _code(self) -> list[nodes.Node]:
-        """What is on the line of the directive is the language of the code."""
+        """Return the code; the line of the directive names its language."""
         return _literal([*self.below, *([""] if self.below and self.content else []), *self.content])
 
     def _verbatim(self) -> list[nodes.Node]:
@@ -275,7 +275,7 @@ class _Any(Directive):
         return [nodes.admonition("", nodes.title("", label.rstrip(":")), *self._body())]
 
     def _signature(self) -> list[nodes.Node]:
-        """What a directive of the Python, C or another domain describes, and the description."""
+        """Return the signature that a directive of Python, C or another domain describes, and the rest."""
         lines = [line for line in (self.first, *self.below) if line.strip()]
         return [*(nodes.paragraph(line, line) for line in lines), *self._blocks()]
 
@@ -382,14 +382,14 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
 
 
 def _explicit_markup(lines: list[str], last: int) -> list[str]:
-    """Lines of a construct behind two dots, by the number of its last line, from 1."""
+    """Return lines of a construct behind two dots, by the number of its last line, from 1."""
     above = range(min(last, len(lines)), 0, -1)
     first = next((number for number in above if lines[number - 1].lstrip().startswith("..")), last)
     return [line.strip() for line in lines[first - 1 : last]]
 
 
 def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
-    """The fields a file begins with, at once or under its title: the value of each by its name."""
+    """Return the fields a file begins with, at once or under its title: the value of each by its name."""
     inside: nodes.Element = document
     while True:
         seen = (node for node in inside.children if not isinstance(node, nodes.Invisible | nodes.title))
@@ -406,7 +406,7 @@ def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
 
 
 def _take_title(fields: dict[str, nodes.Element]) -> nodes.Element | None:
-    """The title in the headers of a file, which becomes its heading and is no field any more."""
+    """Return the title in the headers of a file, which becomes its heading and is no field any more."""
     value = fields.get("title")
     if value is None or "rfc2822" not in value.parent.parent["classes"] or not value.astext().strip():
         return None
@@ -476,7 +476,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
             self._skip("link_target", node.astext())
 
     def visit_substitution_reference(self, node: Any) -> None:
-        """What a substitution stands for; one that is not defined, or explodes, stays as it is written."""
+        """Visit a substitution; one that is not defined, or explodes, stays as it is written."""
         name = " ".join(node.astext().split())
         if name not in self.resolved:
             defined = self.document.substitution_defs
@@ -516,7 +516,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         raise nodes.SkipNode
 
     def visit_rubric(self, node: Any) -> None:
-        """A title out of order; a rubric of the writer is a paragraph by then."""
+        """Visit a title out of order; a rubric of the writer is a paragraph by then."""
         level = min(self.section_level + self.initial_header_level, 6)
         self.body.append(f"<h{level}>{self._inner(node)}</h{level}>")
         raise nodes.SkipNode
@@ -539,7 +539,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         self.body.append(f'<ol type="{kind}" start="{node.get("start", 1)}">')
 
     def visit_field_list(self, node: Any) -> None:
-        """Rows of a table, or a list where a value is more than a paragraph."""
+        """Visit fields as rows of a table, or as a list where a value is more than a paragraph."""
         fields = [field.children for field in node.children if len(field.children) == 2]
         row = "<tr><th>{}</th><td>{}</td></tr>"
         simple = all(
@@ -562,7 +562,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
 
 def _labels(document: nodes.document) -> Iterator[tuple[str, str]]:
-    """Labels that stand right above a section, with its title."""
+    """Yield the labels right above a section, with its title."""
     waiting: list[str] = []
     for node in document.findall(nodes.Element):
         if isinstance(node, nodes.target):

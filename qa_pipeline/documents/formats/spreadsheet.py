@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
-"""What programs call the only sheet of a new file, in English, German and Swedish."""
+"""The names that programs give the only sheet of a new file, in English, German and Swedish."""
 _MOST_CELLS = 20_000_000
 """Places between the first and last cell of a sheet; the library takes memory for each."""
 
@@ -73,7 +73,7 @@ def _open(content: bytes, settings: DocumentSettings) -> "CalamineWorkbook":
 
 
 def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: DocumentSettings) -> list[_Row]:
-    """The rows of a sheet as text, blank ones included, with the cells that merged ones cover filled."""
+    """Return the rows of a sheet as text, blank ones included, with merged cells filled."""
     from python_calamine import CalamineError
 
     try:
@@ -97,7 +97,7 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
 
 
 def _text(value: object) -> str:
-    """A cell as text: whole numbers without a decimal point, days without a time of day."""
+    """Return a cell as text: whole numbers without a decimal point, days without a time of day."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
@@ -110,7 +110,7 @@ def _text(value: object) -> str:
 
 
 def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-    """Rows that stand together between blank ones, without the columns that are blank in all of them."""
+    """Yield the rows together between blank ones, without columns that are blank in all of them."""
     table: list[_Row] = []
     for row in [*rows, []]:
         if any(row):
@@ -122,7 +122,7 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
 
 
 def _table_blocks(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
-    """A table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
+    """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
     first = 0
     if len(table[0]) >= PREAMBLE_FROM:
         first = next((place for place, row in enumerate(table) if sum(map(bool, row)) > 1), 0)

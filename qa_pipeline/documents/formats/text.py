@@ -38,7 +38,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def heading_level(line: str) -> int | None:
-    """Level of a line that is alone and looks like a heading: numbered, or all in capitals."""
+    """Return the level of a line that is alone and looks like a heading: numbered, or all in capitals."""
     text = line.strip()
     if not text or len(text) > _LONGEST_HEADING or text.endswith(_SENTENCE_END):
         return None
@@ -50,7 +50,7 @@ def heading_level(line: str) -> int | None:
 
 
 def _read_group(lines: list[str], omissions: Omissions) -> list[Block]:
-    """Blocks of lines that stand together between blank lines, underlined headings taken off the top."""
+    """Return the blocks of lines between blank lines, underlined headings taken off the top."""
     rest = [line for line in lines if line.strip()]
     headings: list[Block] = []
     first = 0

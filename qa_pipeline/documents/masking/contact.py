@@ -63,7 +63,7 @@ _MOBILE_CODE = 4
 
 
 def phone_family(regions: tuple[str, ...]) -> Family:
-    """Telephone numbers, those in national form by the numbering plans of some regions (ISO 3166-1).
+    """Return the family of telephone numbers; national forms follow the plans of regions (ISO 3166-1).
 
     Raises:
         SettingsError: no plan is known for a region.
@@ -100,7 +100,7 @@ def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> It
 def _all_numbers(
     written: str, regions: tuple[str, ...], leniency: int, *, is_labelled: bool
 ) -> list[tuple[int, PhoneNumberMatch]]:
-    """The numbers in a place, with where they begin; else the first among the cells of a line."""
+    """Return the numbers in a place, with where they begin; else the first among the cells of a line."""
     if numbers := _numbers(written, regions, leniency, is_labelled=is_labelled):
         return numbers
     for begin in islice(_TRUNK.finditer(written), _MOST_BEGINNINGS):
@@ -118,7 +118,7 @@ def _all_numbers(
 def _numbers(
     written: str, regions: tuple[str, ...], leniency: int, *, is_labelled: bool, tries: int = _MOST_TRIES
 ) -> list[tuple[int, PhoneNumberMatch]]:
-    """The numbers the library sees, with where they begin; the longest where two plans disagree."""
+    """Return the numbers the library sees, with where they begin; the longest where two plans disagree."""
     matches = [
         match
         for region in regions
@@ -135,7 +135,7 @@ def _numbers(
 
 
 def _is_phone(match: PhoneNumberMatch, region: str, is_labelled: bool) -> bool:
-    """With its country's code or a word before it it is one; else it must be written as one."""
+    """Return whether a number is a telephone number: by country code, label or way of writing."""
     written = match.raw_string
     if is_labelled or written.startswith(("+", "00")):
         return not written.startswith("+ ") or is_labelled
@@ -214,7 +214,7 @@ def _find(text: str) -> Iterator[Item]:
 
 
 def _reaches_somebody(text: str, match: re.Match[str], local: str, domain: str) -> bool:
-    """Not the user of a version control server, nor a file such as `logo@2x.png`, nor a decorator in code."""
+    """Return whether an address is no user of version control, file such as `logo@2x.png` or decorator."""
     if len(local) == 1 and text[match.start() - 1 : match.start()] == "\\":
         return False
     server = local.casefold() in ("git", "hg", "svn") and text[match.end() : match.end() + 1] in (":", "/")
@@ -247,7 +247,7 @@ def _logins_find(text: str) -> Iterator[Item]:
 
 
 def _tells(part: str) -> bool:
-    """Whether a part is somebody's, and not the word for what belongs there."""
+    """Return whether a part is somebody's, and no placeholder."""
     return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
 
 
@@ -304,7 +304,7 @@ def _find_ip(text: str) -> Iterator[Item]:
 
 
 def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
-    """Whether it is the number of a version, or of a chapter at the beginning of its line."""
+    """Return whether a number is that of a version, or of a chapter at the beginning of its line."""
     leads = before(text, match.start(), 24)
     if _VERSION.search(leads):
         return True

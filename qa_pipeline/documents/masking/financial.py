@@ -51,7 +51,7 @@ def _find_accounts(text: str) -> Iterator[Item]:
 
 
 def _take(text: str, start: int, length: int) -> int | None:
-    """Where `length` letters and digits end that at most one blank parts, if the number ends there."""
+    """Return the end of `length` letters and digits, single blanks apart, if the number ends there."""
     place, taken, blank = start, 0, False
     while taken < length and place < len(text):
         character = text[place]

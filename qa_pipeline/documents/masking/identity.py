@@ -58,7 +58,7 @@ def _find_named(text: str) -> Iterator[Item]:
 
 
 LINES = Family("id_document", _find_lines)
-NAMED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
+LABELLED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
 
 
 _MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[1-8]\d|9[01])"  # the day of a coordination number is 60 more
@@ -74,7 +74,7 @@ _CLOCK = re.compile(
     rf"(?:(?:timestamp|epoch|unix)\W{{0,12}}\w{{0,8}}|{any_of_all('labels.timestamps')})\W{{0,3}}$",
     re.IGNORECASE,
 )
-_COORDINATION = 60
+_COORDINATION = 60  # added to the day of birth in a Swedish coordination number
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d$")
 
 
@@ -119,7 +119,7 @@ _LATE_DAYS = 50
 
 
 def _is_tax_id(match: re.Match[str]) -> bool:
-    """AO § 139b: of the first ten digits one occurs twice or three times, but not three times in a row."""
+    """Return whether one of ten digits occurs twice or thrice, not thrice in a row (AO § 139b)."""
     digits = digits_of(match[0])
     often = [count for count in Counter(digits[:10]).values() if count > 1]
     in_a_row = any(digits[place] * 3 == digits[place : place + 3] for place in range(8))
@@ -133,7 +133,7 @@ def _is_amount(match: re.Match[str]) -> bool:
 
 
 def _is_pension_number(match: re.Match[str]) -> bool:
-    """Area, date of birth, first letter of the name at birth, serial number, check digit."""
+    """Return whether area, birth date, initial, serial number and check digit fit."""
     value = characters_of(match[0])
     day, month, year = int(value[2:4]), int(value[4:6]), int(value[6:8])
     day -= _LATE_DAYS if day > _LATE_DAYS else 0
@@ -144,7 +144,7 @@ def _is_pension_number(match: re.Match[str]) -> bool:
 
 
 def _find_tax_numbers(text: str) -> Iterator[Item]:
-    """These have no check digit that holds in all states: a word before them must say what they are."""
+    """Yield tax numbers after a word for them: no check digit holds in all states."""
     for match in _TAX_NUMBER.finditer(text):
         label = _TAX_NUMBER_NAMED.search(before(text, match.start()))
         if label or _UNMISTAKABLE.fullmatch(match[0]):

@@ -40,7 +40,7 @@ def numbers(
     is_right: Callable[[re.Match[str]], bool],
     *patterns: re.Pattern[str],
 ) -> Family:
-    """Matches that pass a check; behind one that fails, the search goes on inside it."""
+    """Return a family of numbers that pass a check; behind a failed one the search goes on inside it."""
 
     def find(text: str) -> Iterator[Item]:
         for pattern in patterns:
@@ -55,17 +55,17 @@ def numbers(
 
 
 def digits_of(text: str) -> str:
-    """The digits of a folded text, without the characters between them."""
+    """Return the digits of a folded text, without the characters between them."""
     return "".join(character for character in text if character.isdigit())
 
 
 def characters_of(text: str) -> str:
-    """The ASCII letters, in upper case, and digits of a folded text."""
+    """Return the ASCII letters, in upper case, and digits of a folded text."""
     return "".join(character for character in text.upper() if character.isalnum())
 
 
 def before(text: str, start: int, reach: int = 40) -> str:
-    """The text just before a place, where a word may name what follows."""
+    """Return the text just before a place, where a word may name what follows."""
     return text[max(0, start - reach) : start]
 
 
@@ -73,7 +73,7 @@ _LETTERS = {letter: number for number, letter in enumerate("ABCDEFGHIJKLMNOPQRST
 
 
 def luhn(digits: str) -> bool:
-    """ISO/IEC 7812-1, annex B: every second digit from the right counts twice."""
+    """Return whether the check digit fits (ISO/IEC 7812-1, annex B): every second digit counts twice."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         value = int(digit) * (1 + place % 2)
@@ -82,13 +82,13 @@ def luhn(digits: str) -> bool:
 
 
 def mod_97(characters: str) -> bool:
-    """ISO 7064 MOD 97-10 as IBANs use it: the first four characters count last, letters as 10 to 35."""
+    """Return whether ISO 7064 MOD 97-10 fits, as in IBANs: the first four count last, letters 10 to 35."""
     turned = characters[4:] + characters[:4]
     return int("".join(str(_LETTERS.get(character, character)) for character in turned)) % 97 == 1
 
 
 def mod_11_10(digits: str) -> bool:
-    """ISO 7064 MOD 11,10: the last digit checks all before it."""
+    """Return whether ISO 7064 MOD 11,10 fits: the last digit checks all before it."""
     product = 10
     for digit in digits[:-1]:
         sum_of_both = (int(digit) + product) % 10 or 10
@@ -97,7 +97,7 @@ def mod_11_10(digits: str) -> bool:
 
 
 def pension_number(characters: str) -> bool:
-    """German pension insurance number (VKVV § 4): the letter as two digits, sums of weighted digits."""
+    """Return whether a German pension insurance number fits (VKVV § 4): weighted sums of digits."""
     spelt = f"{characters[:8]}{ord(characters[8]) - 64:02d}{characters[9:11]}"
     pairs = zip(spelt, (2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1), strict=True)
     weighted = (int(digit) * weight for digit, weight in pairs)
@@ -105,7 +105,7 @@ def pension_number(characters: str) -> bool:
 
 
 def machine_readable(characters: str, check: str) -> bool:
-    """ICAO Doc 9303: weights 7, 3, 1 over the characters of a travel document, letters as 10 to 35."""
+    """Return whether weights 7, 3, 1 fit (ICAO Doc 9303), letters counting as 10 to 35."""
     values = (
         int(_LETTERS.get(character, character if character.isdigit() else 0)) for character in characters
     )

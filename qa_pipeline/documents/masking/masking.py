@@ -30,7 +30,7 @@ _PATTERNS = (
     secrets.ISSUED,
     contact.LOGINS_FAMILY,
     contact.FAMILY,
-    secrets.NAMED,
+    secrets.LABELLED,
     identity.LINES,
     financial.ACCOUNTS,
     financial.CARDS,
@@ -39,7 +39,7 @@ _PATTERNS = (
     identity.FAMILY,
     identity.AMERICAN,
     identity.BRITISH,
-    identity.NAMED,
+    identity.LABELLED,
     identity.TAX_NUMBERS,
     contact.MAC,
     contact.IP,
@@ -48,14 +48,14 @@ _DIGITS = "0123456789"
 
 
 def families_of(settings: MaskingSettings) -> tuple[Family, ...]:
-    """The families that the settings ask for, in the order in which they look."""
+    """Return the families that the settings ask for, in the order in which they look."""
     families = (*_PATTERNS, contact.phone_family(settings.phone_regions))
     chosen = tuple(family for family in families if family.kind in settings.kinds)
     return (*chosen, names.names_family(settings.names_models)) if settings.names_models else chosen
 
 
 def find_items(text: str, families: Sequence[Family]) -> list[Item]:
-    """The items of a text in order; none overlaps another."""
+    """Return the items of a text in order; none overlaps another."""
     folded = fold(text)
     digits = sum(map(folded.count, _DIGITS))
     items: list[Item] = []
@@ -67,7 +67,7 @@ def find_items(text: str, families: Sequence[Family]) -> list[Item]:
 
 
 def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
-    """Items that hold more than what other families found; of two that overlap the first and longer one."""
+    """Yield items with more than other families' parts; of two that overlap the first and longer."""
     end = 0
     for item in sorted(items, key=lambda item: (item.start, -item.end)):
         if item.start >= end and text[item.start : item.end].strip(PLACE_HOLDER):
@@ -84,7 +84,7 @@ def _without(text: str, items: Iterable[Item]) -> str:
 
 
 REMOVED = "[removed]"
-_REPLACING_DIGITS = 8
+_REPLACING_DIGITS = 8  # hex digits of a token, as in `email-0123abcd`
 _NAMES = "|".join(kind.upper() for kind in (*MASKED_KINDS, "name"))
 _BRACKETED = re.compile(rf"\[(?:(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed)\]|{PLACE_HOLDER}")
 _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLACE_HOLDER}")
@@ -96,13 +96,13 @@ Write = Callable[[Item], str]
 
 @cache
 def text_mask(settings: MaskingSettings) -> Mask:
-    """Masks a text as the settings ask."""
+    """Return a function that masks a text as the settings ask."""
     return _mask(settings, bare=False)
 
 
 @cache
 def bare_mask(settings: MaskingSettings) -> Mask:
-    """The same for paths and URLs, in which brackets mean something: tokens go without them."""
+    """Return a mask for paths and URLs, where brackets mean something: tokens go without them."""
     return _mask(settings, bare=True)
 
 
@@ -176,7 +176,7 @@ _STRICTER = get_args(MaskingAction)
 def description_and_masking(
     batch: str, files: BatchFiles, settings: MaskingSettings
 ) -> tuple[BatchDescription, MaskingSettings]:
-    """The description of a batch, and the masking it gets.
+    """Return the description of a batch, and its masking.
 
     Raises:
         CorpusError: the description cannot be used, asks for less than the settings or for tokens that no key
@@ -194,7 +194,7 @@ def description_and_masking(
 
 
 def masking_of(settings: MaskingSettings, action: MaskingAction | None, batch: str) -> MaskingSettings:
-    """The settings with the action for one batch.
+    """Return the settings with the action for one batch.
 
     Raises:
         CorpusError: the batch asks for less than the settings, or for tokens that no key is there for.
@@ -218,7 +218,7 @@ _SUFFIXES = frozenset({*SUFFIXES, *UNPACKERS, ".parquet", ".zip"})
 
 
 def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
-    """A path with forward slashes, or a reference such as `[source:a/b.md#c]`, each name masked by itself.
+    """Return a path with forward slashes, or a reference as `[source:a/b.md#c]`, each name masked alone.
 
     Args:
         path: the path.
@@ -238,7 +238,7 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """A file name and its suffixes: `a@b.se.md` is not an address in Moldova."""
+    """Return a file name and its suffixes: `a@b.se.md` is not an address in Moldova."""
     end = len(name)
     while (dot := name.rfind(".", 0, end)) > 0 and name[dot:end].lower() in _SUFFIXES:
         end = dot
@@ -246,11 +246,11 @@ def _parted(name: str) -> tuple[str, str]:
 
 
 _BETWEEN = "\x1e\x1e"
-"""What `clean` takes out of every text; no item goes on behind it."""
+"""A sign that `clean` takes out of every text; no item goes on behind it."""
 
 
 def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]]:
-    """Masks texts that belong together; one in which nothing is found stays as it is, to the byte."""
+    """Return a function that masks texts together; one without items stays as it is, to the byte."""
     mask = text_mask(settings)
 
     def masked(texts: Sequence[str]) -> list[str]:
@@ -268,6 +268,6 @@ def texts_mask(settings: MaskingSettings) -> Callable[[Sequence[str]], list[str]
 
 
 def reference_mask(settings: MaskingSettings) -> Callable[[str], str]:
-    """Masks what names a document, as its path was masked."""
+    """Return a function that masks names of documents like their paths."""
     mask = bare_mask(settings)
     return lambda reference: mask_path(reference, mask)[0]

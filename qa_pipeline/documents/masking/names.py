@@ -20,7 +20,7 @@ _LONGEST = 100_000
 
 
 def names_family(pipelines: Sequence[str]) -> Family:
-    """Names of persons that any of the pipelines finds.
+    """Return the family of names of persons that any of the pipelines recognises.
 
     Raises:
         SettingsError: spaCy or a pipeline is not installed.
@@ -36,7 +36,7 @@ def names_family(pipelines: Sequence[str]) -> Family:
 
 
 def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans in order, those that overlap as one."""
+    """Yield the spans in order, those that overlap as one."""
     start, end = 0, 0
     for first, last in (*sorted(spans), (sys.maxsize, 0)):
         if first >= end:
@@ -75,7 +75,7 @@ def _load(name: str) -> "Language":
 
 
 def names_version(pipelines: Sequence[str]) -> str:
-    """Versions of the pipelines, which decide what is found like code does."""
+    """Return the versions of the pipelines, which decide about names as code does."""
     return " ".join(f"{name}={_version(name)}" for name in pipelines)
 
 

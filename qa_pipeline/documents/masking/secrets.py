@@ -77,7 +77,7 @@ def _find_issued(text: str) -> Iterator[Item]:
 
 
 def _find_private_keys(text: str) -> Iterator[Item]:
-    """From its first line to its last; a key whose end is missing goes on to the end of the text."""
+    """Yield private keys from first line to last; one without an end goes on to the end of the text."""
     begins = _KEY_BEGINS.search(text) if "PRIVATE KEY" in text else None
     while begins:
         ends = _KEY_ENDS.search(text, begins.end())
@@ -87,7 +87,7 @@ def _find_private_keys(text: str) -> Iterator[Item]:
 
 
 def _is_header(encoded: str) -> bool:
-    """Whether it is the first part of a JSON web token (RFC 7519), which names an algorithm."""
+    """Return whether a text is the first part of a JSON web token (RFC 7519), with an algorithm."""
     try:
         header = json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
     except (binascii.Error, ValueError, RecursionError):
@@ -96,7 +96,7 @@ def _is_header(encoded: str) -> bool:
 
 
 def _find_named(text: str) -> Iterator[Item]:
-    """What is sent or assigned as a secret, if no person would write it as a word or a name."""
+    """Yield what is sent or assigned as a secret, if no person would write it as a word or a name."""
     folded = text.lower()
     if any(scheme in folded for scheme in _SCHEMES):
         for match in _SENT.finditer(text):
@@ -116,7 +116,7 @@ def _find_named(text: str) -> Iterator[Item]:
 
 
 def _looks_random(value: str, fewest: int) -> bool:
-    """Whether a value is neither a word, a name in a program nor a place holder for a secret."""
+    """Return whether a value is neither a word, a name in a program nor a place holder for a secret."""
     if len(value) < fewest or _STANDS_FOR.search(value) or _NAME_IN_CODE.fullmatch(value):
         return False
     letters = any(map(str.isalpha, value))
@@ -124,7 +124,7 @@ def _looks_random(value: str, fewest: int) -> bool:
 
 
 def _looks_chosen(value: str) -> bool:
-    """Whether a value is a password as people choose them: letters with digits or signs."""
+    """Return whether a value is a password as people choose them: letters with digits or signs."""
     value = value.rstrip(".:!?")
     if len(value) < _SHORTEST or _STANDS_FOR.search(value) or _NAME_IN_CODE.fullmatch(value):
         return False
@@ -133,10 +133,10 @@ def _looks_chosen(value: str) -> bool:
 
 
 def _bits(value: str) -> float:
-    """Shannon entropy of a character, in bits."""
+    """Return the Shannon entropy of a character, in bits."""
     shares = [count / len(value) for count in Counter(value).values()]
     return -sum(share * math.log2(share) for share in shares)
 
 
 ISSUED = Family("secret", _find_issued)
-NAMED = Family("secret", _find_named)
+LABELLED = Family("secret", _find_named)

@@ -48,13 +48,13 @@ _START_SECONDS = 120.0
 _GRACE_SECONDS = 5.0
 """A worker keeps the time of its file itself; one that does not is killed so much later."""
 _PATIENCE_SECONDS = 0.2
-"""How long the last started worker must have been ready before one more is: few small files need only one."""
+"""The time the last worker must have been ready before the next starts: few small files need only one."""
 _RETRY_SECONDS = 30.0
 _WATCH_SECONDS = 0.25
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
-"""What a file may fail with because of what other files left behind in its worker."""
-_LONGEST_HEAD = 1 << 16
-_MOST_MESSAGES = 1 << 16
+"""The failures that other files may cause, by what they left behind in the worker."""
+_LONGEST_HEAD = 1 << 16  # bytes of a reply's head: a worker is not trusted to be short
+_MOST_MESSAGES = 1 << 16  # bytes of what a worker wrote as errors
 _MOST_WAITING = 1000
 _MOST_BYTES_WAITING = 100_000_000
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -110,7 +110,7 @@ class ParsingPool:
 
 
 class _Call:
-    """One call: as many threads as there may be workers, each of which attends to one at a time."""
+    """A call with as many threads as there may be workers, each of which attends to one at a time."""
 
     def __init__(self, pool: ParsingPool, settings: DocumentSettings) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -126,7 +126,7 @@ class _Call:
     def outcomes(
         self, requests: Iterable[ParseRequest], threads: ThreadPoolExecutor
     ) -> Iterator[ParseOutcome]:
-        """Outcomes in order; a request is taken when a worker may soon be free for it.
+        """Yield the outcomes in order; a request is taken when a worker may soon be free for it.
 
         A slow file lets the outcomes of those after it wait, up to a number and size of them.
         """
@@ -177,7 +177,7 @@ class _Call:
         return outcome, size
 
     def _take(self, *, unused: bool = False) -> "Worker":
-        """A worker without work, or a new one; `unused` asks for a new one where one can be started."""
+        """Return an idle worker, or a new one; `unused` asks for a new one where possible."""
         while True:
             with self._changed:
                 if self._ended:
@@ -230,7 +230,7 @@ class Worker:
         self._late = False
         self._deadline = math.inf
         self.ended: tuple[int, int, bytes] | None = None
-        """What `end` returned, once it was called."""
+        """The result of `end`, once it was called."""
         self._lock = Lock()
         try:
             self._connection, theirs = Pipe()
@@ -265,11 +265,11 @@ class Worker:
 
     @property
     def awaits_file(self) -> bool:
-        """Whether it neither has ended nor sent anything without a request."""
+        """Return whether the worker is alive and has sent nothing without a request."""
         return not self._connection.poll()
 
     def parse(self, request: ParseRequest, settings: DocumentSettings) -> tuple[ParseOutcome, int]:
-        """What became of a file, and the size of the reply in bytes; after a fault the worker has ended."""
+        """Return the outcome of a file, and the size of the reply in bytes; a fault ends the worker."""
         self.files += 1
         self._errors.read(_MOST_MESSAGES)  # what was written before this file
         longest = 8 * settings.max_characters + (1 << 20)  # a document within the limits and its sections
@@ -340,7 +340,7 @@ def _not_started(cause: str) -> SandboxError:
 
 
 def bare(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a worker gets of an environment: where to find programs and modules, and no key of any service."""
+    """Return the environment of a worker: places of programs and modules, and no key of any service."""
     environment = {
         name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")
     }
@@ -351,5 +351,5 @@ def bare(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _revealed(value: object) -> str:
-    """A secret among the settings goes to the worker as it is, over the connection, and nowhere else."""
+    """Return a secret of the settings in plain text, which goes over the connection and nowhere else."""
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

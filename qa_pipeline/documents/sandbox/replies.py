@@ -27,7 +27,7 @@ _MEMORY_SHARES = {
     signal.SIGSEGV: 0.4,
     signal.SIGBUS: 0.4,
 }
-"""How libraries end when they get no memory, and the share of the limit seen in use that tells it from a bug:
+"""The signals of libraries without memory, and the share of the limit in use that tells it from a bug:
 what grows by doubling is refused more when it holds less than half, and the last of it may go unseen.
 """
 _WORDS_OF_MEMORY = (b"bad_alloc", b"memory allocation of", b"out of memory", b"memory exhausted")
@@ -43,7 +43,7 @@ class _Head(BaseModel):
 
 
 def read_head(head: bytes) -> DocumentFailure | None:
-    """Why there is no document, or None where one follows.
+    """Return the reason why there is no document, or None where one follows.
 
     Raises:
         ValidationError: it is no head.
@@ -55,7 +55,7 @@ def read_head(head: bytes) -> DocumentFailure | None:
 
 
 def read_columns(body: bytes) -> Row:
-    """The columns of a document.
+    """Return the columns of a document.
 
     Raises:
         ValueError: they do not fit the documents table.
@@ -71,14 +71,14 @@ def read_columns(body: bytes) -> Row:
 
 
 def unusable(error: Exception) -> DocumentFailure:
-    """The outcome of a file whose worker sent something else than a reply; the document is not quoted."""
+    """Return the failure of a file whose worker sent no reply; the document is not quoted."""
     problem = error.errors(include_input=False)[0]["type"] if isinstance(error, ValidationError) else error
     detail = f"the worker that parsed it sent a reply that cannot be used ({problem})"
     return DocumentFailure("parser_crashed", detail)
 
 
 def why_it_died(status: int, grown: int, messages: bytes, settings: DocumentSettings) -> DocumentFailure:
-    """What the end of a worker means for the file it was parsing.
+    """Return the failure that the end of a worker means for the file it was parsing.
 
     Args:
         status: exit status; a signal is negative.
@@ -100,13 +100,13 @@ def why_it_died(status: int, grown: int, messages: bytes, settings: DocumentSett
 
 
 def why_not_started(status: int, messages: bytes) -> str:
-    """Why a worker never got ready: the last line it wrote, or how it ended."""
+    """Return the reason why a worker never got ready: the last line it wrote, or how it ended."""
     lines = messages.decode(errors="replace").strip().splitlines()
     return lay_out("heading", clean(lines[-1])) if lines else _end_in_words(status)
 
 
 def timed_out(settings: DocumentSettings) -> DocumentFailure:
-    """The failure of a file that takes too long."""
+    """Return the failure of a file that takes too long."""
     limit = f"documents.parse_seconds = {settings.parse_seconds:g}"
     return DocumentFailure("timed_out", f"parsing took longer than {limit}")
 
@@ -134,7 +134,7 @@ def _field(dtype: object, *, nullable: bool) -> core_schema.TypedDictField:
 
 
 def _schema(dtype: object) -> CoreSchema:
-    """What a column's type asks of a JSON value; strings inside a struct may be unknown."""
+    """Return the schema of a column's type for JSON; strings inside a struct may be unknown."""
     if isinstance(dtype, pl.List):
         return core_schema.list_schema(_schema(dtype.inner))
     if isinstance(dtype, pl.Struct):

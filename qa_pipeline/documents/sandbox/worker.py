@@ -31,13 +31,13 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import load_models
 
 _IDLE_SECONDS = 60.0
-_NEARLY = 0.9
-_TOO_MUCH_HELD = 0.5
+_NEARLY = 0.9  # of the memory allowed: a file that took so much met the limit
+_TOO_MUCH_HELD = 0.5  # of the memory allowed, held after a file
 _COLLECTIONS = (100_000, 20, 100)
 """Rarer than usual: a parser's tree is garbage all at once, and until then a large one was looked through so
 often as it grew that this took more than half of the time of a table of 100,000 rows.
 """
-_ERRORS = 2
+_ERRORS = 2  # the file descriptor of standard error
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NETWORK = frozenset({"socket.__new__", "socket.getaddrinfo", "socket.gethostbyname"})
 _PROGRAMS_AND_FILES = frozenset({
@@ -90,7 +90,7 @@ def main() -> None:
 
 @contextmanager
 def ending_with_parent() -> Iterator[None]:
-    """While entered, end this process when the parent is killed, whatever it is doing.
+    """End this process, while entered, when the parent is killed, whatever it is doing.
 
     The system sends SIGIO when the parent's end of the pipe for errors closes or is read, and the parent
     reads none while a file is parsed. The socket would not do: the signal of a write can come after what was
@@ -105,7 +105,7 @@ def ending_with_parent() -> Iterator[None]:
 
 @contextmanager
 def within_time(seconds: float) -> Iterator[None]:
-    """While entered, end this process by a signal once a file has had its time, on the clock or of the CPU.
+    """End this process, while entered, by a signal once a file has used its time on clock or CPU.
 
     The system does it: an exception would wait until a library in C returns.
     """
@@ -154,7 +154,7 @@ class MemoryLimit:
 
 
 class Rights:
-    """What this process may do: compute. No files, dumps of memory, other programs or network.
+    """The rights of this process: to compute. No files, dumps of memory, other programs or network.
 
     It stops code of Python, a second defence behind parsers that do none of it.
     """
@@ -169,7 +169,7 @@ class Rights:
 
     @contextmanager
     def of(self, *, programs: bool) -> Iterator[None]:
-        """While entered, programs may be started and temporary files written, if a setting asks for it."""
+        """Let programs be started and temporary files written, while entered, if a setting asks for it."""
         if programs:
             _set_soft(resource.RLIMIT_FSIZE, resource.RLIM_INFINITY)
         self._may_start_programs = programs
@@ -193,7 +193,7 @@ def _set_soft(limit: int, value: int) -> None:
 
 
 def _bytes_of(*names: str) -> list[int]:
-    """Bytes the system counts for this process under names of proc(5); 0 where it has none."""
+    """Return the bytes of this process under names of proc(5); 0 where the system has none."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii", errors="replace").splitlines() if status.is_file() else []
     entries = dict(line.split(":", 1) for line in lines)
@@ -202,12 +202,12 @@ def _bytes_of(*names: str) -> list[int]:
 
 @lru_cache(maxsize=1)
 def _settings(written: str) -> DocumentSettings:
-    """Settings come with every request and seldom change."""
+    """Return the settings of a request, cached: they come with each and seldom change."""
     return DocumentSettings.model_validate_json(written)
 
 
 def _attempt(request: ParseRequest, settings: DocumentSettings) -> bytes | DocumentFailure:
-    """The columns of a file as JSON, or why there are none, whatever its parser raises."""
+    """Return the columns of a file as JSON, or the reason for none, whatever its parser raises."""
     try:
         return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
     except DocumentFailure as failure:
@@ -217,7 +217,7 @@ def _attempt(request: ParseRequest, settings: DocumentSettings) -> bytes | Docum
 
 
 def _failure_of(error: BaseException, settings: DocumentSettings) -> DocumentFailure:
-    """What an exception means for a file; its message is left out, since it may quote the document."""
+    """Return the failure that an exception means; its message is left out, as it may quote the document."""
     causes: dict[int, BaseException] = {}
     cause: BaseException | None = error
     while cause is not None and id(cause) not in causes:  # a chain may be a circle
@@ -238,7 +238,7 @@ def _failure_of(error: BaseException, settings: DocumentSettings) -> DocumentFai
 
 
 def _place(trace: TracebackType | None) -> str:
-    """Module and line where it was raised, and the last ones of this package that led there."""
+    """Return module and line where it was raised, and the last of this package that led there."""
     places = [f"{frame.f_globals.get('__name__', 'unknown')} line {line}" for frame, line in walk_tb(trace)]
     ours = [place for place in places if place.startswith("qa_pipeline.")]
     return places[-1] if not ours or ours[-1] == places[-1] else f"{places[-1]}, called in {ours[-1]}"

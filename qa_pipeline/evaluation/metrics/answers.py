@@ -20,7 +20,7 @@ _SPECIFIED = "specification of this project (docs/metrics.md)"
 
 
 def _relevance() -> pl.Expr:
-    """Mean cosine of the question to what the answer answers; 0 for an answer that commits to nothing."""
+    """Return the mean cosine of the question to what the answer answers; 0 where it commits to nothing."""
     cosines = pl.col("relevance").struct.field("cosines")
     noncommittal = pl.col("relevance").struct.field("noncommittal")
     return pl.when(noncommittal).then(0.0).otherwise(share(cosines).clip(-1, 1))
@@ -32,7 +32,7 @@ def _correctness() -> pl.Expr:
 
 
 def _words(column: str) -> pl.Expr:
-    """Words as SQuAD compares them: lower case, no punctuation, and no articles where the text is English."""
+    """Return the words as SQuAD compares them: lower case, no punctuation, no English articles."""
     plain = pl.col(column).str.normalize("NFC").str.to_lowercase().str.replace_all(r"[\p{P}\p{S}]", "")
     bare = plain.str.replace_all(r"\b(?:a|an|the)\b", " ")
     text = pl.when(pl.col("language") == "en").then(bare).otherwise(plain)
@@ -44,7 +44,7 @@ def _exact() -> pl.Expr:
 
 
 def _token_f1(frame: pl.DataFrame) -> pl.Series:
-    """2 x words in common / words of both, repeats counted; 1 where neither has any."""
+    """Return 2 x words in common / words of both, repeats counted; 1 where neither has any."""
     words = frame.select(
         pl.int_range(pl.len()).alias("row"), answer=_words("answer"), reference=_words("reference")
     )
@@ -65,7 +65,7 @@ def _token_f1(frame: pl.DataFrame) -> pl.Series:
 
 
 def _synthesis(frame: pl.DataFrame) -> pl.Series:
-    """Share of the sources of true claims whose contexts hold the evidence of supported statements.
+    """Return the share of sources of true claims whose contexts prove supported statements.
 
     Null where a claim has no source, or a statement is undecided.
     """

@@ -20,7 +20,7 @@ and a proved statement has the score 1."""
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One measure of an answered question.
+    """A measure of an answered question.
 
     Args:
         name: column of the values, and name in reports.
@@ -44,7 +44,7 @@ class Metric:
     version: int = 1
 
     def scores(self, frame: pl.DataFrame) -> pl.Series:
-        """The values (Float64, named like the metric), null where they are unknown; order as in the frame."""
+        """Return the values (Float64, named like the metric), null where unknown, in the frame's order."""
         values = self.of(frame).cast(pl.Float64).alias(self.name)
         is_measured = (
             pl.all_horizontal(pl.col(name).is_not_null() for name in self.needs) & values.is_finite()
@@ -52,18 +52,18 @@ class Metric:
         return frame.select(pl.when(is_measured).then(values).alias(self.name))[self.name]
 
     def missing(self, frame: pl.DataFrame) -> dict[str, int]:
-        """How many rows lack each column that it needs."""
+        """Return how many rows lack each column that it needs."""
         counts = frame.select(pl.col(name).null_count() for name in self.needs).row(0, named=True)
         return {name: int(count) for name, count in counts.items() if count}
 
 
 def expression(values: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
-    """A metric's `of` that is an expression over the frame."""
+    """Return a metric's `of` that is an expression over the frame."""
     return lambda frame: frame.select(values.alias("value"))["value"]
 
 
 def share(of: pl.Expr) -> pl.Expr:
-    """Share of true elements of each list of booleans, or mean of each list of numbers.
+    """Return the share of true elements of each list of booleans, or the mean of each list of numbers.
 
     Null for an empty list, or with an unknown element.
     """
@@ -73,24 +73,24 @@ def share(of: pl.Expr) -> pl.Expr:
 
 
 def all_known(of: pl.Expr) -> pl.Expr:
-    """Whether no element of each list is null."""
+    """Return whether no element of each list is null."""
     return of.list.eval(pl.element().is_null()).list.sum() == 0
 
 
 def field(of: pl.Expr, name: str) -> pl.Expr:
-    """A field of each element of lists of structs."""
+    """Return a field of each element of lists of structs."""
     return of.list.eval(pl.element().struct.field(name))
 
 
 def entropy(of: pl.Expr) -> pl.Expr:
-    """Shannon entropy, in bits, of the values of each list; null for an empty one, or with an unknown."""
+    """Return the Shannon entropy in bits of the values of each list; null if empty or with an unknown."""
     counts = pl.element().value_counts().struct.field("count").sort()
     bits = of.list.eval(counts.cast(pl.Float64).entropy(base=2)).list.first()
     return pl.when(all_known(of) & (of.list.len() > 0)).then(bits.clip(lower_bound=0) + 0.0)
 
 
 def by_name(metrics: Iterable[Metric]) -> Mapping[str, Metric]:
-    """Metrics by name, in order; a name may stand once."""
+    """Return the metrics by name, in order; a name may appear once."""
     metrics_by_name: dict[str, Metric] = {}
     for metric in metrics:
         if metric.name in metrics_by_name:

@@ -29,13 +29,13 @@ def _quality() -> pl.Expr:
 
 
 def _precision() -> pl.Expr:
-    """Share of citations that prove a statement; null where the support of one is unknown."""
+    """Return the share of citations that prove a statement; null where the support of one is unknown."""
     proves = _SUPPORT.list.eval(pl.element().struct.field("proves").list.len() > 0)
     return pl.when(all_known(_SCORES)).then(share(proves))
 
 
 def _completeness() -> pl.Expr:
-    """Share of statements that a citation standing for them proves; 0 for an answer that cites nothing."""
+    """Return the share of statements proved by a citation of theirs; 0 for an answer without any."""
     proved = _SUPPORT.list.eval(
         pl.element().struct.field("proves").explode(empty_as_null=True).drop_nulls().unique()
     )
@@ -49,7 +49,7 @@ def _fabricated() -> pl.Expr:
 
 
 def _source_coverage(frame: pl.DataFrame) -> pl.Series:
-    """Of the documents cited that exist, those one of whose citations proves a statement."""
+    """Return the share of existing cited documents that prove a statement by a citation."""
     is_measured = frame.select(known=all_known(_SCORES)).to_series()
     cited = (
         frame.select(

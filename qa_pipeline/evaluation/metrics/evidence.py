@@ -19,7 +19,7 @@ _SPECIFIED = "specification of this project (docs/metrics.md)"
 
 
 def _parts() -> dict[str, pl.Expr]:
-    """The four parts, each null where it is unknown.
+    """Return the four parts, each null where it is unknown.
 
     support: share of statements supported. independence: documents / contexts that the supported statements
     rest on. recency: mean of these contexts' halvings before the newest dated one. authority: their mean.
@@ -51,7 +51,7 @@ def _parts() -> dict[str, pl.Expr]:
 
 
 def _quality() -> pl.Expr:
-    """The parts by weight, those that are unknown left out; null without support."""
+    """Return the parts by weight, those that are unknown left out; null without support."""
     parts = _parts()
     weights = {name: pl.when(part.is_not_null()).then(WEIGHTS[name]) for name, part in parts.items()}
     total = pl.sum_horizontal(*weights.values())
@@ -60,7 +60,7 @@ def _quality() -> pl.Expr:
 
 
 def _deciders() -> pl.Expr:
-    """Who decided the statements, and which parts were left out for want of data."""
+    """Return the deciders of the statements, and the parts left out for want of data."""
     missing = [
         pl.when(part.is_null()).then(pl.lit([f"without {name}"])).otherwise(pl.lit([], pl.List(pl.String())))
         for name, part in _parts().items()
@@ -70,7 +70,7 @@ def _deciders() -> pl.Expr:
 
 
 def _unbroken() -> pl.Expr:
-    """Share of the steps, from the second on, at which confidence does not fall."""
+    """Return the share of the steps, from the second on, at which confidence does not fall."""
     confidences = pl.col("confidences")
     steps = confidences.list.eval(pl.element().diff().slice(1) >= 0)
     finite = confidences.list.eval(pl.element().is_finite()).list.all()

@@ -9,18 +9,18 @@ HALLUCINATES = 0.5
 _SUPPORTED = pl.element().struct.field("verdict") == "supported"
 _IS_DECIDED = pl.element().struct.field("verdict") != "undecided"
 DECIDED = field(pl.col("statements"), "decided_by")
-"""Who decided the statements of an answer."""
+"""The deciders of the statements of an answer."""
 _SCORED = field(pl.col("statements"), "scored_by")
 _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"
 
 
 def faithfulness(statements: str = "statements") -> pl.Expr:
-    """Share of statements that are supported; null without any, or where one is undecided."""
+    """Return the share of statements that are supported; null without any, or where one is undecided."""
     return share(pl.col(statements).list.eval(pl.when(_IS_DECIDED).then(_SUPPORTED)))
 
 
 def _weighted(weight: pl.Expr) -> pl.Expr:
-    """Share of supported statements by weight; null where one is undecided, or all weights are 0.
+    """Return the share of supported statements by weight; null where one is undecided, or all weights are 0.
 
     Args:
         weight: of an element of the list.
@@ -34,7 +34,7 @@ def _weighted(weight: pl.Expr) -> pl.Expr:
 
 
 def _mean(name: str) -> pl.Expr:
-    """Mean of a field over the statements; null where one is unknown."""
+    """Return the mean of a field over the statements; null where one is unknown."""
     return share(field(pl.col("statements"), name))
 
 

@@ -63,19 +63,19 @@ LACKS: Mapping[str, str] = {
     "meanings": "there are no further answers to the question",
     "conflicts": "there are no passages, or only a refusal",
 }
-"""Why a row has no value, by the column it lacks."""
+"""The reason why a row has no value, by the column it lacks."""
 MARKS: Mapping[str, str] = {"supported": "✓", "unsupported": "✗", "contradicted": "≠", "undecided": "?"}
 """Verdicts on statements, each with a sign that needs no colour."""
 _AT_RANK = re.compile(r"(\w+_at)_(\d+)")
 
 
 def meaning_of(name: str) -> str | None:
-    """A sentence about what a metric measures; None of one that has none."""
+    """Return a sentence about what a metric measures; None of one that has none."""
     if match := _AT_RANK.fullmatch(name):
         return MEANINGS[match[1]].format(match[2]) if match[1] in MEANINGS else None
     return MEANINGS.get(name)
 
 
 def lack_of(column: str) -> str:
-    """Why a row without a column has no value."""
+    """Return why a row without a column has no value."""
     return LACKS.get(column, f"{column.replace('_', ' ')} is not known")

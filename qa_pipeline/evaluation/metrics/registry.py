@@ -18,7 +18,7 @@ METRICS = by_name(metric for metrics in FAMILIES.values() for metric in metrics)
 
 
 def chosen_metrics(names: Sequence[str]) -> list[Metric]:
-    """The metrics named, in the order of the registry; all where none is named.
+    """Return the named metrics, in the order of the registry; all where none is named.
 
     Rankings may be measured at any depth (`precision_at_3`); those not in the registry come last.
 

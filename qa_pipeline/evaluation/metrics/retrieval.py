@@ -21,7 +21,7 @@ _NEEDS = ("contexts", "relevant_documents")
 
 
 def _rankings(frame: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """Relevance and scores by row and document; rows without relevant documents, or with unknown ones, lack.
+    """Return relevance and scores by row and document; rows with no or unknown relevant documents lack.
 
     The scores are those of the ranks alone: ties would be broken by name.
     """
@@ -41,7 +41,7 @@ def _rankings(frame: pl.DataFrame) -> tuple[dict[str, dict[str, int]], dict[str,
 def _measured(
     measures: Sequence[str], combine: Callable[..., pl.Expr]
 ) -> Callable[[pl.DataFrame], pl.Series]:
-    """A metric's `of` made of measures by the names that ir-measures gives them."""
+    """Return a metric's `of` made of measures by the names that ir-measures gives them."""
 
     def of(frame: pl.DataFrame) -> pl.Series:
         import ir_measures  # loads SciPy
@@ -67,7 +67,7 @@ def _itself(value: pl.Expr) -> pl.Expr:
 
 
 def at_cutoff(k: int) -> tuple[Metric, ...]:
-    """Precision, recall, F1 and nDCG of the first k documents."""
+    """Return precision, recall, F1 and nDCG of the first k documents."""
     return (
         Metric(f"precision_at_{k}", _NEEDS, _measured([f"P@{k}"], _itself), _TREC),
         Metric(f"recall_at_{k}", _NEEDS, _measured([f"R@{k}"], _itself), _TREC),
@@ -82,7 +82,7 @@ def at_cutoff(k: int) -> tuple[Metric, ...]:
 
 
 def metric_at(name: str) -> Metric | None:
-    """The metric of a ranking at any depth, by its name; None for another name."""
+    """Return the metric of a ranking at any depth, by its name; None for another name."""
     match = _AT_CUTOFF.fullmatch(name)
     return (
         next((metric for metric in at_cutoff(int(match[1])) if metric.name == name), None) if match else None
@@ -90,7 +90,7 @@ def metric_at(name: str) -> Metric | None:
 
 
 def micro_f1_parts(frame: pl.DataFrame, k: int) -> tuple[int, int]:
-    """What F1 of a whole data set is made of, every document counting alike, for some of its rows.
+    """Return the counts that make up F1 of a whole data set, every document counting alike.
 
     Its counterpart, macro F1, is the mean of `f1_at_K`.
 
@@ -107,19 +107,19 @@ def micro_f1_parts(frame: pl.DataFrame, k: int) -> tuple[int, int]:
 
 
 def _sentence_share() -> pl.Expr:
-    """Share of all sentences of the contexts that are relevant."""
+    """Return the share of all sentences of the contexts that are relevant."""
     flags = pl.col("relevant_sentences").list.eval(pl.element().explode(empty_as_null=True))
     return pl.when(_judged()).then(share(flags.list.drop_nulls()))
 
 
 def _judged() -> pl.Expr:
-    """Whether it is known of every sentence whether it is relevant."""
+    """Return whether it is known of every sentence whether it is relevant."""
     unknown = pl.element().list.eval(pl.element().is_null()).list.any()
     return ~pl.col("relevant_sentences").list.eval(unknown).list.any()
 
 
 def _average_precision() -> pl.Expr:
-    """Average precision over the contexts in order; one is relevant if a sentence is; 0 where none is."""
+    """Return the average precision over the contexts in order; relevant is one with a relevant sentence."""
     relevant = pl.element().list.any().cast(pl.Float64)
     precision = relevant.cum_sum() / pl.int_range(1, pl.len() + 1)
     gained = pl.col("relevant_sentences").list.eval(precision * relevant).list.sum()

@@ -23,6 +23,7 @@ from qa_pipeline.prompts.loading import (
     render_passages,
 )
 from qa_pipeline.records import (
+    AnsweredQuestion,
     BackQuestionsReply,
     CompareReply,
     ConflictReply,
@@ -39,7 +40,7 @@ MOST_CONTEXTS = 20
 
 
 def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:
-    """Whether each context contradicts the answer, asked one by one; {contradicted}, null where unsure.
+    """Return whether each context contradicts the answer ({contradicted}, null where unsure).
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -61,7 +62,7 @@ def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSetting
 def ask_relevance(
     rows: pl.DataFrame, sentences: Sequence[Sequence[Sequence[str]]], model: LanguageModel, llm: LLMSettings
 ) -> list[list[list[bool | None]] | None]:
-    """Whether each sentence of each context helps to answer the question, one request a context.
+    """Return whether each sentence of each context helps to answer the question, one request a context.
 
     Args:
         rows: query, language and, where it is known, reference.
@@ -97,7 +98,7 @@ def ask_relevance(
 def ask_back_questions(
     rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings
 ) -> list[BackQuestionsReply | None]:
-    """Questions that each answer answers; None where the reply failed or holds none.
+    """Return the questions that each answer answers; None where the reply failed or holds none.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -113,7 +114,7 @@ def ask_back_questions(
 
 
 def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row] | None]:
-    """Whether the contexts contradict one another, and if so whether the answer deals with it.
+    """Return whether the contexts contradict one another and, if so, whether the answer deals with it.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -134,7 +135,7 @@ def ask_conflicts(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) ->
 
 
 def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[int] | None]:
-    """The group of same meaning of each sample; None where one comparison is unsure or failed.
+    """Return the group of same meaning of each sample; None where one comparison is unsure or failed.
 
     All are compared with the first of the first group, those that differ with the first of them, and so on.
 
@@ -162,7 +163,7 @@ def ask_meanings(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> 
 
 def _comparison(row: Row, ungrouped: Sequence[int], llm: LLMSettings) -> Request[CompareReply]:
     samples = row["samples"]
-    pair = {
+    pair: AnsweredQuestion = {
         "language": row["language"],
         "question": row["query"],
         "answer": samples[ungrouped[0]],
@@ -174,7 +175,7 @@ def _comparison(row: Row, ungrouped: Sequence[int], llm: LLMSettings) -> Request
 def _grouped(
     group_numbers: list[int], ungrouped: Sequence[int], reply: CompareReply | None
 ) -> list[int] | None:
-    """The groups with those that are said to be the same as the first one left."""
+    """Return the groups, with those added that are said to mean the same as the first ungrouped sample."""
     agreements_said = (
         {} if reply is None else {comparison.answer: comparison.agreement for comparison in reply.comparisons}
     )
@@ -188,13 +189,13 @@ def _grouped(
 
 
 def contradiction_request(row: Row, passage: Passage, llm: LLMSettings) -> Request[ContextReply]:
-    """Whether one context contradicts the answer of its row."""
+    """Return the request that asks whether one context contradicts the answer of its row."""
     texts = {"question": row["query"], "answer": row["answer"]}
     return _request(row, "contradicts", ContextReply, texts, [passage], llm)
 
 
 def relevance_request(row: Row, sentences: Sequence[str], llm: LLMSettings) -> Request[RelevanceReply]:
-    """Which sentences of one context help to answer the question of its row."""
+    """Return the request that asks which sentences of one context help to answer the question."""
     texts = {"question": row["query"], "reference": row["reference"] or ""}
     passage = Passage("context-1", "", (), "\n".join(sentences), row["language"])
     further = {"sentences": delimit_all(sentences, "sentence")}
@@ -202,12 +203,12 @@ def relevance_request(row: Row, sentences: Sequence[str], llm: LLMSettings) -> R
 
 
 def back_questions_request(row: Row, llm: LLMSettings) -> Request[BackQuestionsReply]:
-    """Which questions the answer of a row answers."""
+    """Return the request that asks which questions the answer of a row answers."""
     return _request(row, "back_questions", BackQuestionsReply, {"answer": row["answer"]}, [], llm)
 
 
 def conflict_request(row: Row, passages: Sequence[Passage], llm: LLMSettings) -> Request[ConflictReply]:
-    """Whether the contexts of a row contradict one another, and whether its answer deals with it."""
+    """Return the request that asks whether contexts contradict one another and the answer deals with it."""
     texts = {"question": row["query"], "answer": row["answer"]}
     return _request(row, "conflict", ConflictReply, texts, passages, llm)
 
@@ -250,7 +251,7 @@ def _passages(row: Row) -> list[Passage]:
 def _replies(
     requests: Sequence[Request[ReplyT]], model: LanguageModel, llm: LLMSettings
 ) -> list[ReplyT | None]:
-    """What is said to each request, equal ones asked once; None where it failed or is not believed."""
+    """Return the reply to each request, equal ones asked once; None where it failed or is not believed."""
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers)
     replies = dict(zip(distinct, outcomes, strict=True))
@@ -271,7 +272,7 @@ def _by_row(
     replies: Sequence[ReplyT | None],
     read: Callable[[ReplyT | None, Request[ReplyT]], T],
 ) -> list[list[T]]:
-    """What is read from the replies, in lists of each row."""
+    """Return what is read from the replies, in lists of each row."""
     by_row: list[list[T]] = [[] for _ in range(rows.height)]
     for (place, request), reply in zip(requests, replies, strict=True):
         by_row[place].append(read(reply, request))

@@ -17,17 +17,17 @@ from qa_pipeline.pipeline.resources import Resources
 
 Row = dict[str, Any]
 Undecided = Literal["similarity", "unknown"]
-Found = tuple[Sequence[Any], Sequence[list[str] | None]]
+SignalValues = tuple[Sequence[Any], Sequence[list[str] | None]]
 """Values, one a row, null where unknown, and who found each out."""
 Verified = Sequence[Sequence[list[Row] | None]]
-"""What was found of each statement of each row."""
+"""The findings about each statement of each row."""
 SIMILARITY, ENTAILMENT, RULES, MODEL = "similarity", "entailment", "rules", "llm"
-"""Who finds things out beside the steps of verification."""
+"""The deciders beside the steps of verification."""
 
 
 @dataclass(frozen=True)
 class Means:
-    """What signals are found with.
+    """The models and settings by which signals are computed.
 
     Args:
         resources: embedder, cross-encoder and thresholds.
@@ -44,12 +44,12 @@ class Means:
 
     @property
     def alike(self) -> float:
-        """Cosine from which a text says what a fragment and its question say, if nothing better decides."""
+        """Return the cosine from which a text counts as saying what a fragment and its question say."""
         return self.resources.settings.verification.similarity_pass
 
     @property
     def related(self) -> float:
-        """Cosine from which a text is about what another is about."""
+        """Return the cosine from which a text is about the subject of another."""
         return self.resources.settings.verification.similarity_fail
 
 
@@ -62,7 +62,7 @@ class Signal:
 
     type: pl.DataType
     needs: tuple[str, ...]
-    of: Callable[[pl.DataFrame, Means], Found]
+    of: Callable[[pl.DataFrame, Means], SignalValues]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,5 +76,5 @@ class StatementSignal:
     type: pl.DataType
     needs: tuple[str, ...]
     states: Callable[[pl.DataFrame], list[list[Statement]]]
-    of: Callable[[pl.DataFrame, Verified], Found]
+    of: Callable[[pl.DataFrame, Verified], SignalValues]
     scored: bool = False

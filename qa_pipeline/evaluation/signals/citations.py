@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import RULES, Found, Means, Row
+from qa_pipeline.evaluation.signals.base import RULES, Means, Row, SignalValues
 from qa_pipeline.evaluation.signals.statements import SCORES_DECIDE
 from qa_pipeline.text.references import (
     NUMBER_MARK,
@@ -54,8 +54,8 @@ class _Citation:
     places: list[int] = field(default_factory=list)
 
 
-def find_cited(rows: pl.DataFrame, means: Means) -> Found:
-    """The citations of each answer (`CITED`); None where there are no entries and no marks."""
+def find_cited(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return the citations of each answer (`CITED`); None where there are no entries and no marks."""
     del means
     names = ("answer", "contexts", "citations", "language", "relevant_documents", "true_claims")
     cited = [_cited(row) for row in rows.select(names).iter_rows(named=True)]
@@ -79,7 +79,7 @@ def _cited(row: Row) -> list[Row] | None:
 
 
 def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
-    """The entries with the places of their marks, and each mark that no entry accounts for, once."""
+    """Return the entries with the places of their marks, and each mark that no entry accounts for, once."""
     extra: dict[str, _Citation] = {}
     for at, number, reference in _marks(answer):
         unplaced = (
@@ -94,7 +94,7 @@ def _with_marks(entries: Sequence[_Citation], answer: str) -> list[_Citation]:
 
 
 def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
-    """Place, number and reference of each mark, in order; the number is null for a named source."""
+    """Yield the place, number and reference of each mark, in order; the number is null for a named source."""
     marks = [*SOURCE_MARK.finditer(answer), *NUMBER_MARK.finditer(answer)]
     for mark in sorted(marks, key=lambda match_: match_.start()):
         references = mark_references(mark[0])
@@ -104,7 +104,7 @@ def _marks(answer: str) -> Iterator[tuple[int, int | None, str]]:
 
 
 def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], others: Sequence[str]) -> Row:
-    """A citation as a row of `CITED`."""
+    """Return a citation as a row of `CITED`."""
     texts = [context["text"] for context in row["contexts"]]
     reference = citation.document
     numbers = marked_numbers(reference) if reference and NUMBER_MARK.fullmatch(reference.strip()) else []
@@ -135,22 +135,22 @@ def _looked_up(citation: _Citation, row: Row, documents: Sequence[str | None], o
 
 
 def _naming(reference: str, documents: Sequence[str | None]) -> list[int]:
-    """Places of the documents that a reference names: those of its very path, else those it may stand for."""
+    """Return the documents that a reference names: those of its very path, else possible matches."""
     path = normalise_path(split_reference(reference)[0])
     exact = [at for at, name in enumerate(documents) if name and normalise_path(name) == path]
     return exact or [at for at, name in enumerate(documents) if name and _same(reference, name)]
 
 
 def _same(reference: str, document: str) -> bool:
-    """Whether two paths are one, but for the leading folders, or the suffix, that one of them lacks."""
+    """Return whether two paths are equal, but for leading folders or a suffix that one lacks."""
     first, second = (normalise_path(split_reference(name)[0]) for name in (reference, document))
     suffixes = {match[0] for name in (first, second) if (match := _SUFFIX.search(name))}
     short, long = sorted((_SUFFIX.sub("", first), _SUFFIX.sub("", second)), key=len)
     return bool(short) and len(suffixes) < 2 and (short == long or long.endswith(f"/{short}"))
 
 
-def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
-    """How far each citation supports the statements it stands for (`CITATION_SUPPORT`).
+def find_citation_support(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return how far each citation supports the statements it stands for (`CITATION_SUPPORT`).
 
     A mark stands for the statement it is in or behind, as in verification; a citation without marks for all
     of them. A statement that is denied, or that a verifier found in no context, is supported by none; the
@@ -171,7 +171,7 @@ def find_citation_support(rows: pl.DataFrame, means: Means) -> Found:
 
 
 def _owners(starts: Sequence[int], cited: Sequence[Row]) -> list[list[int]]:
-    """Places of the statements that each citation stands for."""
+    """Return the places of the statements that each citation stands for."""
     owners = []
     for citation in cited:
         places = {max(0, bisect_left(starts, place) - 1) for place in citation["places"]}
@@ -200,7 +200,7 @@ def _support(cited: Row, statements: Sequence[Row]) -> Row:
 
 
 def _score(statement: Row, context: int) -> float | None:
-    """How far one context supports a statement; None where that is unknown."""
+    """Return the degree to which one context supports a statement; None where that is unknown."""
     if statement["verdict"] == "contradicted":
         return 0.0
     if statement["verdict"] == "unsupported" and not _scored(statement):
@@ -212,21 +212,21 @@ def _score(statement: Row, context: int) -> float | None:
 
 
 def _scored(statement: Row) -> bool:
-    """Whether a score decided a statement."""
+    """Return whether a score decided a statement."""
     return statement["decided_by"] in SCORES_DECIDE
 
 
 def _is_evidence(statement: Row, context: int) -> bool:
-    """Whether a context is the evidence by which a statement was decided."""
+    """Return whether a context is the evidence by which a statement was decided."""
     return not _scored(statement) and statement["context"] == context
 
 
 def _holds(statement: Row, context: int) -> bool:
-    """Whether one context is enough to support a statement."""
+    """Return whether one context is enough to support a statement."""
     return _is_evidence(statement, context) or bool(statement["holds"][context])
 
 
 def _decider(statement: Row) -> str:
-    """Who found how far a statement is supported: whoever decided it, unless a score did."""
+    """Return the scorer of a statement whose support is a score, else its decider."""
     local = _scored(statement) and statement["verdict"] != "contradicted"
     return str(statement["scored_by"] if local else statement["decided_by"])

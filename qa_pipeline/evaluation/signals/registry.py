@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from qa_pipeline.evaluation.signals.base import Found, Means, Signal, StatementSignal
+from qa_pipeline.evaluation.signals.base import Means, Signal, SignalValues, StatementSignal
 from qa_pipeline.evaluation.signals.citations import (
     CITATION_SUPPORT,
     CITED,
@@ -15,7 +15,7 @@ from qa_pipeline.evaluation.signals.citations import (
     find_cited,
 )
 from qa_pipeline.evaluation.signals.statements import (
-    HELD,
+    BEST_OF_PASSAGES,
     STATEMENT,
     VERDICT,
     read_held,
@@ -49,9 +49,9 @@ SIGNALS: Mapping[str, Signal | StatementSignal] = {
     "reference_statements": StatementSignal(
         pl.List(VERDICT), ("answer", "reference", "refused"), state_answers_for_reference, read_statements
     ),
-    "attributed": StatementSignal(pl.List(HELD), ("contexts",), state_claims, read_held),
+    "attributed": StatementSignal(pl.List(BEST_OF_PASSAGES), ("contexts",), state_claims, read_held),
     "covered": StatementSignal(
-        pl.List(HELD), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
+        pl.List(BEST_OF_PASSAGES), ("answer", "true_claims", "refused"), state_claims_for_answer, read_held
     ),
     "contradictions": Signal(pl.List(CONTRADICTION), ("contexts", "statements"), find_contradictions),
     "cited": Signal(pl.List(CITED), ("answer", "contexts"), find_cited),
@@ -69,13 +69,13 @@ _BY = pl.List(pl.String())
 
 
 def _series(values: Sequence[Any], type_: pl.DataType) -> pl.Series:
-    """Nested values as a column; Arrow builds it at once, polars a frame for each row."""
+    """Return nested values as a column; Arrow builds it at once, polars a frame for each row."""
     arrow = pl.Series([], dtype=type_).to_arrow(compat_level=pl.CompatLevel.oldest()).type
     return pl.Series(pa.array(values, type=arrow)).cast(type_)
 
 
 def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.DataFrame:
-    """The rows with the signals named, those they are made of, and who found them out.
+    """Return the rows with the named signals, those they are made of, and their deciders.
 
     Raises:
         PermanentModelError: a model can answer no further request.
@@ -99,7 +99,7 @@ def add_signals(rows: pl.DataFrame, names: Iterable[str], means: Means) -> pl.Da
 
 
 def _with_needs(names: Iterable[str]) -> set[str]:
-    """The signals named, and those they are made of."""
+    """Return the named signals, and those they are made of."""
     needed = {name for name in names if name in SIGNALS}
     return needed.union(*(_with_needs(SIGNALS[name].needs) for name in needed))
 
@@ -107,7 +107,7 @@ def _with_needs(names: Iterable[str]) -> set[str]:
 def _with_statements(
     rows: pl.DataFrame, signals: Mapping[str, StatementSignal], means: Means
 ) -> pl.DataFrame:
-    """The rows with signals of statements, which are verified together: many share texts and passages."""
+    """Return the rows with signals of statements, verified in one call: many share texts."""
     taken = {name: _having(rows, signal.needs) for name, signal in signals.items()}
     stated = {name: signal.states(taken[name]) for name, signal in signals.items()}
     statements: dict[Statement, bool] = {}
@@ -122,16 +122,16 @@ def _with_statements(
 
 
 def _having(rows: pl.DataFrame, needs: Sequence[str]) -> pl.DataFrame:
-    """The rows that have all of the columns, each with its place, `row`."""
+    """Return the rows that have all of the columns, each with its place, `row`."""
     return rows.with_row_index("row").filter(
         pl.all_horizontal(pl.col(column).is_not_null() for column in needs)
     )
 
 
 def _with_signal(
-    rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: Found
+    rows: pl.DataFrame, name: str, taken: pl.DataFrame, values_and_deciders: SignalValues
 ) -> pl.DataFrame:
-    """The rows with what was found of some of them, null for the others."""
+    """Return the rows with the values of some of them, null for the others."""
     values, by = values_and_deciders
     columns = {"row": taken["row"], name: _series(values, SIGNALS[name].type), f"{name}_by": _series(by, _BY)}
     joined = rows.with_row_index("row").join(

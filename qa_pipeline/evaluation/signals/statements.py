@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Found, Means, Row, Verified
+from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Means, Row, SignalValues, Verified
 from qa_pipeline.evaluation.statements import Statement, statement_tables
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS
@@ -25,7 +25,7 @@ from qa_pipeline.verification.llm_verifier import ask_verifier
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
 """Score of the best single passage from which no pairs of passages are looked at."""
-ENTAILED = 0.5
+ENTAILED = 0.5  # the probability from which a text is likelier to say it than not
 SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
 """Deciders that hold a score against a threshold."""
 STATED = 0.64
@@ -59,12 +59,12 @@ single context, the best pair of contexts and each context (null for a blank one
 to support it, and what the scores are."""
 VERDICT = pl.Struct({"verdict": pl.String(), "decided_by": pl.String()})
 """A statement of an answer, held against its reference."""
-HELD = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
+BEST_OF_PASSAGES = pl.Struct({"supported": pl.Boolean(), "context": pl.Int64(), "decided_by": pl.String()})
 """Whether a text holds one true claim, or statement of the reference; null where that is undecided."""
 
 
 def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Each answer, to be held against its contexts; none for a refusal, or where a text is unknown."""
+    """Return each answer, to be verified against its contexts; none for a refusal or an unknown text."""
     answers = rows.select("answer", _TEXTS, _HEADINGS, "language", "query", "refused").iter_rows()
     return [
         [Statement(answer, *_stated_against(() if refused else texts, headings, language, query))]
@@ -73,7 +73,7 @@ def state_answers(rows: pl.DataFrame) -> list[list[Statement]]:
 
 
 def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Each answer, to be held against the reference alone; against nothing for a refusal."""
+    """Return each answer, to be verified against the reference alone; against nothing for a refusal."""
     answers = rows.select("answer", "reference", "language", "query", "refused").iter_rows()
     return [
         [Statement(answer, () if refused else (without_marks(reference),), language, query)]
@@ -82,12 +82,12 @@ def state_answers_for_reference(rows: pl.DataFrame) -> list[list[Statement]]:
 
 
 def state_claims(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Each true claim, or else the reference, to be held against the contexts, if all texts are known."""
+    """Return each true claim, or else the reference, to be verified against known contexts."""
     return _claims(rows, rows.select(_TEXTS, _HEADINGS).rows())
 
 
 def state_claims_for_answer(rows: pl.DataFrame) -> list[list[Statement]]:
-    """Each true claim, to be held against the answer; against nothing for a refusal, which states none."""
+    """Return each true claim, to be verified against the answer; against nothing for a refusal."""
     answers = rows.select("answer", "refused").iter_rows()
     answers_as_passages = [
         ([] if refused else [without_marks(answer)], [None]) for answer, refused in answers
@@ -102,7 +102,7 @@ _HEADINGS = pl.col("contexts").list.eval(pl.element().struct.field("headings")).
 def _stated_against(
     texts: Sequence[str | None], headings: Sequence[Sequence[str] | None], language: str, query: str
 ) -> tuple[tuple[str, ...], str, str, tuple[tuple[str, ...], ...]]:
-    """The last fields of a `Statement`; no passages where the text of one is unknown."""
+    """Return the last fields of a `Statement`; no passages where the text of one is unknown."""
     passages = tuple(text for text in texts if text is not None)
     if len(passages) < len(texts) or not passages:
         return (), language, query, ()
@@ -114,7 +114,7 @@ def _claims(
     rows: pl.DataFrame,
     passages_of_rows: Sequence[tuple[Sequence[str | None], Sequence[Sequence[str] | None]]],
 ) -> list[list[Statement]]:
-    """Each true claim of each row, or else its reference, to be held against texts under their headings."""
+    """Return each row's true claims, or else its reference, to be verified against texts and headings."""
     claims_of_rows = rows.select("true_claims", "reference", "language", "query").iter_rows()
     return [
         [
@@ -127,14 +127,14 @@ def _claims(
     ]
 
 
-def read_statements(rows: pl.DataFrame, verified: Verified) -> Found:
-    """The statements of each answer; None for refusals and rows without text."""
+def read_statements(rows: pl.DataFrame, verified: Verified) -> SignalValues:
+    """Return the statements of each answer; None for refusals and rows without text."""
     del rows
     return _with_deciders([statements_of_row for (statements_of_row,) in verified])
 
 
-def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
-    """Whether each true claim, or else each statement of the reference, is held; None without texts."""
+def read_held(rows: pl.DataFrame, verified: Verified) -> SignalValues:
+    """Return whether each true claim, or statement of the reference, is supported; None without texts."""
     held_by_row: list[list[Row] | None] = []
     for claims, of_row in zip(rows["true_claims"].to_list(), verified, strict=True):
         if of_row and all(statement_rows is None for statement_rows in of_row):
@@ -147,7 +147,7 @@ def read_held(rows: pl.DataFrame, verified: Verified) -> Found:
 
 
 def _as_one(statements: Sequence[Row]) -> Row:
-    """A claim of several statements: held where all of them are, unknown where it has none."""
+    """Return a claim of several statements: supported if all of them are, unknown if it has none."""
     verdicts = [statement["verdict"] for statement in statements]
     if not verdicts:
         return {"supported": None, "context": None, "decided_by": None}
@@ -166,7 +166,7 @@ def _as_one(statements: Sequence[Row]) -> Row:
     }
 
 
-def _with_deciders(statements_by_row: list[list[Row] | None]) -> Found:
+def _with_deciders(statements_by_row: list[list[Row] | None]) -> SignalValues:
     return statements_by_row, [
         None if statements is None else [s["decided_by"] for s in statements if s["decided_by"] is not None]
         for statements in statements_by_row
@@ -174,7 +174,7 @@ def _with_deciders(statements_by_row: list[list[Row] | None]) -> Found:
 
 
 def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement, list[Row] | None]:
-    """The statements of each text, verified; None for one that is blank or has no passages.
+    """Return the verified statements of each text; None for one that is blank or has no passages.
 
     The local steps of verification decide first, then the verifier, where there is one. What is found of a
     statement is a row of `STATEMENT`, or, for a text of which every statement is decided and none is wanted
@@ -229,19 +229,19 @@ def _unscored(statement: Statement, rows: Sequence[Row]) -> list[Row]:
 
 
 def _is_decided(row: Row) -> bool:
-    """Whether a step, or a model, decided a statement."""
+    """Return whether a step, or a model, decided a statement."""
     return row["verdict"] not in ("undecided", "failed")
 
 
 def _is_proof(row: Row) -> bool:
-    """Whether a step that reads, and no score, decided a statement."""
+    """Return whether a step that reads, and no score, decided a statement."""
     return _is_decided(row) and row["decided_by"] not in SCORES_DECIDE
 
 
 def _proved_scores(
     row: Row, contexts: Sequence[int], single: Floats, enough: npt.NDArray[np.bool_]
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Scores of a statement a step decided: 1 for the context that proves it; 0 for all where none does."""
+    """Return the scores of a decided statement: 1 for the context that proves it; 0 for all if none does."""
     if row["verdict"] != "supported":
         return np.zeros_like(single), np.zeros_like(enough)
     proves = _context_of(row, contexts)
@@ -252,7 +252,7 @@ def _proved_scores(
 
 
 def _not_blank(statement: Statement) -> list[int]:
-    """Places of the passages that have text."""
+    """Return the places of the passages that have text."""
     return [at for at, text in enumerate(statement.passages) if text.strip()]
 
 
@@ -329,7 +329,7 @@ class _Scorer:
         }
 
     def rows(self, statement: Statement, statements: Sequence[Row]) -> list[Row]:
-        """The statements (`STATEMENT`) of a text."""
+        """Return the statements (`STATEMENT`) of a text."""
         question = self._vectors.of(statement.question or "")
         contexts = _not_blank(statement)
         decided = []
@@ -367,7 +367,7 @@ class _Scorer:
     def _scores(
         self, row: Row, statement: Statement, contexts: Sequence[int]
     ) -> tuple[Floats, float, npt.NDArray[np.bool_]]:
-        """Of each context, of the best pair where no single one is enough, and which contexts support it."""
+        """Return the scores of each context and of the best pair, and which contexts are support."""
         texts, stated = [statement.passages[at] for at in contexts], _compared(row, statement)
         model = self._means.resources.entailment
         if model is not None:
@@ -427,7 +427,7 @@ _COMPARED_SENTENCES = 3
 
 
 def _refuted(row: Row, statement: Statement) -> Row | None:
-    """The verdict on a statement that a score would support though its figures, names or negation differ.
+    """Return the verdict on a statement whose score would support it but whose figures or names differ.
 
     A score hardly moves with these. Contradicted is one with another value in the place of the context's;
     unsupported one with a figure that no context, heading or question holds.
@@ -449,7 +449,7 @@ def _refuted(row: Row, statement: Statement) -> Row | None:
 
 
 def _nearest_sentences(claim: Reading, statement: Statement) -> list[Reading]:
-    """The sentences of its contexts that share most terms with a statement."""
+    """Return the sentences of its contexts that share most terms with a statement."""
     pieces = [
         read(text, statement.language)
         for passage in statement.passages
@@ -461,20 +461,20 @@ def _nearest_sentences(claim: Reading, statement: Statement) -> list[Reading]:
 
 
 def sentences(text: str, language: str) -> list[str]:
-    """The sentences of a text."""
+    """Return the sentences of a text."""
     return [text[start:end] for start, end in sentence_spans(text, language)]
 
 
 @functools.lru_cache(maxsize=1024)
 def _windows(text: str, language: str) -> tuple[Set[str], ...]:
-    """The terms of each `LONGEST_WINDOW` neighbouring sentences of a text, or of all where they are fewer."""
+    """Return the terms of each `LONGEST_WINDOW` neighbouring sentences of a text, or of all if fewer."""
     terms = [read(sentence, language).term_set for sentence in sentences(text, language)]
     last = max(1, len(terms) - LONGEST_WINDOW + 1)
     return tuple(frozenset().union(*terms[first : first + LONGEST_WINDOW]) for first in range(last))
 
 
 def _held_terms(terms: Set[str], text: str, language: str) -> Set[str]:
-    """The terms that one window of a text holds, the one with most of them."""
+    """Return the terms that one window of a text holds, the one with most of them."""
     return max((terms & window for window in _windows(text, language)), key=len)
 
 
@@ -483,14 +483,14 @@ def _mean(cosine: float, terms: Set[str], text_terms: Set[str]) -> float:
 
 
 def _compared(claim: Row, statement: Statement) -> str:
-    """What is compared of a claim: as it is understood alone, a fragment with the question it answers."""
+    """Return the compared text of a claim: as understood alone, or a fragment with its question."""
     if claim["fragment"] and claim["self_contained"] is None and statement.question:
         return f"{statement.question} {claim['text']}"
     return str(claim["self_contained"] or claim["text"])
 
 
 def _context_of(claim: Row, contexts: Sequence[int]) -> int | None:
-    """The context of a claim's evidence; blank contexts are no chunks."""
+    """Return the context of a claim's evidence; blank contexts are no chunks."""
     chunk: Any = claim["evidence_chunk_id"]
     return None if chunk is None else contexts[int(chunk.rpartition("-")[2])]
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.evaluation.signals import asked
-from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Found, Means, Row
+from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Means, Row, SignalValues
 from qa_pipeline.evaluation.signals.statements import sentences
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.text.references import without_marks
@@ -18,7 +18,7 @@ from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import denials
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.contradictions import OVERLAP, Sentence, find_sentences
+from qa_pipeline.verification.contradictions import OVERLAP, ChunkText, Sentence, find_sentences
 from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import TextVectors
 
@@ -34,8 +34,8 @@ RELEVANCE = pl.Struct({"cosines": pl.List(pl.Float64()), "noncommittal": pl.Bool
 answer commits itself to nothing."""
 
 
-def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
-    """Whether each answer only says that there is none, as refusals read; unknown of an empty answer."""
+def find_refusals(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return whether each answer only says that there is none; unknown of an empty answer."""
     del means
     refusals_said = [
         is_refusal(answer, language) if answer.strip() else None
@@ -44,8 +44,8 @@ def find_refusals(rows: pl.DataFrame, means: Means) -> Found:
     return refusals_said, [[RULES]] * len(refusals_said)
 
 
-def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
-    """Whether each context contradicts the answer: where a statement denies what the context says.
+def find_contradictions(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return whether each context contradicts the answer: where a statement denies what the context says.
 
     The local steps find a number, unit, date, name, negation or quantifier in another's place, and nothing
     else: what they find is a lower bound.
@@ -60,8 +60,8 @@ def find_contradictions(rows: pl.DataFrame, means: Means) -> Found:
     return local, [[ALIGNMENT]] * rows.height
 
 
-def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
-    """How near the question is to what each answer answers (`RELEVANCE`)."""
+def find_relevances(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return the similarity of the question to the questions each answer answers (`RELEVANCE`)."""
     committed: list[bool | None]
     if means.judge is not None:
         replies = asked.ask_back_questions(rows, means.judge, means.resources.settings.llm)
@@ -89,8 +89,8 @@ def find_relevances(rows: pl.DataFrame, means: Means) -> Found:
     return relevances, [None if relevance is None else [by] for relevance in relevances]
 
 
-def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
-    """Whether each sentence of each context helps to answer the question; a list for each context.
+def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return whether each sentence of each context helps to answer the question; a list for each context.
 
     Without a judge: where its cosine to the question, or to the reference, is that of texts about one thing.
     """
@@ -122,7 +122,7 @@ def find_relevant_sentences(rows: pl.DataFrame, means: Means) -> Found:
 def _where_known(
     rows: pl.DataFrame, flags_by_row: Sequence[Sequence[Sequence[bool | None]] | None]
 ) -> list[list[Sequence[bool | None]] | None]:
-    """What was found, one unknown in the place of each context whose text is not known."""
+    """Return the flags by row, with one unknown in the place of each context whose text is unknown."""
     return [
         None
         if of_row is None
@@ -141,8 +141,8 @@ def _near(texts: Sequence[str], aims: Sequence[str], vectors: TextVectors, limit
     return [bool(cosine) for cosine in cosines.max(axis=0) >= limit]
 
 
-def find_meanings(rows: pl.DataFrame, means: Means) -> Found:
-    """The group of same meaning, from 0, of each sample of an answer, in the order in which they appear.
+def find_meanings(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return the group of same meaning, from 0, of each sample of an answer, in order of appearance.
 
     Each sample joins the first group whose first sample means the same: equal texts but for case, spacing
     and punctuation, or the judge's word; without a judge near vectors where neither text denies the other.
@@ -177,8 +177,8 @@ def _same_meaning(text: str, leader: str, language: str, vectors: TextVectors) -
     return not denials(read(text, language), read(leader, language))
 
 
-def find_conflicts(rows: pl.DataFrame, means: Means) -> Found:
-    """The contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
+def find_conflicts(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return the contradictions between contexts (`CONFLICT`), and whether the answer deals with each.
 
     Without a judge: sentences that share nearly all their words and deny each other in one place. The answer
     deals with them if it is a refusal, or holds what both sides have in that place.
@@ -192,7 +192,7 @@ def find_conflicts(rows: pl.DataFrame, means: Means) -> Found:
 
 
 def _conflicts(row: Row) -> list[Row]:
-    chunks = [
+    chunks: list[ChunkText] = [
         {
             "chunk_id": str(at),
             "document_id": str(at),
@@ -220,8 +220,8 @@ def _about_one_thing(first: Sentence, second: Sentence) -> bool:
     return shared >= OVERLAP * (len(first.stems) + len(second.stems) - shared)
 
 
-def find_reference_similarity(rows: pl.DataFrame, means: Means) -> Found:
-    """Cosine of each answer to its reference, at least 0."""
+def find_reference_similarity(rows: pl.DataFrame, means: Means) -> SignalValues:
+    """Return the cosine of each answer to its reference, at least 0."""
     pairs = rows.select("answer", "reference").rows()
     vectors = TextVectors([text for pair in pairs for text in pair], means.resources.embedder)
     similarities = [

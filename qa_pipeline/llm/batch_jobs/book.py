@@ -47,12 +47,12 @@ class Answer:
     call: CallRecord | None = None
 
     def written(self) -> str:
-        """As JSON in ASCII, which any database holds whatever the reply is made of."""
+        """Return the answer as JSON in ASCII, which any database holds whatever the reply contains."""
         return json.dumps(asdict(self))
 
     @classmethod
     def restored(cls, text: str) -> "Answer":
-        """What `written` wrote."""
+        """Return the answer that `written` wrote."""
         parts: dict[str, Any] = json.loads(text)
         call = parts.pop("call")
         if call is not None:
@@ -62,7 +62,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One request in a job, or left over from one.
+    """A request in a job, or left over from one.
 
     Args:
         sent_key: of the request as it was sent, which may ask another one once more.
@@ -97,7 +97,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ProviderJob:
-    """One batch job.
+    """A batch job.
 
     Args:
         job_key: drawn once; the job's display name at the provider.
@@ -125,11 +125,11 @@ class ProviderJob:
     created_at: float = 0.0
     ended_at: float | None = None
     detail: str | None = None
-    held: DayReservation | None = None
+    reservation: DayReservation | None = None
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is awaited from it."""
+        """Return whether nothing is awaited from the job."""
         return self.state in ("collected", "failed")
 
 
@@ -146,7 +146,7 @@ class JobBook:
         self.database = database
 
     def item(self, asked_model: str, sent_key: str) -> Item | None:
-        """What is recorded of a request."""
+        """Return the record of a request."""
         condition = _is(asked_model, [sent_key])
         return self.database.read(lambda connection: next(iter(_items(connection, condition)), None))
 
@@ -191,7 +191,7 @@ class JobBook:
             key = f"qa-pipeline-{first.role}-{uuid.uuid4().hex}"
             placed_items = [replace(item, job_key=key, position=n) for n, item in enumerate(chosen)]
             job = ProviderJob(key, asked_model, first.role, first.batch, run, "submitting", count)
-            job = replace(job, created_at=now, held=reservation)
+            job = replace(job, created_at=now, reservation=reservation)
             _insert_items(connection, asked_model, placed_items)
             row = _columns(job)
             del row["held"]
@@ -233,7 +233,7 @@ class JobBook:
         self.database.transact(lambda connection: _drop_items(connection, asked_model, [sent_key]))
 
     def jobs(self, *, awaited: bool = False) -> list[ProviderJob]:
-        """All jobs, or those that are awaited; the oldest first."""
+        """Return all jobs, or the awaited ones; the oldest first."""
         chosen = sa.select(PROVIDER_JOBS).order_by(PROVIDER_JOBS.c.created_at, PROVIDER_JOBS.c.job_key)
         if awaited:
             chosen = chosen.where(PROVIDER_JOBS.c.state.in_(_AWAITED))
@@ -242,12 +242,12 @@ class JobBook:
         )
 
     def items(self, job: ProviderJob) -> list[Item]:
-        """The requests of a job of which nothing has come yet."""
+        """Return the requests of a job without a result yet."""
         condition = sa.and_(PROVIDER_ITEMS.c.job_key == job.job_key, PROVIDER_ITEMS.c.state == "open")
         return self.database.read(lambda connection: _items(connection, condition))
 
     def ended_since(self, moment: float) -> dict[str, str]:
-        """Batches of which nothing is awaited any more and something has come, or failed, since a moment.
+        """Return batches with nothing awaited any more and something arrived, or failed, since a moment.
 
         Returns:
             The key of the job of each that ended last.
@@ -265,7 +265,7 @@ class JobBook:
         return self.database.read(work)
 
     def waiting(self) -> set[str]:
-        """Batches of which something is awaited."""
+        """Return the batches of which something is awaited."""
         return self.database.read(_waiting)
 
     def sweep(self) -> None:
@@ -362,7 +362,7 @@ def _job(row: sa.RowMapping) -> ProviderJob:
     columns: dict[str, Any] = dict(row)
     reservation = columns.pop("reserved")
     return ProviderJob(
-        held=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
+        reservation=None if reservation is None else _RESERVATION.validate_json(reservation), **columns
     )
 
 
@@ -371,7 +371,7 @@ def _columns(record: Item | ProviderJob) -> dict[str, Any]:
 
 
 ItemResult = RawReply | ModelError
-"""What came of one request: a reply, or the error that the same would be if it had been sent alone."""
+"""The result of one request: a reply, or the error as if it had been sent alone."""
 
 
 @dataclass(frozen=True, slots=True)

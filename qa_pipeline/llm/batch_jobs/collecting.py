@@ -46,7 +46,7 @@ NO_REPLY = "the job ended without a reply to this request"
 
 @dataclass
 class Collected:
-    """What looking at the jobs came to.
+    """The result of one look at the jobs.
 
     Args:
         jobs: those that ended.
@@ -65,16 +65,16 @@ class Collected:
 
 @dataclass
 class _Ended:
-    """What a job brought, sorted by what is done with it."""
+    """The results of a job, sorted by what is done with them."""
 
     paid: list[Paid] = field(default_factory=list)
     calls: list[CallRecord] = field(default_factory=list)
-    kept: list[Item] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     took: Amount = field(default_factory=Amount)
 
 
 class Collector:
-    """Looks at the jobs of a deployment.
+    """A collector of the batch jobs of a deployment.
 
     Args:
         book: the jobs.
@@ -97,7 +97,7 @@ class Collector:
         self._clock = clock or Clock()
 
     async def collect(self) -> Collected:
-        """Look at every awaited job once; doing so again changes nothing.
+        """Check every awaited job once; doing so again changes nothing.
 
         Raises:
             KeyRejectedError: the provider refuses the key.
@@ -147,7 +147,7 @@ class Collector:
     def _end(self, job: ProviderJob, look: JobStatus, collected: Collected, *, submitted: bool) -> None:
         items = self._book.items(job)
         ended = self._sorted(job, items, look, submitted=submitted)
-        came = len(ended.paid) + sum(item.state == "answered" for item in ended.kept)
+        came = len(ended.paid) + sum(item.state == "answered" for item in ended.items)
         state = replace(
             job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=look.problem
         )
@@ -157,13 +157,13 @@ class Collector:
                 return False
             insert_paid(connection, ended.paid, self._clock.now())
             insert_calls(connection, ended.calls)
-            set_items(connection, job.asked_model, ended.kept, [paid.request_id[1] for paid in ended.paid])
+            set_items(connection, job.asked_model, ended.items, [paid.request_id[1] for paid in ended.paid])
             return True
 
         if not self._book.database.transact(work):
             return
-        if job.held is not None:
-            self._budget.settle_day(job.held, ended.took)
+        if job.reservation is not None:
+            self._budget.settle_day(job.reservation, ended.took)
             self._budget.end()  # at once: a job is collected once, and nobody would count it again
         collected.jobs.append(state)
         collected.stored += came
@@ -178,16 +178,16 @@ class Collector:
             if result is None:
                 attempts = item.attempts if submitted else item.attempts - 1
                 message = look.problem or NO_REPLY
-                ended.kept.append(replace(item, state="free", attempts=attempts, failure=message))
+                ended.items.append(replace(item, state="free", attempts=attempts, failure=message))
             elif isinstance(result, OversizedRequestError):
                 answer = Answer("", reason=result.reason, detail=result.detail)
-                ended.kept.append(replace(item, state="answered", answer=answer))
+                ended.items.append(replace(item, state="answered", answer=answer))
             elif isinstance(result, RawReply | UnreadableReplyError):
                 self._answered(job, item, result, ended)
             else:
                 # free for another try, or refused for good, as the same error would be of a call
                 state: ItemState = "free" if isinstance(result, TransientModelError) else "refused"
-                ended.kept.append(replace(item, state=state, failure=str(result)))
+                ended.items.append(replace(item, state=state, failure=str(result)))
         return ended
 
     def _answered(
@@ -204,7 +204,7 @@ class Collector:
             is_unreadable = isinstance(result, UnreadableReplyError)
             reason, detail = (outcome.outcome, outcome.detail) if is_unreadable else (None, None)
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
-            ended.kept.append(replace(item, state="answered", answer=answer))
+            ended.items.append(replace(item, state="answered", answer=answer))
 
     def _call(self, job: ProviderJob, item: Item, outcome: Outcome) -> CallRecord:
         cost = self._budget.cost(job.asked_model, outcome.usage, batched=True)
@@ -228,17 +228,17 @@ class Collector:
         )
 
     def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
-        """What a reply took of the room of its job; its share of it where the provider does not report it."""
-        if job.held is None:
+        """Return what a reply took of its job's room; its share where the provider does not report it."""
+        if job.reservation is None:
             return Amount()
-        reserved = job.held.amount
+        reserved = job.reservation.amount
         share = Amount(1, reserved.tokens // job.requests, reserved.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
         return self._budget.taken(share, call.usage, cost)
 
 
 def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
-    """What a reply comes to, read as if it had come at once."""
+    """Return the outcome of a result, read as if it had come at once."""
     if isinstance(result, UnreadableReplyError):
         return failed(result)
     try:

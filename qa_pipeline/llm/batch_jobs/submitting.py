@@ -25,7 +25,7 @@ from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import Answer, Item, JobBook, ProviderJob
 from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.budget.tokens import most_request_tokens
-from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, shown
+from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, described
 from qa_pipeline.llm.provider import PerLoop, RawReply
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
@@ -55,7 +55,7 @@ _NAMED_JOBS = 3
 
 @dataclass
 class Basket:
-    """What the calls of one loop put off, wait for by key of its job, and reported as failed.
+    """The calls that one loop put off, waits for by key of job, and reported as failed.
 
     `refusal` says why some found no room under the caps.
     """
@@ -157,7 +157,7 @@ class DeferredModel(ReadingModel):
                 waiting = await self._submit_what_fits(waiting, basket)
 
     def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
-        """Requests in the order of asking, no more together than a job takes, of one role and batch."""
+        """Yield requests in the order of asking, at most a job's size, of one role and batch."""
         some: list[PutOff] = []
         size = 0
         for request in put_off:
@@ -185,7 +185,7 @@ class DeferredModel(ReadingModel):
         except BudgetExhaustedError as error:
             basket.refusal = error
             return some
-        chosen = some[: room.held.calls]
+        chosen = some[: room.amount.calls]
         items = [self._item(request) for request in chosen]
         try:
             opened = self._book.open(self.name, items, run=self._run, now=time.time(), reservation=room.day)
@@ -205,7 +205,7 @@ class DeferredModel(ReadingModel):
             room.spend()
             basket.awaited |= {item.sent_key: job.job_key for item in mine}
         self._note_others(chosen, basket)
-        return some[room.held.calls :]
+        return some[room.amount.calls :]
 
     async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
         """Create a job at the provider.
@@ -245,7 +245,7 @@ class DeferredModel(ReadingModel):
         )
 
     def _note_others(self, chosen: Sequence[PutOff], basket: Basket) -> None:
-        """What another process has put into a job meanwhile is awaited all the same."""
+        """Note as awaited what another process has put into a job meanwhile."""
         for key in {request.request.key for request in chosen} - basket.awaited.keys():
             item = self._book.item(self.name, key)
             if item is not None and item.state == "open":
@@ -257,14 +257,14 @@ def _kind(put_off: PutOff) -> tuple[str, str]:
 
 
 def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> RawReply:
-    """What a provider would have returned, or raised."""
+    """Return the reply that a provider would have returned, or raise its error."""
     if answer.call is not None:
         calls.append(answer.call)
     if answer.reason is None:
         return RawReply(answer.text, answer.model or "", answer.usage)
     detail = answer.detail or ""
     if answer.reason == OversizedRequestError("").reason:
-        raise OversizedRequestError(f"{detail}; {shown(request)}")
+        raise OversizedRequestError(f"{detail}; {described(request)}")
     raise UnreadableReplyError(answer.reason, detail, raw=answer.text, model=answer.model, usage=answer.usage)
 
 

@@ -28,7 +28,7 @@ class Amount:
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """Why there is no room under a cap.
+    """The reason why there is no room under a cap.
 
     Args:
         unit: of which there is none.
@@ -45,7 +45,7 @@ class NoRoom:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Most calls, tokens and cost; None is no cap. `suffix` ends the names of the settings they come from."""
+    """The most calls, tokens and cost; None is no cap. `suffix` ends the names of their settings."""
 
     calls: int | None
     tokens: int | None
@@ -54,22 +54,22 @@ class Caps:
 
     @classmethod
     def of_run(cls, budget: BudgetSettings) -> "Caps":
-        """The caps of a run."""
+        """Return the caps of a run."""
         return cls(budget.max_calls, budget.max_tokens, _exact(budget.max_cost))
 
     @classmethod
     def of_day(cls, budget: BudgetSettings) -> "Caps":
-        """The caps of a UTC day."""
+        """Return the caps of a UTC day."""
         a_day = (budget.max_calls_a_day, budget.max_tokens_a_day, _exact(budget.max_cost_a_day))
         return cls(*a_day, suffix="_a_day")
 
     @property
     def any(self) -> bool:
-        """Whether anything is capped."""
+        """Return whether anything is capped."""
         return any(getattr(self, unit) is not None for unit in UNITS)
 
     def broken_by(self, amount: Amount) -> str | None:
-        """The first unit of which the amount is too much; None when it fits."""
+        """Return the first unit of which the amount is too much; None when it fits."""
         if self.calls is not None and amount.calls > self.calls:
             return "calls"
         if self.tokens is not None and amount.tokens > self.tokens:
@@ -79,7 +79,7 @@ class Caps:
     def room(
         self, spent: Amount, reserved: Amount, wants: Sequence[Amount], day: str = ""
     ) -> Amount | NoRoom:
-        """Room for as many calls as fit, the first ones first; where not even one does, why."""
+        """Return room for as many calls as fit, the first ones first; else the reason for none."""
         room = Amount()
         for want in wants:
             unit = self.broken_by(spent + reserved + room + want)
@@ -92,13 +92,13 @@ class Caps:
         return room
 
     def setting(self, unit: str) -> str:
-        """The setting that caps a unit."""
+        """Return the setting that caps a unit."""
         return f"llm.budget.max_{unit}{self.suffix}"
 
     def refusal(
         self, shortage: NoRoom, want: Amount, next_call: str, currency: str, today: str
     ) -> BudgetExhaustedError:
-        """The cap of a unit is reached: by this run, or, with a day, by all runs together."""
+        """Return the error of a reached cap: of this run, or, with a day, of all runs together."""
         unit, spent, day = shortage.unit, shortage.spent, shortage.day
         name, most = self.setting(unit), _count(getattr(self, unit), unit, currency)
         variable = f"{PREFIX}{name.upper().replace('.', '__')} ({name})"
@@ -128,7 +128,7 @@ class Caps:
 
 
 def _exact(cost: float | None) -> Decimal | None:
-    """As it was written: 0.1 is a tenth."""
+    """Return a cost as it was written: 0.1 is a tenth."""
     return None if cost is None else Decimal(repr(cost))
 
 

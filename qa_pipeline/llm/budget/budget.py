@@ -42,12 +42,12 @@ class Reservation:
 
     budget: "Budget"
     asked_model: str
-    held: Amount
+    amount: Amount
     day: DayReservation | None = None
     is_open: bool = True
 
     def settle(self, usage: Usage) -> Decimal | None:
-        """Count what the call took. Where that is not known, all that was held counts as spent.
+        """Count what the call took. Where that is not known, all that was reserved counts as spent.
 
         Args:
             usage: as the provider reports it; numbers that cannot be true count as not reported.
@@ -56,12 +56,12 @@ class Reservation:
             The cost; None where its tokens or the price are not known.
         """
         cost = self.budget.cost(self.asked_model, usage)
-        self._close(self.budget.taken(self.held, usage, cost))
+        self._close(self.budget.taken(self.amount, usage, cost))
         return cost
 
     def spend(self) -> None:
-        """Count all that was held as spent by the run; `day` stays held, until the job is collected."""
-        self.budget.close(self, self.held)
+        """Count all that was reserved as spent by the run; `day` stays open until the job is collected."""
+        self.budget.close(self, self.amount)
 
     def cancel(self) -> None:
         """Give the room back: nothing was charged."""
@@ -137,7 +137,7 @@ class Budget:
         return await self._taken(wants, asked_model, message, wait=False)
 
     def settle_day(self, reservation: DayReservation, took: Amount) -> None:
-        """Count what was taken on the day on which room was held; `end` writes it."""
+        """Count what was taken on the day of the reservation; `end` writes it."""
         if self._days is not None:
             self._days.settle(reservation, took)
 
@@ -151,7 +151,7 @@ class Budget:
             self._days.close()
 
     def most(self, asked_model: str, tokens_in: int, most_tokens_out: int, *, batched: bool) -> Amount:
-        """What one call may take at most.
+        """Return what one call may take at most.
 
         Raises:
             SettingsError: cost is capped and nobody knows the price of the model.
@@ -161,12 +161,12 @@ class Budget:
         return Amount(1, tokens_in + most_tokens_out, cost)
 
     def cost(self, asked_model: str, usage: Usage, *, batched: bool = False) -> Decimal | None:
-        """What a call of now costs; None where its tokens or the price are not known."""
+        """Return the cost of a call of now; None where its tokens or the price are unknown."""
         price = self._price(asked_model)
         return price.cost(usage, utc_day(self._clock()), batched=batched) if price else None
 
     def taken(self, reserved: Amount, usage: Usage, cost: Decimal | None) -> Amount:
-        """What a call took: all that was held where its tokens are not known, or its cost."""
+        """Return what a call took: all its reservation where its tokens, or its cost, are unknown."""
         reported = believed(usage)
         if reported.input_tokens is None or reported.output_tokens is None:
             return reserved
@@ -174,12 +174,12 @@ class Budget:
         return Amount(reserved.calls, tokens, reserved.cost if cost is None else cost)
 
     def close(self, reservation: Reservation, took: Amount) -> bool:
-        """Give back what was held and count what was taken; False when that was done before."""
+        """Close the reservation and count what was taken; return False when that was done before."""
         with self._lock:
             if not reservation.is_open:
                 return False
             reservation.is_open = False
-            self._held -= reservation.held
+            self._held -= reservation.amount
             self.spent += took
             return True
 
@@ -199,7 +199,7 @@ class Budget:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     async def _reserve(self, wants: Sequence[Amount], asked_model: str) -> Reservation | NoRoom:
-        """Room of the run and of the day, as far as there is any at present."""
+        """Return room of the run and of the day, as far as there is any at present."""
         with self._lock:
             room = self._caps.room(self.spent, self._held, wants)
             if isinstance(room, NoRoom):
@@ -218,7 +218,7 @@ class Budget:
             return day
         with self._lock:
             self._held -= room - day.amount
-            reservation.held, reservation.day = day.amount, day
+            reservation.amount, reservation.day = day.amount, day
         return reservation
 
     def _price(self, asked_model: str) -> Price | None:
@@ -231,7 +231,7 @@ class Budget:
 
 
 def open_budget(settings: LLMSettings, database: Database) -> Budget:
-    """The budget of one run; the database is opened only where a cap of a day is set.
+    """Return the budget of one run; the database is opened only where a cap of a day is set.
 
     Raises:
         SettingsError: the prices cannot be read, or cost is capped and a model has no price.

@@ -21,13 +21,13 @@ LONGEST_CALL = 1800.0
 """Seconds after which a call is over, whatever its limits of time: who holds room longer has died."""
 _BILLIONTHS = Decimal(1_000_000_000)
 _FAR = 2 * LONGEST_CALL
-"""What expires later still was taken by a clock that has been set back since."""
-_LOCK = 7206136
+"""The seconds ahead beyond which an expiry is of a clock that has been set back since."""
+_LOCK = 7206136  # any number, the same for all runs: the key of the advisory lock in Postgres
 
 
 @dataclass(frozen=True, slots=True)
 class DayReservation:
-    """Room of a day that was given."""
+    """The room reserved of a day."""
 
     day: str
     amount: Amount
@@ -114,7 +114,7 @@ def _count(connection: sa.Connection, day: str, amount: Amount) -> None:
 
 
 def _day(connection: sa.Connection, now: float) -> str:
-    """Today, or the latest day that anything was counted on."""
+    """Return today, or the latest day that anything was counted on."""
     days = [utc_day(now).isoformat()]
     for table in (SPENT, RESERVED):
         latest = connection.execute(sa.select(sa.func.max(table.c.day))).scalar()

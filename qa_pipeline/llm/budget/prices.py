@@ -44,7 +44,7 @@ class Price:
     terms: "ModelInfo | ModelPrice"
 
     def cost(self, usage: Usage, day: date, *, batched: bool = False) -> Decimal | None:
-        """What a call costs that took so many tokens; None where the provider does not tell them."""
+        """Return the cost of a call with these tokens; None where the provider does not report them."""
         usage_believed = believed(usage)
         if usage_believed.input_tokens is None or usage_believed.output_tokens is None:
             return None
@@ -54,7 +54,7 @@ class Price:
         )
 
     def most(self, tokens_in: int, most_tokens_out: int, day: date, *, batched: bool = False) -> Decimal:
-        """What a call may cost at most, when nothing is cached and the reply is as long as can be."""
+        """Return the highest cost of a call: nothing is cached and the reply has full length."""
         return self._cost(tokens_in, 0, most_tokens_out, day, batched=batched)
 
     def _cost(self, read: int, cached: int, written: int, day: date, *, batched: bool) -> Decimal:
@@ -83,23 +83,23 @@ class PriceTable:
 
     Args:
         currency: of all of them.
-        named: what the user's own file says, which holds for every server and stands first.
+        by_provider: what the user's own file says, which holds for every server and stands first.
         listed: whether the providers' own prices follow; they are in USD.
     """
 
     currency: str = "USD"
-    named: Mapping[str, Mapping[str, Price]] = field(default_factory=dict)
+    by_provider: Mapping[str, Mapping[str, Price]] = field(default_factory=dict)
     listed: bool = True
 
     def price(self, provider: str, model: str, host: str | None = None) -> Price | None:
-        """The price of a model; None where nobody knows it, as that of a server of the user's own."""
-        listed_price = self.named.get(provider, {}).get(model)
+        """Return the price of a model; None where unknown, as that of a user's own server."""
+        listed_price = self.by_provider.get(provider, {}).get(model)
         if listed_price is None and self.listed and _is_own(provider, host):
             return _listed(_PROVIDERS[provider], model)
         return listed_price
 
     def of_name(self, name: str) -> Price | None:
-        """The price of a model by its full name, `provider/model` or `provider/model@host`."""
+        """Return the price of a model by its full name, `provider/model` or `provider/model@host`."""
         provider, _, rest = name.partition("/")
         model, _, address = rest.partition("@")
         return self.price(provider, model, address.partition("/")[0].partition(":")[0] or None)
@@ -109,7 +109,7 @@ _Amount = Annotated[Decimal, Field(ge=0, le=1_000_000, decimal_places=6, allow_i
 
 
 class _Tariff(BaseModel):
-    """One model in a user's file: prices of one million tokens."""
+    """A model in a user's file: prices of one million tokens."""
 
     model_config = ConfigDict(extra="forbid")
     input: _Amount
@@ -126,7 +126,7 @@ class _File(BaseModel):
 
 
 def load_prices(override: Path | None = None) -> PriceTable:
-    """The providers' prices, and before them those of a file.
+    """Return the providers' prices, and before them those of a file.
 
     A file in another currency leaves the providers' out: sums of both would mean nothing.
 
@@ -155,7 +155,7 @@ def load_prices(override: Path | None = None) -> PriceTable:
 
 
 def price_of(model: ModelSettings, prices: PriceTable) -> Price | None:
-    """The price of a configured model."""
+    """Return the price of a configured model."""
     host = urlsplit(model.base_url).hostname or model.base_url if model.base_url else None
     return prices.price(model.provider, model.model, host)
 
@@ -178,12 +178,12 @@ def check_cost_caps(settings: LLMSettings, prices: PriceTable) -> None:
 
 
 def caps_cost(budget: BudgetSettings) -> bool:
-    """Whether any cap is in currency."""
+    """Return whether any cap is in currency."""
     return budget.max_cost is not None or budget.max_cost_a_day is not None
 
 
 def unpriced_message(model: str) -> str:
-    """What to do about a cap on cost and a model without a price."""
+    """Return what to do about a cap on cost and a model without a price."""
     return (
         f"llm.budget.max_cost caps what calls cost, and nobody knows what {model} costs: name its price in a "
         "file of llm.budget.prices, or cap tokens (llm.budget.max_tokens) instead"
@@ -191,18 +191,18 @@ def unpriced_message(model: str) -> str:
 
 
 def believed(usage: Usage) -> Usage:
-    """The usage, without anything where a number in it cannot be true: then nothing is known of the call."""
+    """Return the usage, empty where a number in it cannot be true: nothing is known then."""
     numbers = (usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.thought_tokens)
     return usage if all(_possible(number) for number in numbers) else Usage()
 
 
 def utc_day(seconds: float) -> date:
-    """The day in UTC of a Unix time."""
+    """Return the day in UTC of a Unix time."""
     return datetime.fromtimestamp(seconds, UTC).date()
 
 
 def _possible(number: Any) -> bool:
-    """Servers are not trusted: some send text, or fractions."""
+    """Return whether a number is possible: servers are not trusted, and some send text or fractions."""
     return number is None or (type(number) is int and 0 <= number <= MOST_TOKENS)
 
 
@@ -217,7 +217,7 @@ def _is_own(provider: str, host: str | None) -> bool:
 
 @cache
 def _listed(provider: str, model: str) -> Price | None:
-    """The package's price of a model of a provider; None where it has none for text."""
+    """Return the package's price of a model of a provider; None where it has none for text."""
     from genai_prices.data_snapshot import get_snapshot
 
     try:

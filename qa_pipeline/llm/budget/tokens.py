@@ -59,7 +59,7 @@ def request_tokens(request: Request[Any]) -> int:
 
 
 def most_request_tokens(request: Request[Any]) -> int:
-    """Tokens that no request of this text exceeds, its schema included: every token is at least one byte.
+    """Return tokens that no request of this text and schema exceeds: a token is at least one byte.
 
     It takes a microsecond or two, and what it holds too much is given back with the reply.
     """

@@ -13,12 +13,12 @@ MAX_ANSWER = 600
 
 _BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
 _TORN = re.compile(r"\s[.,;](?:\s|$)")
-"""Where a picture or a link without text left a gap: "click on , then"."""
+"""The gap that a picture or a link without text left: "click on , then"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One question a passage answers.
+    """A question a passage answers.
 
     `quote` is `passage.text[start:end]`, word for word; `answer` is the quote or a part of it, on one line.
     `score` is a fixed number of the rule that ranks the candidates of a passage.
@@ -34,7 +34,7 @@ class Candidate:
 
 
 def well_formed(candidate: Candidate, passage: Passage) -> bool:
-    """Hold a candidate to what every language demands of it."""
+    """Verify that a candidate meets what every language demands of it."""
     question, answer = candidate.question, candidate.answer
     return (
         question.endswith("?")
@@ -68,6 +68,6 @@ def ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _balanced(text: str) -> bool:
-    """Tell whether brackets and straight double quotes come in pairs."""
+    """Return whether brackets and straight double quotes come in pairs."""
     pairs = all(text.count(first) == text.count(second) for first, second in _BRACKETS)
     return pairs and text.count('"') % 2 == 0

@@ -72,47 +72,47 @@ def telling(heading: str, phrases: Phrases) -> str:
 
 
 def stems(text: str) -> set[str]:
-    """The first five letters of each word of four or more, which inflection leaves alone."""
+    """Return the first five letters of each word of four or more, which inflection leaves alone."""
     return {word[:5].lower() for word in _WORD.findall(text) if len(word) >= 4}
 
 
 def is_identifier(word: str) -> bool:
-    """Tell a name of code, a product or an abbreviation from a common word."""
+    """Return whether a word is a name of code or a product or an abbreviation, and no common word."""
     return len(word) <= 60 and _IDENTIFIER.fullmatch(word) is not None
 
 
 def leans(text: str, phrases: Phrases) -> bool:
-    """Tell whether a phrase points at something outside it: "its value", "the same file"."""
+    """Return whether a phrase points at something outside it: "its value", "the same file"."""
     return any(word.lower() in phrases.leaning for word in _WORD.findall(text))
 
 
 def points(text: str, phrases: Phrases) -> bool:
-    """Tell whether a text sends its reader elsewhere: "the following example", "as shown below"."""
+    """Return whether a text sends its reader elsewhere: "the following example", "as shown below"."""
     return any(word.lower() in phrases.pointing for word in _WORD.findall(text))
 
 
 def decapitalised(text: str, passage: Passage, phrases: Phrases) -> str:
-    """Lower the capital that a word has only because it opens a sentence or a heading."""
+    """Return a text without the capital that its first word has only as an opening."""
     first, words = text.split(" ", 1)[0], lexicon(passage.language)
     if first.lower() not in words.stop_words | phrases.indefinite | phrases.definite and (
         is_identifier(first)
         or words.nouns_capitalised
         or text[1:] != text[1:].lower()
-        or named(first, passage)
+        or is_named_in(first, passage)
     ):
         return text
     return first.lower() + text[len(first) :]
 
 
-def named(word: str, passage: Passage) -> bool:
-    """Tell whether a capitalised word is a name: the passage writes it so inside a sentence, never small."""
+def is_named_in(word: str, passage: Passage) -> bool:
+    """Return whether a capitalised word is a name, written so inside a sentence and never small."""
     name, text = re.escape(word.removesuffix("'s")), passage.text
     return bool(re.search(rf"[{SMALL},] {name}\b", text) and not re.search(rf"\b{name.lower()}\b", text))
 
 
 @functools.lru_cache(maxsize=8192)
 def in_language(text: str, language: str) -> bool:
-    """Tell whether a text of some length is written in a language and not left untranslated."""
+    """Return whether a text of some length is written in a language and not left untranslated."""
     words = [word.lower() for word in _WORD.findall(text)]
     if len(words) < 5:
         return True

@@ -17,7 +17,7 @@ _LIST_ITEM = re.compile(r" {0,16}(?:[-*]|\d{1,3}[.)]) ")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its list marker, `passage.text[start:end]`; `number` is 0 but in an ordered list."""
+    """A line without its list marker, `passage.text[start:end]`; `number` is 0 but in an ordered list."""
 
     kind: LineKind
     text: str
@@ -28,7 +28,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence; `text` is on one line, `passage.text[start:end]` verbatim; `first` opens a paragraph."""
+    """A sentence; `text` is on one line, `passage.text[start:end]` verbatim; `first` opens a paragraph."""
 
     text: str
     start: int
@@ -38,7 +38,7 @@ class Sentence:
 
 
 def lines(text: str) -> list[Line]:
-    """Cut a passage into lines and say what each is; blank lines and code fences are left out."""
+    """Return the lines of a passage, each with its kind; blank lines and code fences are left out."""
     raw = text.split("\n")
     in_code = _starts_in_code(raw)
     result: list[Line] = []
@@ -65,7 +65,7 @@ def sentences(passage: Passage) -> list[Sentence]:
 
 
 def _starts_in_code(raw: list[str]) -> bool:
-    """Guess whether a passage begins inside a fence: its fences are odd and the first, bare one closes it."""
+    """Return whether a passage seems to begin in a fence: fences are odd, the first, bare one closes it."""
     fences = [line.strip() for line in raw if line.lstrip().startswith("```")]
     return len(fences) % 2 == 1 and fences[0] == "```" and not raw[0].startswith("#")
 

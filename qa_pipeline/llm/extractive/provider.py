@@ -22,11 +22,11 @@ from qa_pipeline.text.sentences import split_sentences
 
 
 class ExtractiveModel:
-    """Writes and answers questions by rules: no model, no key, no network, no randomness."""
+    """A model that asks and answers by rules: no model, no key, no network, no randomness."""
 
     @property
     def name(self) -> str:
-        """`extractive/` and a hash of the rules' source, so that a changed rule is another model."""
+        """Return `extractive/` and a hash of the rules' source, so that a changed rule is another model."""
         return f"extractive/{_rules_hash()}"
 
     async def complete(self, request: Request[ReplyT]) -> Reply[ReplyT]:
@@ -49,7 +49,7 @@ class ExtractiveModel:
 
 @functools.lru_cache(maxsize=4096)
 def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
-    """Every question the rules find in a passage, best first; empty for a language without a lexicon."""
+    """Return every question that the rules find in a passage, best first; empty without a lexicon."""
     if passage.language not in LEXICONS:
         return ()
     phrases = lexicon(passage.language).wording
@@ -60,9 +60,9 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:
-    """Questions of the wanted types first, the best of the others in place of those there are none of."""
+    """Return questions of the wanted types first, then the best others in place of missing ones."""
     candidates = find_candidates(request.passages[0]) if request.passages else ()
-    new = [candidate for candidate in candidates if candidate.question not in request.asked]
+    new = [candidate for candidate in candidates if candidate.question not in request.earlier_questions]
     chosen: list[Candidate] = []
     for kind in request.types:
         fitting = next(
@@ -79,7 +79,7 @@ def _questions(request: Request[Any]) -> dict[str, Any]:
 
 
 def _standalone(request: Request[Any]) -> dict[str, Any]:
-    """No rule knows what a pronoun stands for well enough to put it into a question."""
+    """Return no rewording: no rule knows what a pronoun stands for well enough."""
     return {"question": None}
 
 

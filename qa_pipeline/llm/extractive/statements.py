@@ -76,7 +76,7 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
 
 
 def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
-    """The subject as it is in a question; None where it is no name of a thing."""
+    """Return the subject as it is in a question; None where it is no name of a thing."""
     words = subject.split()
     first = words[0].lower()
     inner = words[1:] if first in phrases.indefinite | phrases.definite else words
@@ -96,26 +96,29 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
 
 
 def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:
-    """Tell whether a subject means the same outside the passage: a class of things, a name or a heading."""
+    """Return whether a subject means the same outside the passage: a class of things, a name or a heading."""
     words = subject.split()
     first = words[0].lower()
     nouns_capitalised = lexicon(passage.language).nouns_capitalised
     return (
         first in phrases.indefinite
         or any(places.is_identifier(word) for word in words)
-        or ((len(words) == 1 or not nouns_capitalised) and any(places.named(word, passage) for word in words))
+        or (
+            (len(words) == 1 or not nouns_capitalised)
+            and any(places.is_named_in(word, passage) for word in words)
+        )
         or _headed(subject, passage, phrases)
     )
 
 
 def _headed(subject: str, passage: Passage, phrases: Phrases) -> bool:
-    """Tell whether a heading above the passage speaks of little else than the subject."""
+    """Return whether a heading above the passage speaks of little else than the subject."""
     stems = places.stems(" ".join(word for word in subject.split() if word.lower() not in phrases.definite))
     headings = (places.stems(heading) for heading in (passage.title, *passage.section_path[-1:]))
     return bool(stems) and any(stems <= heading and 2 * len(stems) > len(heading) for heading in headings)
 
 
 def _weak(rest: str, phrases: Phrases) -> bool:
-    """Tell whether a predicate judges or points and does not define: "a good idea", "the same"."""
+    """Return whether a predicate judges or points and does not define: "a good idea", "the same"."""
     words = [word.strip(",.") for word in rest.split()[1:3]]
     return any(word.lower() in phrases.weak or phrases.superlative.fullmatch(word) for word in words)

@@ -152,13 +152,13 @@ def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
 
 
 def _shares(heading: str, text: str) -> bool:
-    """Tell whether a paragraph speaks of at least half of its heading's words."""
+    """Return whether a paragraph speaks of at least half of its heading's words."""
     promised = stems(heading)
     return bool(promised) and 2 * len(promised & stems(text)) >= len(promised)
 
 
 def _steps(body: list[Line], passage: Passage) -> Span | None:
-    """The span of the one numbered list of a section, where it is whole and short enough for an answer."""
+    """Return the span of a section's only numbered list, if whole and short enough for an answer."""
     numbered = [position for position, line in enumerate(body) if line.number]
     steps = [body[position] for position in numbered]
     if (
@@ -174,7 +174,7 @@ def _steps(body: list[Line], passage: Passage) -> Span | None:
 
 
 def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
-    """The span of a section's first paragraph, where it is whole and can be read by itself."""
+    """Return the span of a section's first paragraph, where it is whole and can be read by itself."""
     if body[0].kind != "prose" or (len(body) > 1 and body[1].kind in ("list_item", "code")):
         return None
     read = [sentence for sentence in sentences(passage) if sentence.start >= body[0].start]
@@ -217,7 +217,7 @@ def _value(
 
 
 def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = False) -> bool:
-    """Tell whether a key, a column or a term can be quoted in a question and names what is asked for."""
+    """Return whether a key, a column or a term can be quoted in a question and names what is asked for."""
     return (
         0 < len(name.split()) <= 5
         and (empty or len(name) < 3 or bool(telling(name, phrases)))
@@ -228,7 +228,7 @@ def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = Fa
 
 
 def _answers(value: str, passage: Passage, phrases: Phrases) -> bool:
-    """Tell whether a value says something by itself, in the language of the passage."""
+    """Return whether a value says something by itself, in the language of the passage."""
     return (
         len(value) <= MAX_VALUE
         and _NOTHING.fullmatch(value) is None

@@ -44,7 +44,7 @@ class GeminiBatches(GeminiProvider):
     _most_bytes = 512 * 1024**2  # a job is fetched with the replies to all of its requests
 
     def size(self, request: Request[Any]) -> int:
-        """Bytes of the request as JSON, at most."""
+        """Return the bytes of the request as JSON, at most."""
         written = self._inlined("", request).model_dump_json(by_alias=True, exclude_none=True)
         # once more: letters beyond ASCII are escaped on the way
         return len(json.dumps(written)) + _AROUND
@@ -69,11 +69,11 @@ class GeminiBatches(GeminiProvider):
         return str(job.name)
 
     async def find(self, display_name: str) -> str | None:
-        """The name of the job of a display name, among all that the provider still lists."""
+        """Return the name of the job of a display name, among all that the provider still lists."""
         return await self.call(self._find(display_name))
 
     async def look(self, provider_name: str) -> JobStatus:
-        """How a job stands; one that the provider no longer has, has ended."""
+        """Return the status of a job; one that the provider no longer has is ended."""
         batches = self.client().aio.batches
         try:
             job = await self.call(batches.get(name=provider_name))
@@ -128,7 +128,7 @@ class GeminiBatches(GeminiProvider):
             return error
 
     def _error(self, error: "JobError") -> ItemResult:
-        """What the error of one request means, as it would if that had been sent alone."""
+        """Return what the error of one request means, as if it had been sent alone."""
         message = self.without_key(error.message or "no message")
         if is_too_long(message):
             return OversizedRequestError(f"Gemini: {message}")

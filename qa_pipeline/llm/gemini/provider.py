@@ -89,7 +89,7 @@ class GeminiProvider:
         return read_response(await self.call(response), self._settings.model, self.secret)
 
     async def call(self, response: Awaitable[Done]) -> Done:
-        """What the client is asked; its errors are raised as this package's, without the key.
+        """Return the client's response; its errors are raised as this package's, without the key.
 
         Raises:
             ModelError: see `Provider.send`.
@@ -109,13 +109,13 @@ class GeminiProvider:
 
     @property
     def secret(self) -> str:
-        """The key or the access token that requests are sent with; empty before the first."""
+        """Return the key or the access token that requests are sent with; empty before the first."""
         if self._credentials is not None:
             return self._credentials.token or ""
         return self._key.get_secret_value()
 
     def without_key(self, message: str) -> str:
-        """One printable line of a message of the server's."""
+        """Return one printable line of a message of the server, without the key."""
         return one_line(message, self.secret)
 
     async def aclose(self) -> None:
@@ -127,7 +127,7 @@ class GeminiProvider:
             line.client.close()
 
     def client(self) -> "Client":
-        """The running loop's client."""
+        """Return the running loop's client."""
         return self._lines.get().client
 
     def _connect(self) -> _Line:
@@ -165,7 +165,7 @@ class GeminiProvider:
 
 
 def gemini_name(settings: ModelSettings) -> str:
-    """The name of the provider of these settings; it needs no key."""
+    """Return the name of the provider of these settings; it needs no key."""
     fixed = {name: getattr(settings, name) for name in _FIXED}
     chosen = {name: value for name, value in fixed.items() if value is not None}
     options = f"?{urlencode(chosen)}" if chosen else ""
@@ -181,7 +181,7 @@ def _vertex_url(location: str) -> str:
 
 
 def _machine_credentials() -> "Credentials":
-    """The credentials Google's own tools leave on a machine.
+    """Return the credentials that Google's own tools leave on a machine.
 
     Raises:
         KeyRejectedError: there are none.

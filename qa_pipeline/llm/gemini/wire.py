@@ -168,14 +168,14 @@ VERTEX_ADVICE = (
 )
 _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
-_LIMITED = 429
+_LIMITED = 429  # the status of HTTP for too many requests
 _AWAY = frozenset({502, 503})
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
 
 
 def translate(error: BaseException, key: str, model: str) -> ModelError:
-    """Say in this package's errors what went wrong, with the server's message and without the key."""
+    """Return this package's error for what went wrong, with the server's message, without the key."""
     from aiohttp import ClientError
     from google.genai.errors import APIError
 
@@ -205,7 +205,7 @@ def _never_arrived(error: BaseException) -> bool:
 
 
 def asked_wait(error: BaseException | None) -> float:
-    """Seconds the server asks to wait: the greater of `RetryInfo` and `Retry-After`, 0 without either.
+    """Return the seconds to wait: the greater of `RetryInfo` and `Retry-After`, 0 without either.
 
     A `Retry-After` given as a date is left out: Google sends seconds, and a date needs agreeing clocks.
     """
@@ -240,7 +240,7 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
 
 
 def is_too_long(message: str) -> bool:
-    """Whether the server says that the request is longer than the model reads."""
+    """Return whether the server says that the request is longer than the model reads."""
     return _TOO_LONG.search(message) is not None
 
 
@@ -250,7 +250,7 @@ def _blames_key(error: "APIError") -> bool:
 
 
 def _details(error: "APIError") -> list[dict[str, Any]]:
-    """The typed details of a Google error body; the body is the server's, so nothing about it is certain."""
+    """Return the typed details of a Google error body, of which nothing is certain."""
     body = error.details if isinstance(error.details, dict) else {}
     inner = body.get("error")
     details = inner.get("details") if isinstance(inner, dict) else None

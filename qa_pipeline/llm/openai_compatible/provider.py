@@ -68,7 +68,7 @@ class OpenAIProvider:
 
     @property
     def name(self) -> str:
-        """Provider, model, the server where it is not OpenAI's, and what is fixed about how it is asked.
+        """Return provider, model, server where not OpenAI's, and the fixed parameters of calls.
 
         It does not tell what a server turned out to lack, so that stored replies are found again.
         """
@@ -100,7 +100,7 @@ class OpenAIProvider:
             await session.close()
 
     async def _post(self, request: Request[Any], way: Way) -> tuple[int, Mapping[str, str], Any]:
-        """Status, headers and JSON; the text of an error that is none.
+        """Return status, headers and JSON; for an error without JSON, its text.
 
         Raises:
             TransientModelError: the line failed, or the reply is not JSON.
@@ -158,7 +158,7 @@ class OpenAIProvider:
 
 
 def openai_name(settings: ModelSettings) -> str:
-    """The name of the provider of these settings; it needs no key."""
+    """Return the name of the provider of these settings; it needs no key."""
     fixed = {
         "thinking_level": settings.thinking_level,
         "max_output_tokens": settings.max_output_tokens,
@@ -169,7 +169,7 @@ def openai_name(settings: ModelSettings) -> str:
 
 
 def _checked(url: str) -> str:
-    """The address without a user: the key tells who asks."""
+    """Return the address without a user: the key identifies the caller."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise SettingsError("llm.base_url has to be an address as http://127.0.0.1:8000/v1")

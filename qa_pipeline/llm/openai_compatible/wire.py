@@ -23,7 +23,7 @@ from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings
 
 JsonMode = Literal["schema", "object", "text"]
-"""How JSON is asked for: held to a schema; held to JSON; by words alone."""
+"""The way JSON is asked for: by a schema; as JSON; in words alone."""
 
 LOCAL_CAPS: dict[Role, int] = {
     "questions": 2048,
@@ -59,7 +59,7 @@ _IN_WORDS = "Reply with one JSON object and nothing around it. It has to fit thi
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How a server is asked.
+    """The way a server is asked.
 
     Args:
         mode: how JSON is asked for.
@@ -74,7 +74,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What a server says of a request it does not take; empty where it does not say."""
+    """The complaint of a server about a request; empty where it says nothing."""
 
     parameter: str
     code: str
@@ -82,7 +82,7 @@ class Complaint:
 
 
 def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict[str, Any]:
-    """The body of a call."""
+    """Return the body of a call."""
     system = request.system if way.mode == "schema" else _with_schema(request)
     parameters_sent: dict[str, Any] = {
         "model": settings.model,
@@ -101,7 +101,7 @@ def parameters(request: Request[Any], settings: ModelSettings, way: Way) -> dict
 
 
 def lesser_way(way: Way, complaint: Complaint, *, may_change_mode: bool) -> Way | None:
-    """The way without what the server complains of; None if nothing can be done without."""
+    """Return the way without the cause of the complaint; None if nothing can be left out."""
     parameter = complaint.parameter or _parameter_in(complaint.message)
     if parameter in _DISPENSABLE and parameter not in way.left_out:
         return replace(way, left_out=way.left_out | {parameter})
@@ -120,7 +120,7 @@ def blames_json_mode(complaint: Complaint) -> bool:
 
 @cache
 def strict_schema(reply_model: type[ReplyModel]) -> dict[str, Any]:
-    """The reply model's JSON schema as OpenAI's strict mode takes it; callers must not change it.
+    """Return the reply model's JSON schema for OpenAI's strict mode; callers must not change it.
 
     Every property is required, and no others are allowed.
     """
@@ -147,7 +147,7 @@ def _with_schema(request: Request[Any]) -> str:
 
 
 def _parameter_in(message: str) -> str:
-    """The parameter that a message without a field for it speaks of."""
+    """Return the parameter that a message without a field for it is about."""
     parameters_known = (*_DISPENSABLE, "max_completion_tokens")
     return next((name for name in parameters_known if f"'{name}'" in message or f": {name}" in message), "")
 
@@ -171,7 +171,7 @@ _TOO_LONG = re.compile(r"maximum context length|context[_ ]length|context size|c
 def translate_status(
     status: int, complaint: Complaint, headers: Mapping[str, str], key: str, model: str
 ) -> ModelError:
-    """What an error status means, with what the server says beside it."""
+    """Return the error of a status, with the server's complaint."""
     summary = f"{status}: {one_line(complaint.message or 'no message', key)}"
     if status in _KEY_STATUSES:
         return KeyRejectedError(f"the server rejects the key ({summary}); {KEY_ADVICE}")
@@ -198,7 +198,7 @@ def translate_status(
 
 
 def read_complaint(body: object) -> Complaint:
-    """What an error's body says, in any of the forms that servers give it; nothing about it is certain."""
+    """Return the complaint in an error's body, in any of the forms of servers; nothing is certain."""
     payload = _object(body)
     inner = _object(payload.get("error")) or payload
     code = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
@@ -208,7 +208,7 @@ def read_complaint(body: object) -> Complaint:
 
 
 def asked_wait(headers: Mapping[str, str]) -> float:
-    """Seconds the server asks to wait in `retry-after-ms` or `Retry-After`, 0 if it does not say.
+    """Return the seconds in `retry-after-ms` or `Retry-After`, 0 without either.
 
     A `Retry-After` given as a date is left out: a date needs agreeing clocks.
     """
@@ -228,7 +228,7 @@ def _translate_refusal(status: int, complaint: Complaint, summary: str, model: s
 
 
 def translate_line(error: Exception, key: str, *, is_local: bool) -> TransientModelError:
-    """A line that failed. What has been sent may have been worked on, unless no connection came about.
+    """Return the error of a failed line; requests sent may have been worked on.
 
     A reply that a server of this machine does not end in time is asked for once: it would take as long again.
     """
@@ -254,7 +254,7 @@ def _number(text: str) -> float:
 
 
 def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -> RawReply:
-    """The text of a finished reply.
+    """Return the text of a finished reply.
 
     Raises:
         UnreadableReplyError: `refused`, `blocked_safety`, `truncated` or `empty`.

@@ -21,9 +21,9 @@ from qa_pipeline.llm.store.schema import prepare
 
 Done = TypeVar("Done")
 GONE_SECONDS = 180.0
-"""How long a Postgres server may be gone before a run gives up."""
+"""The time a Postgres server may be gone before a run gives up."""
 BUSY_SECONDS = 60.0
-"""How long another process may hold the SQLite file."""
+"""The time another process may hold the SQLite file."""
 _LONGEST_PAUSE = 5.0
 _BEGIN = "qa_pipeline_begin"
 _OPENING_LOCK = 7206135
@@ -54,7 +54,7 @@ _SYSTEM_ADVICE = {
 
 
 def message(place: str, error: Exception, *, postgres: bool) -> str:
-    """One message with cause and remedy; no password and no statement is in it."""
+    """Return one message with cause and remedy, without password or statement."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     reason = (
         " ".join(str(cause).split()) if cause is not error or not isinstance(error, DBAPIError) else "lost"
@@ -65,7 +65,7 @@ def message(place: str, error: Exception, *, postgres: bool) -> str:
 
 
 def may_return(error: Exception, *, opened: bool) -> bool:
-    """Whether a server was shut down, restarted or cut off, rather than asked for something wrong.
+    """Return whether a server was shut down, restarted or cut off, rather than asked wrongly.
 
     A server that was never reached is more likely misspelt than gone, unless it says that it is starting.
     """
@@ -95,7 +95,7 @@ def _advice(cause: BaseException, *, postgres: bool) -> str:
 
 
 class Database:
-    """One database. Nothing is opened before the first use; any thread may use it.
+    """A database that is opened at the first use; any thread may use it.
 
     Args:
         place: the SQLite file, or a postgresql:// address. A password stays out of every message.
@@ -124,11 +124,11 @@ class Database:
 
     @property
     def is_postgres(self) -> bool:
-        """Whether many machines can share it."""
+        """Return whether many machines can share it."""
         return self.url.get_backend_name() == "postgresql"
 
     def transact(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Do the work in one transaction that writes, and again when the server was gone meanwhile.
+        """Run the work in one transaction that writes, and again when the server was gone meanwhile.
 
         The work may therefore run more than once, and must do the same each time.
 
@@ -138,7 +138,7 @@ class Database:
         return self._persist(work, sa.Engine.begin)
 
     def read(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Do work that only reads; it waits for no writer.
+        """Run work that only reads; it waits for no writer.
 
         Raises:
             ReplyStoreError: the database cannot be used.
@@ -146,7 +146,7 @@ class Database:
         return self._persist(work, _begun_for_reading)
 
     def outside_transactions(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Do what no transaction can hold, such as VACUUM.
+        """Run what no transaction can hold, such as VACUUM.
 
         Raises:
             ReplyStoreError: the database cannot be used.
@@ -271,7 +271,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, busy_seconds: float) -> None
 
 
 def _switch_to_wal(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """SQLite does not wait by itself where two processes switch a new file at once."""
+    """Switch the file to WAL; SQLite does not wait where two processes switch a new file at once."""
     last = time.monotonic() + busy_seconds
     while True:
         try:

@@ -21,7 +21,7 @@ _LOCKS: "WeakSet[ProcessLock]" = WeakSet()
 
 
 class ProcessLock:
-    """One living owner.
+    """A living owner.
 
     Raises:
         OSError: the folder cannot be written.
@@ -37,19 +37,19 @@ class ProcessLock:
         _LOCKS.add(self)
 
     def close(self) -> None:
-        """Die in order: the file goes first, so that nobody finds it without its lock."""
+        """Delete the file, then release the lock, so that nobody finds the file without its lock."""
         self._path.unlink(missing_ok=True)
         self.drop()
 
     def drop(self) -> None:
-        """Let go of the file and leave its lock to the other holder, after a fork."""
+        """Release the file and leave its lock to the other holder, after a fork."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1
 
 
 def is_alive(folder: Path, name: str) -> bool:
-    """Whether the owner holds its lock; the file of a dead one is cleared away."""
+    """Return whether the owner holds its lock; the file of a dead one is removed."""
     path = folder / Path(name).name
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -77,7 +77,7 @@ os.register_at_fork(after_in_child=_drop_all)
 
 
 LEASE_SECONDS = 30.0
-_BEATS = 3
+_BEATS = 3  # renewals in the time of a lease: one or two may be missed
 _LONGEST_OWNER = 100
 
 _OF_OWNER = LEASES.c.owner == sa.bindparam("of_owner")

@@ -27,7 +27,7 @@ from qa_pipeline.llm.store.schema import (
 from qa_pipeline.llm.store.store import REPLIED, call_of
 from qa_pipeline.records import CallRecord
 
-_DAY = 86_400.0
+_DAY = 86_400.0  # seconds
 AGES = (("a day", 1), ("a week", 7), ("30 days", 30), ("90 days", 90))
 """Names and days of the ages by which replies are counted."""
 OLDER = "older"
@@ -47,7 +47,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a store holds, and the bytes it takes on disk."""
+    """The content of a store, and its bytes on disk."""
 
     shares: tuple[Share, ...]
     calls: int
@@ -56,7 +56,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which replies to prune: all that fit every condition that is set.
+    """The replies to prune: all that fit every condition that is set.
 
     Args:
         older_than_seconds: stored longer ago.
@@ -71,7 +71,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """How much went: replies, and prompts of the journal."""
+    """The number of erased replies, and of prompts of the journal."""
 
     replies: int
     prompts: int
@@ -92,7 +92,7 @@ def size(database: Database) -> Size:
 
 
 def prunable(database: Database, choice: Choice) -> tuple[Share, ...]:
-    """What `prune` would delete.
+    """Return what `prune` would delete.
 
     Raises:
         InputError: nothing is chosen, which would be everything.
@@ -135,7 +135,7 @@ def erase(database: Database, documents: Sequence[str]) -> Erased:
 
 
 def known_documents(database: Database, beginning: str) -> list[str]:
-    """Ids of documents that stored replies saw and that begin so.
+    """Return the ids of documents in stored replies that begin so.
 
     Raises:
         ReplyStoreError: the store cannot be used.
@@ -166,7 +166,7 @@ def _shares(connection: sa.Connection, chosen: sa.ColumnElement[bool]) -> tuple[
 
 
 def _saw(table: sa.Table, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Whether a row of `table` and one of `reply_documents` are of one request."""
+    """Return whether a row of `table` and one of `reply_documents` are of one request."""
     return sa.and_(
         *conditions,
         REPLY_DOCUMENTS.c.asked_model == table.c.asked_model,
@@ -230,23 +230,23 @@ def _vacuum(database: Database) -> None:
     database.outside_transactions(vacuum)
 
 
-Named = tuple[str, str, str]
+DocumentName = tuple[str, str, str]
 """Id of a document, its batch, and its path there."""
 
 
-def note_documents(database: Database, named: Iterable[Named]) -> None:
+def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
     """Remember documents by their paths.
 
     Raises:
         ReplyStoreError: the store cannot be used.
     """
-    rows = [{"document_id": document, "batch": batch, "path": path} for document, batch, path in named]
+    rows = [{"document_id": document, "batch": batch, "path": path} for document, batch, path in names]
     if rows:
         database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
-def versions_of(database: Database, name: str) -> list[Named]:
-    """The documents that were read under a path, or under batch and path, or whose id is this.
+def versions_of(database: Database, name: str) -> list[DocumentName]:
+    """Return the documents read under a path, or under batch and path, or of this id.
 
     Raises:
         ReplyStoreError: the store cannot be used.
@@ -265,7 +265,7 @@ def versions_of(database: Database, name: str) -> list[Named]:
 
 
 def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]:
-    """The calls of a batch, or of all, in the order of time.
+    """Return the calls of a batch, or of all, in the order of time.
 
     Raises:
         ReplyStoreError: the store cannot be used.

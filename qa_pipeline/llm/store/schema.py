@@ -23,7 +23,7 @@ KEYS_A_STATEMENT = 500
 """Keys in one statement; databases take no more than some thousand parameters."""
 
 _LONGEST_NAME = 400
-_LARGEST = 2**63 - 1
+_LARGEST = 2**63 - 1  # of an integer column in SQLite and Postgres
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MARK = "\ue000json:"
 
@@ -35,13 +35,13 @@ class AnyText(sa.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """The text itself, or JSON of it behind a mark."""
+        """Return the text itself, or JSON of it behind a mark."""
         if value is not None and (_UNSTORABLE.search(value) or value.startswith(_MARK)):
             return _MARK + json.dumps(value)
         return value
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """The text that was stored."""
+        """Return the text that was stored."""
         if value is None or not value.startswith(_MARK):
             return value
         text: str = json.loads(value[len(_MARK) :])
@@ -55,7 +55,7 @@ class ReportedName(sa.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """The name, cut to the column's length."""
+        """Return the name, cut to the column's length."""
         return None if value is None else _UNSTORABLE.sub("\ufffd", value)[:_LONGEST_NAME]
 
 
@@ -66,7 +66,7 @@ class ReportedCount(sa.TypeDecorator[int]):
     cache_ok = True
 
     def process_bind_param(self, value: int | None, dialect: sa.Dialect) -> int | None:
-        """The nearest number that fits."""
+        """Return the nearest number that fits."""
         return None if value is None else max(0, min(value, _LARGEST))
 
 
@@ -201,7 +201,7 @@ VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, p
 
 
 def insert_missing(table: sa.Table) -> sa.Insert:
-    """An insert that leaves rows alone that are there; SQLite reads what Postgres does here."""
+    """Return an insert that leaves existing rows alone; SQLite reads what Postgres does here."""
     return postgresql.insert(table).on_conflict_do_nothing()
 
 
@@ -230,7 +230,7 @@ def prepare(connection: sa.Connection, place: str) -> None:
 
 
 def _version(connection: sa.Connection) -> int | None:
-    """The version of the tables that are there; None for a database without any."""
+    """Return the version of the present tables; None for a database without any."""
     if not sa.inspect(connection).has_table(VERSION.name):
         return None
     version: int | None = connection.execute(sa.select(sa.func.max(VERSION.c.version))).scalar_one()

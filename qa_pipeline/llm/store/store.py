@@ -20,7 +20,7 @@ Done = TypeVar("Done")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What asking came to: a reply, or a failure that was paid for.
+    """The outcome of a request: a reply, or a failure that was paid for.
 
     Args:
         outcome: `replied`, or the reason code of a failure.
@@ -42,12 +42,12 @@ class Outcome:
 
 
 def replied(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
-    """The outcome of a reply."""
+    """Return the outcome of a reply."""
     return Outcome(REPLIED, raw, value.model_dump_json(), model=model, repair=repair, usage=usage)
 
 
 def failed(error: UnreadableReplyError) -> Outcome:
-    """The outcome of a reply that cannot be used."""
+    """Return the outcome of a reply that cannot be used."""
     return Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
 
 
@@ -75,7 +75,7 @@ _NOTED = sa.select(REPLY_DOCUMENTS.c.document_id).where(_IS[REPLY_DOCUMENTS])
 
 
 def call_of(row: Mapping[str, Any]) -> CallRecord:
-    """The record in a row of `calls`."""
+    """Return the record in a row of `calls`."""
     columns = {column.name: row[column.name] for column in CALLS.c}
     return CallRecord(usage=Usage(*(columns.pop(name) for name in TOKENS)), **columns)
 
@@ -142,7 +142,7 @@ def _tokens(usage: Usage) -> dict[str, int | None]:
 
 
 class SqlReplyStore:
-    """Replies in one database. One thread at a time uses it, but for `beat`.
+    """A store of replies in one database. One thread at a time uses it, but for `beat`.
 
     Every method raises ReplyStoreError when the store cannot be used.
 
@@ -168,16 +168,16 @@ class SqlReplyStore:
 
     @property
     def place(self) -> str:
-        """The file or address, for messages."""
+        """Return the file or address, for messages."""
         return self._database.place
 
     @property
     def beat_seconds(self) -> float | None:
-        """How often `beat` must be called while anything is claimed; None where claims need no beat."""
+        """Return the seconds between calls of `beat` while anything is claimed; None if not needed."""
         return self._leases.beat_seconds
 
     def find(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | None:
-        """What is stored of a request, waiting for nobody; the documents it shows now are noted."""
+        """Return the stored outcome of a request, without waiting; its present documents are noted."""
 
         def look(connection: sa.Connection) -> tuple[Outcome | None, set[str]]:
             reply = _find(connection, request_id)
@@ -192,7 +192,7 @@ class SqlReplyStore:
         return reply
 
     def claim(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | bool:
-        """What is stored; True when it is this owner's to ask, False while another one does."""
+        """Return the stored outcome; True when this owner is to ask, False while another one does."""
 
         def take(connection: sa.Connection) -> bool:
             mine = self._leases.take(connection, request_id)
@@ -243,7 +243,7 @@ class SqlReplyStore:
         self._database.close()
 
     def _write(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Work in one transaction, durable when this returns."""
+        """Return the result of work in one transaction, durable when this returns."""
         try:
             self._leases.open()
         except OSError as error:

@@ -22,7 +22,7 @@ from qa_pipeline.records import CallRecord
 
 Done = TypeVar("Done")
 Flight = Future[Outcome | None]
-"""What came of a request that a coroutine of this process asks; None: the next one may ask."""
+"""The outcome of a request that a coroutine of this process asks; None: the next one may ask."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.5
 
 
@@ -40,15 +40,15 @@ class ReplyFront:
 
     @property
     def place(self) -> str:
-        """The file or address, for messages."""
+        """Return the file or address, for messages."""
         return self._store.place
 
     async def find(self, asked_model: str, request: Request[Any]) -> Outcome | None:
-        """What is stored, without waiting for anybody who asks."""
+        """Return the stored outcome, without waiting for anybody who asks."""
         return await self._do(lambda: self._store.find((asked_model, request.key), request.documents))
 
     async def claim(self, asked_model: str, request: Request[Any]) -> Outcome | None:
-        """What is stored; None when it is yours to ask.
+        """Return the stored outcome; None when the caller is to ask.
 
         Waits as long as another coroutine or process asks the same. Whoever gets None must `put`, `release`
         or `hand_over`, whatever happens.
@@ -130,7 +130,7 @@ class ReplyFront:
         self._end()
 
     async def _claimed(self, request_id: RequestId, documents: tuple[str, ...]) -> Outcome | None:
-        """Look until nobody else asks."""
+        """Wait until nobody else asks."""
         pause = _FIRST_PAUSE
         while True:
             reply = await self._do(lambda: self._store.claim(request_id, documents))
@@ -142,7 +142,7 @@ class ReplyFront:
             pause = min(pause * _GROWTH, _LONGEST_PAUSE)
 
     def _take_off(self, request_id: RequestId) -> Flight | None:
-        """The flight of whoever asks already; None: it is the caller's now."""
+        """Return the flight of another asker; None where the caller is the first."""
         with self._lock:
             before = self._flights.get(request_id)
             if before is None:
@@ -185,7 +185,7 @@ class _Worker:
         self._thread.start()
 
     def submit(self, work: Callable[[], Done]) -> Future[Done]:
-        """Do it after what was submitted before."""
+        """Run it after what was submitted before."""
         if self._process != os.getpid():
             raise RuntimeError("a forked process has no thread of its parent: let it open the replies itself")
         done: Future[Done] = Future()
@@ -224,5 +224,5 @@ class _Worker:
 
 
 def open_replies(place: Path | str) -> ReplyFront:
-    """The store in a SQLite file, or at a postgresql:// address."""
+    """Return the store in a SQLite file, or at a postgresql:// address."""
     return ReplyFront(SqlReplyStore(Database(place)))

@@ -40,7 +40,7 @@ class PairModelFiles(ModelFolder):
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Names of the classes in order, as many as the model has logits.
+        """Return the names of the classes in order, as many as the model has logits.
 
         Raises:
             SettingsError: the configuration does not number them.
@@ -51,7 +51,7 @@ class PairModelFiles(ModelFolder):
         return tuple(str(names[str(place)]) for place in range(len(names)))
 
     def most_tokens(self, most: int | None) -> int:
-        """Tokens of an input: as many as wanted, or as the model declares.
+        """Return the tokens of an input: as many as wanted, or as the model declares.
 
         Raises:
             SettingsError: more are wanted than a model of absolute positions has positions, or none are and
@@ -95,7 +95,7 @@ class PairModelFiles(ModelFolder):
             )
 
     def tokenizer(self) -> Tokenizer:
-        """A tokenizer of its own, without truncation or padding, to which special tokens are mere text.
+        """Return a tokenizer without truncation or padding, to which special tokens are mere text.
 
         A document may hold `[SEP]` or `</s>`; it must not end its own passage by it.
 
@@ -115,7 +115,7 @@ class PairModelFiles(ModelFolder):
         return tokenizer
 
     def refused(self, what: str) -> SettingsError:
-        """The error that names why the model cannot be used."""
+        """Return the error that names why the model cannot be used."""
         return SettingsError(f"{self.setting}.model {self.name}: {what}")
 
     @cached_property
@@ -146,7 +146,7 @@ def find_pair_model(model: str, revision: str | None, setting: str) -> PairModel
 
 
 def class_shares(logits: Logits) -> Scores:
-    """Probabilities of the classes: softmax, or the sigmoid of a single logit.
+    """Return the probabilities of the classes: softmax, or the sigmoid of a single logit.
 
     Args:
         logits: rows x classes.
@@ -187,7 +187,7 @@ class Labels:
     contradiction: tuple[int, ...] = ()
 
     def probabilities(self, logits: Logits) -> Scores:
-        """Entailment, neutral and contradiction of each row.
+        """Return the entailment, neutral and contradiction of each row.
 
         Args:
             logits: rows x classes.
@@ -238,10 +238,10 @@ def meanings_of(
     model: str,
     setting: str,
 ) -> list[str | None]:
-    """The meaning of each class: as it is set by name or number, else as its name is known.
+    """Return the meaning of each class: as set by name or number, else as its name is known.
 
     Raises:
-        SettingsError: a name is unknown, `wanted` names another label, or no class has the needed meaning.
+        SettingsError: a name is unknown, `labels` names another label, or no class has the needed meaning.
             Shows the labels, and the usual meanings as an example of the setting.
     """
     configured = labels or {}
@@ -281,7 +281,7 @@ CROSS_ENCODERS: Presets = {
         "input_tokens": 2048,
     },
 }
-"""How public cross-encoders are given texts, by their name on the hub: as their cards and the code of their
+"""The inputs of public cross-encoders, by their name on the hub: as their cards and the code of their
 authors do it. A revision is a commit whose files were seen to be safetensors and a fast tokenizer."""
 SPAN_DETECTORS: Presets = {
     "KRLabsOrg/lettucedect-base-modernbert-en-v1": _LETTUCEDETECT,
@@ -291,7 +291,7 @@ _ANY = TypeVar("_ANY", EntailmentSettings, SpanSettings)
 
 
 def with_preset(settings: _ANY, presets: Presets) -> _ANY:
-    """The settings, with what the preset of their model knows where they have no value."""
+    """Return the settings, filled in from the preset of their model where they have no value."""
     preset = presets.get(settings.model or "", {})
     missing = {name: value for name, value in preset.items() if getattr(settings, name) is None}
     return settings.model_copy(update=missing)

@@ -40,7 +40,7 @@ from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
 
 SETTING = "verification.entailment"
-"""What a model classifies."""
+"""The setting that names the model."""
 BATCH_TOKENS = 4096
 """Most tokens of a batch: a core is busy with them, and their activations stay small."""
 
@@ -63,11 +63,11 @@ class Network:
 
     @property
     def name(self) -> str:
-        """Model, revision and arithmetic, as tables show them."""
+        """Return model, revision and arithmetic, as tables show them."""
         return f"{self.files.name}@{self.files.revision} {self.precision}"
 
     def run(self, inputs: Sequence[Input], notify: ProgressCallback = no_progress) -> list[Logits]:
-        """Logits of each input in order: classes, or tokens (of its tail, if it has one) x classes, in a row.
+        """Return logits of each input in order: classes, or tokens (of its tail, if any) x classes.
 
         Raises:
             SettingsError: the weights cannot be used.
@@ -86,7 +86,7 @@ class Network:
         return [outputs[key] for key in keys]
 
     def compute(self, inputs: Sequence[Input]) -> list[Logits]:
-        """Logits of each input, by the model."""
+        """Return the logits of each input, by the model."""
         import torch
 
         from qa_pipeline.models.torch_blocks import RowBlocks
@@ -110,7 +110,7 @@ class Network:
 
     @cached_property
     def model(self) -> Any:
-        """The model itself, ready to run."""
+        """Return the model itself, ready to run."""
         import torch
 
         model = load_classifier(self.files.folder, self.kind, self.files.refused)
@@ -122,7 +122,7 @@ class Network:
 
 
 def takes_types(model: Any) -> bool:
-    """Whether a model tells segments apart by an input of their own."""
+    """Return whether a model tells segments apart by an input of their own."""
     takes = "token_type_ids" in inspect.signature(model.forward).parameters
     return takes and getattr(model.config, "type_vocab_size", 0) > 1
 
@@ -143,7 +143,7 @@ class CrossEncoder:
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], notify: ProgressCallback = no_progress
     ) -> Scores:
-        """Entailment, neutral and contradiction of each pair of passage and claim.
+        """Return the entailment, neutral and contradiction of each pair of passage and claim.
 
         Returns:
             pairs x 3; NaN where the model has no such class, and for all of a pair it has no finite number

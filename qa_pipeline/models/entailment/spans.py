@@ -63,7 +63,7 @@ class Words:
     reason: str | None = None
 
     def flagged(self, start: int, end: int, flag_from: float) -> list[dict[str, Any]]:
-        """Spans between two characters of the answer whose words are unsupported from `flag_from` on.
+        """Return spans between two characters of the answer whose words are unsupported from `flag_from`.
 
         Returns:
             start, end and score, the largest probability among its words, of each run of such words.
@@ -81,7 +81,7 @@ class Words:
         return flagged_words
 
     def support(self, start: int, end: int) -> float | None:
-        """1 less the largest probability of a word between two characters; None where there is no word."""
+        """Return 1 less the largest probability of a word between two characters; None without words."""
         tokens = zip(self.offsets, self.unsupported, strict=True)
         shares = [share for (first, behind), share in tokens if first < end and start < behind]
         return 1.0 - max(shares) if shares else None
@@ -98,7 +98,7 @@ class SpanDetector:
     template: str | None = None
 
     def read(self, answers: Sequence[Answer], notify: ProgressCallback = no_progress) -> list[Words]:
-        """The words of each answer, in order."""
+        """Return the words of each answer, in order."""
         words: list[Words] = []
         for start in range(0, len(answers), _GROUP):
             words += self._read_group(answers[start : start + _GROUP])
@@ -130,12 +130,12 @@ class SpanDetector:
         return Words(tuple(self.reader.offsets(text)), tuple(least.tolist()))
 
     def _shares(self, logits: Logits) -> Scores:
-        """Probability of each token of the answer to be unsupported; NaN where a number is none."""
+        """Return each answer token's probability to be unsupported; NaN where a number is none."""
         shares = class_shares(logits.reshape(-1, self.classes)[: -self.reader.behind or None])
         return np.asarray(shares[:, list(self.unsupported)].sum(axis=1))
 
     def _prompts(self, answer: Answer, text: str) -> list[str] | str:
-        """What is read before the answer, one text for each group of passages; else why there is none."""
+        """Return the text before the answer, one for each group of passages; else why there is none."""
         if not text.strip():
             return "empty_claim"
         room = self.reader.room_beside(text, _filled(self.template, answer.question, [" "]))
@@ -145,7 +145,7 @@ class SpanDetector:
         return [_filled(self.template, answer.question, group) for group in groups] or "no_passage"
 
     def _groups(self, passages: Sequence[str], room: int) -> list[list[str]]:
-        """Passages, cut where one alone is too long, packed in order into as few groups as they fit."""
+        """Return passages packed in order into few groups, cut where one alone is too long."""
         groups: list[list[str]] = []
         remaining = 0
         for passage in passages:
@@ -180,7 +180,7 @@ def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetect
 def unsupported_classes(
     names: Sequence[str], labels: Mapping[str, str] | None, *, model: str, setting: str
 ) -> tuple[int, ...]:
-    """Places of the classes that mean unsupported.
+    """Return the places of the classes that mean unsupported.
 
     Raises:
         SettingsError: as `meanings_of`.
@@ -201,7 +201,7 @@ def _meaning(name: str) -> str | None:
 
 
 def _filled(template: str | None, question: str, passages: Sequence[str]) -> str:
-    """The template with its places filled at once: a passage that holds `{question}` stays as it is."""
+    """Return the template filled at once: a passage that holds `{question}` stays as it is."""
     values = {
         "question": question,
         "passages": "\n".join(passages),

@@ -36,7 +36,7 @@ class Input:
 
 
 class PairReader:
-    """Puts inputs together.
+    """A reader that composes the inputs of a pair model.
 
     Args:
         tokenizer: without truncation and padding.
@@ -70,15 +70,15 @@ class PairReader:
         """Tokens of an input that are neither passage nor claim."""
 
     def count(self, text: str) -> int:
-        """Tokens of a text."""
+        """Return the number of tokens of a text."""
         return len(self._encoding(text).ids)
 
     def ids(self, text: str) -> list[int]:
-        """Token ids of a text, without special tokens."""
+        """Return the token ids of a text, without special tokens."""
         return list(self._encoding(text).ids)
 
     def offsets(self, text: str) -> list[Span]:
-        """Characters of each token."""
+        """Return the characters of each token."""
         return list(self._encoding(text).offsets)
 
     def learn(self, texts: Iterable[str]) -> None:
@@ -92,7 +92,7 @@ class PairReader:
         self._known.clear()
 
     def room_beside(self, text: str, frame: str = "") -> int | None:
-        """Tokens of a passage that fit beside a claim or answer; None where that takes too many itself.
+        """Return the tokens of a passage that fit beside a claim or answer; None where none do.
 
         `frame` is what else is in the input.
         """
@@ -101,7 +101,7 @@ class PairReader:
         return None if tokens > _CLAIM_SHARE * self.most_tokens or room < LEAST_ROOM else room
 
     def windows(self, text: str, most: int, overlap: int | None = None) -> list[Span]:
-        """Slices of at most `most` tokens, neighbours sharing about `overlap`; none of a blank text.
+        """Return slices of at most `most` tokens, neighbours sharing about `overlap`; none if blank.
 
         They begin and end at the borders of words where there are any. Without a given overlap it is 64
         tokens, or a quarter of a smaller window. A slice that begins inside a word can have more tokens than
@@ -122,7 +122,7 @@ class PairReader:
         return []
 
     def join(self, passage: str, claim: str) -> Input:
-        """The tokens of an input; nothing is cut."""
+        """Return the tokens of an input; nothing is cut."""
         if self._template is None:
             both = self._pair(passage, claim)
             return Input(tuple(both.ids), tuple(both.type_ids))
@@ -136,7 +136,7 @@ class PairReader:
         return Input(tuple(ids), (self._first_type,) * len(ids))
 
     def join_for_tokens(self, first: str, second: str) -> Input:
-        """A pair of which the tokens of the second text, and the special ones behind it, are asked for."""
+        """Return a pair in which the tokens of the second text and those behind it are asked for."""
         joined = self.join(first, second)
         return replace(joined, tail=self.count(second) + self.behind)
 
@@ -164,7 +164,7 @@ def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Span]:
 
 
 def _word_border(words: Sequence[int | None], least: int, place: int) -> int:
-    """The last place up to `place`, and from `least` on, before which a word ends; else `place` itself."""
+    """Return the last place from `least` to `place` before which a word ends; else `place`."""
     for border in range(place, max(least, 1) - 1, -1):
         if words[border] is None or words[border] != words[border - 1]:
             return border

@@ -29,7 +29,7 @@ class Conventions:
 
 @dataclass(frozen=True, slots=True)
 class Courtesies:
-    """`speakers` are words for writer and reader; `polite` are words that, beside them, state nothing.
+    """The words of courtesies: `speakers` for writer and reader, `polite` ones that state nothing.
 
     A sentence whose content words are all polite, and that names writer or reader, is no claim. `hedges` are
     whole sentences that commit to nothing; one that says more, like "It may be that the valve opens", is a
@@ -43,7 +43,7 @@ class Courtesies:
 
 @dataclass(frozen=True, slots=True)
 class Pronouns:
-    """`leaning` are first words of a sentence that may lean on what was said; some are articles as well.
+    """The pronouns; `leaning` are first words of a sentence that may refer to an earlier one.
 
     `singular` and `plural` are the pronouns that stand for a thing as a subject ("this" alone mostly stands
     for what a whole sentence says); `articles` may begin a subject; `verbs` are finite verbs that end it;
@@ -68,7 +68,7 @@ class Pronouns:
 
 @dataclass(frozen=True, slots=True)
 class LargeNumbers:
-    """How numbers above 99, and fractions, are written in words.
+    """The words for numbers above 99 and for fractions.
 
     `link` is the "and" between words of a number, `joined` says that they are written as one word, `respelt`
     gives contracted words in full. `apart` are number words that are no part of a larger one. `parts` are
@@ -90,7 +90,7 @@ class LargeNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What documents call their own parts. Regular expressions, except for `contents` and the words.
+    """The names that documents give their own parts: regular expressions, but for `contents` and words.
 
     `contents` are titles of lists of contents; `pages` and `of` are in "page 3 of 10", `captions` begin the
     text under a figure, `sections` stand before the number of a part, and `see` before a reference to one.
@@ -275,7 +275,7 @@ def phrases(text: str) -> tuple[str, ...]:
 
 
 def compounds(tens: str, units: str, join: Callable[[str, str], str]) -> dict[str, int]:
-    """Number words of 21 to 99 that are written as one, from the words for 20 to 90 and for 1 to 9."""
+    """Return the number words of 21 to 99 written as one, from those for 20 to 90 and 1 to 9."""
     return {
         join(ten, unit): 10 * tenfold + number
         for tenfold, ten in enumerate(tens.split(), 2)
@@ -295,7 +295,7 @@ def contracted(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def numbered(text: str, first: int = 1) -> dict[str, int]:
-    """Number a word list; forms of one number are joined by a slash."""
+    """Return the words of a list with their numbers; forms of one number are joined by a slash."""
     return {form: number for number, forms in enumerate(text.split(), first) for form in forms.split("/")}
 
 
@@ -310,5 +310,5 @@ CLOSE = r"[^.!?\n]{0,40}?"
 
 
 def near(*parts: str, within: str = WITHIN) -> str:
-    """Alternatives that follow one another in a sentence."""
+    """Return a pattern of alternatives that follow one another in a sentence."""
     return within.join(rf"(?<!\w)(?:{part})(?!\w)" for part in parts)

@@ -16,23 +16,23 @@ LANGUAGES = tuple(LEXICONS)
 
 @functools.cache
 def lexicon(language: str) -> Lexicon:
-    """The words of a language; English for one that has none of its own."""
+    """Return the words of a language; English for one that has none of its own."""
     return LEXICONS.get(language, ENGLISH)
 
 
 def of_all(field: str) -> tuple[str, ...]:
-    """What the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
+    """Return what the lexicons have in a field such as `sources` or `labels.phones`, each once, in order."""
     values = map(attrgetter(field), LEXICONS.values())
     return tuple(dict.fromkeys(word for words in values for word in words))
 
 
 def fields_of_all(name: str) -> tuple[str, ...]:
-    """What documents in any language call a field."""
+    """Return the names that documents in any language give a field."""
     return tuple(word for vocabulary in LEXICONS.values() for word in vocabulary.layout.fields.get(name, ()))
 
 
 def any_of_all(field: str) -> str:
-    """A pattern that matches what any language has in a field of patterns."""
+    """Return a pattern that matches what any language has in a field of patterns."""
     return f"(?:{'|'.join(of_all(field))})"
 
 
@@ -43,7 +43,7 @@ CAPITALS = "A-Z" + "".join(letter.upper() for letter in of_all("letters") if let
 
 @functools.cache
 def stemmer(language: str) -> Callable[[str], str]:
-    """Snowball stems of a language, remembered by word (Porter 2001)."""
+    """Return a snowball stemmer of a language, cached by word (Porter 2001)."""
     import Stemmer
 
     snowball = Stemmer.Stemmer(lexicon(language).stemmer)

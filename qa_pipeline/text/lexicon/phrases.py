@@ -33,13 +33,13 @@ class Statement:
 def states(
     expression: str, template: str, question_type: QuestionType = "fact_single", *, opening: bool = False
 ) -> Statement:
-    """A row of a language's statements."""
+    """Return a row of a language's statements."""
     return Statement(re.compile(expression), template, question_type, 0.7 if opening else 0.85, opening)
 
 
 @dataclass(frozen=True, slots=True)
 class Phrases:
-    """One language's wording.
+    """A language's wording.
 
     `within` joins a quoted heading to the quoted title of its document. `how_to` matches a heading that
     promises instructions, whose first word must then be a key of `infinitives` where these are given;
@@ -95,7 +95,7 @@ def any_of(text: str) -> str:
 
 
 SUBJECT = r"(?P<subject>[^\s,;:.!?()][^,;:!?()]{0,70}?)(?: \([^()]{1,60}\))?"
-"""What is before the verb, with or without what an abbreviation stands for."""
+"""The words before the verb, with or without what an abbreviation stands for."""
 REST = r".{15,}"
 NUMBER = r"(?:[^\W\d][\w ]{0,20} )?\d"
 YEAR = r"(?:1[5-9]|20)\d\d"

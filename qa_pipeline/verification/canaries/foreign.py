@@ -12,9 +12,10 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon, stemmer
-from qa_pipeline.verification.canaries.material import Generator, Make, Material, Sentence, draw, on_text
+from qa_pipeline.verification.canaries.material import Generator, Make, Material, Sentence, on_text
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 _SIGNS = "<>≤≥=≠±+−%‰€$£→/&#@^~"
@@ -41,8 +42,10 @@ def _content(word: str, vocabulary: Lexicon) -> bool:
 
 
 def _places(sentence: Sentence, material: Material, key: str, count: int) -> list[int]:
-    """Places among `count` in an order that looks random, a few of them."""
-    ordered = sorted(range(count), key=lambda place: draw(material.seed, key, sentence.text, str(place)))
+    """Return a few of `count` places in an order that looks random."""
+    ordered = sorted(
+        range(count), key=lambda place: draw_number(material.seed, key, sentence.text, str(place))
+    )
     return ordered[:_TRIES]
 
 
@@ -60,7 +63,7 @@ def _without(text: str, span: Span) -> str:
 
 
 def _removable(text: str, run: Sequence[Span], vocabulary: Lexicon) -> bool:
-    """Whether a run of words, once gone, takes something with it that the rest needs."""
+    """Return whether a run of words, once gone, takes something with it that the rest needs."""
     start, end = run[0][0], run[-1][1]
     words = [text[a:b] for a, b in run]
     if all(_states_nothing(word, vocabulary) for word in words) or _in_brackets(text, run[0]):
@@ -85,7 +88,7 @@ def phrase_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
     """Take two to six neighbouring words away, not the first ones, which may only connect."""
     vocabulary, text = lexicon(sentence.language), sentence.text
     spans = _words(text)
-    count = 2 + draw(material.seed, "phrase_deleted", text, "long") % (_LONGEST_RUN - 1)
+    count = 2 + draw_number(material.seed, "phrase_deleted", text, "long") % (_LONGEST_RUN - 1)
     for place in _places(sentence, material, "phrase_deleted", len(spans) - 2):
         run = spans[place : place + count]
         fits = place > 0 and len(run) == count and len(spans) - count >= 3
@@ -103,7 +106,7 @@ def tail_deleted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def word_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A content word of another sentence of the corpus is before a content word."""
+    """Yield the sentence with a content word of another sentence before one of its own."""
     vocabulary, text = lexicon(sentence.language), sentence.text
     spans = [span for span in _words(text) if _content(text[slice(*span)], vocabulary)]
     for place in _places(sentence, material, "inserted", len(spans)):
@@ -114,7 +117,7 @@ def word_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def item_added(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A list has one more item."""
+    """Yield the sentence with one more item in a list."""
     vocabulary, text = lexicon(sentence.language), sentence.text
     for start, end in _words(text):
         if text[start:end].casefold() in vocabulary.joiners:
@@ -124,7 +127,7 @@ def item_added(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def word_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A content word of the corpus with the same ending and case is in another's place."""
+    """Yield the sentence with a content word replaced by one of the corpus with the same ending and case."""
     vocabulary, text = lexicon(sentence.language), sentence.text
     spans = [span for span in _words(text) if _content(text[slice(*span)], vocabulary)]
     for place in _places(sentence, material, "replaced", len(spans)):
@@ -137,17 +140,17 @@ def word_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
 def _foreign_word(
     sentence: Sentence, material: Material, vocabulary: Lexicon, key: str, like: str | None
 ) -> str | None:
-    """A content word of another sentence, of the class of `like`: digits, capital, last two letters."""
+    """Return a content word of another sentence, like `like` in digits, capital and last two letters."""
     stem = stemmer(sentence.language)
     sentence_stems = {stem(sentence.text[a:b].casefold()) for a, b in _words(sentence.text)}
     for attempt in range(40):
         other = material.sentences[
-            draw(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
+            draw_number(material.seed, key, sentence.text, str(attempt)) % len(material.sentences)
         ]
         spans = _words(other.text)[1:]
         if not spans or other.language != sentence.language:
             continue
-        a, b = spans[draw(material.seed, key, other.text, "w") % len(spans)]
+        a, b = spans[draw_number(material.seed, key, other.text, "w") % len(spans)]
         word = other.text[a:b]
         if (
             not _content(word, vocabulary)
@@ -172,7 +175,7 @@ def words_exchanged(sentence: Sentence, material: Material) -> Iterator[str]:
     ]
     for place in _places(sentence, material, "words_exchanged", len(alone) - 1):
         first = alone[place]
-        second = alone[place + 1 + draw(material.seed, "other", text) % (len(alone) - 1 - place)]
+        second = alone[place + 1 + draw_number(material.seed, "other", text) % (len(alone) - 1 - place)]
         first_word, second_word, between = (
             text[slice(*first)],
             text[slice(*second)],
@@ -221,13 +224,13 @@ def sign_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _neighbours(sentence: Sentence, material: Material) -> list[str]:
-    """The other sentences of its document."""
+    """Return the other sentences of its document."""
     owner = sentence.document_id
     return [other.text for other in material.sentences if other.document_id == owner and other != sentence]
 
 
 def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
-    """The beginning of one sentence has the end of another of the same document."""
+    """Yield the beginning of one sentence with the end of another of the same document."""
     text = sentence.text
     others = _neighbours(sentence, material)
     spans = _words(text)
@@ -239,7 +242,7 @@ def halves_joined(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def subject_replaced(sentence: Sentence, material: Material) -> Iterator[str]:
-    """The first words of another sentence of the document open this one."""
+    """Yield the sentence opened by the first words of another sentence of the document."""
     text = sentence.text
     others = _neighbours(sentence, material)
     spans = _words(text)

@@ -25,7 +25,7 @@ from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.numbers import Number
 from qa_pipeline.verification.consistency.reading import Reading, read
 
-_YEARS = 9
+_YEARS = 9  # a year is moved by as many at most
 _BEFORE, _AFTER = 24, 16
 """Characters in which a bound may be written beside a value."""
 _OTHER_BEFORE = re.compile(r"\d\W{0,3}(?:\w{1,30}\W{1,2})?$")
@@ -33,7 +33,7 @@ _OTHER_AFTER = re.compile(r"\+|\W{0,3}(?:\w{1,30}\W{1,2})?\d")
 """Another number beside a value: the two may be a range."""
 _LARGEST_WORD = 12
 _TRIES = 8
-_MOST_SHARED = 0.6
+_MOST_SHARED = 0.6  # of the longer words of a sentence: a passage with more may prove it
 _FEWEST_WORDS = 5
 _LONGEST_CELL = 60
 _TOGETHER = 400
@@ -48,7 +48,7 @@ def _put(text: str, start: int, end: int, new: str) -> str:
 
 
 def _bounded(text: str, start: int, end: int, vocabulary: Lexicon) -> bool:
-    """Whether a value is a bound, one end of a range or a guess, which another value need not deny."""
+    """Return whether a value is a bound, an end of a range or a guess: another value need not deny it."""
     before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
     phrases = (
         *vocabulary.lower_bounds,
@@ -62,7 +62,7 @@ def _bounded(text: str, start: int, end: int, vocabulary: Lexicon) -> bool:
 
 
 def _counts(reading: Reading, vocabulary: Lexicon) -> Iterator[Number]:
-    """Numbers in figures that say how many or how much."""
+    """Yield numbers in figures that say how many or how much."""
     for number in reading.numbers:
         plain = number.kind == "cardinal" and not number.as_word and re.match(r"\d+(?![\d.,:/])", number.text)
         if plain and not _bounded(reading.text, number.start, number.end, vocabulary):
@@ -70,7 +70,7 @@ def _counts(reading: Reading, vocabulary: Lexicon) -> Iterator[Number]:
 
 
 def number_changed(sentence: Sentence, material: Material) -> Iterator[str]:
-    """One digit of a number became another."""
+    """Yield the sentence with one digit of a number changed."""
     reading, vocabulary = _read(sentence)
     numbers_of_chunk = numerals(material.chunks[sentence.chunk_id])
     for number in _counts(reading, vocabulary):
@@ -83,7 +83,7 @@ def number_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A year became one up to nine away from it."""
+    """Yield the sentence with a year moved by up to nine."""
     reading, vocabulary = _read(sentence)
     numbers_of_chunk = numerals(material.chunks[sentence.chunk_id])
     for date in reading.dates:
@@ -96,7 +96,7 @@ def year_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _units(material: Material, language: str) -> Mapping[str, Mapping[str, float]]:
-    """Units of each dimension in the batch's sentences as they are written after an amount over one."""
+    """Return the units of each dimension in the batch's sentences, as written after amounts over one."""
     units_by_document: Mapping[str, Mapping[str, float]] = material.once(
         "units", language, lambda: _find_units(material, language)
     )
@@ -116,7 +116,7 @@ def _find_units(material: Material, language: str) -> dict[str, dict[str, float]
 
 
 def unit_changed(sentence: Sentence, material: Material) -> Iterator[str]:
-    """Another unit of the same dimension as elsewhere in the batch."""
+    """Yield the sentence with a unit replaced by another of its dimension from the batch."""
     reading, vocabulary = _read(sentence)
     written = _units(material, sentence.language)
     for number in _counts(reading, vocabulary):
@@ -132,7 +132,7 @@ def unit_changed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def units_converted(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A smaller unit as elsewhere in the batch, with the amount multiplied."""
+    """Yield the sentence with an amount converted to a smaller unit of the batch."""
     reading, vocabulary = _read(sentence)
     written = _units(material, sentence.language)
     for number in _counts(reading, vocabulary):
@@ -146,7 +146,7 @@ def units_converted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def name_changed(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A name of elsewhere in the batch that the passage does not hold."""
+    """Yield the sentence with a name replaced by one of the batch that the passage does not hold."""
     reading, _ = _read(sentence)
     passage = material.chunks[sentence.chunk_id].casefold()
     names: list[str] = material.once(
@@ -171,7 +171,7 @@ def _all_names(material: Material, language: str) -> list[str]:
 
 
 def _names(sentence: Sentence, material: Material) -> list[Name]:
-    """Names of one word that its document writes with a capital throughout."""
+    """Return the names of one word that its document writes with a capital throughout."""
     small = lower_words(material.document(sentence.document_id))
     names = read(sentence.text, sentence.language).names
     return [
@@ -180,7 +180,7 @@ def _names(sentence: Sentence, material: Material) -> list[Name]:
 
 
 def negation_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
-    """The main clause denies what it stated."""
+    """Yield the sentence with its main clause negated."""
     reading, vocabulary = _read(sentence)
     ahead: set[str] = set()
     denied = {word.folded for word in reading.words} & (vocabulary.negations | vocabulary.soft_negations)
@@ -193,7 +193,7 @@ def negation_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def negation_removed(sentence: Sentence, material: Material) -> Iterator[str]:
-    """The only negation of a sentence is gone."""
+    """Yield the sentence without its only negation."""
     reading, vocabulary = _read(sentence)
     negated = [word for word in reading.words if word.folded in vocabulary.negations]
     scope = (
@@ -208,9 +208,9 @@ def negation_removed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def other_column(row: Sentence, material: Material) -> Iterator[str]:
-    """A column has the value of another of the row."""
+    """Yield the row with the value of one column replaced by that of another."""
     read_as = row_cells(row.text, row.language)
-    if read_as is None or not read_as.named:
+    if read_as is None or not read_as.has_names:
         return
     cells = [(cell.column.text, cell.value.text) for cell in read_as.cells]
     if not all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell):
@@ -230,7 +230,7 @@ def other_column(row: Sentence, material: Material) -> Iterator[str]:
 
 
 def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:
-    """A passage of another document that has fewer than most of the sentence's longer words."""
+    """Yield the sentence citing a passage of another document that has few of its longer words."""
     others = [owner for owner in material.owners if material.owners[owner] != sentence.document_id]
     sentence_words = {word.casefold() for word in words(sentence.text) if len(word) > 3}
     for place in range(_TRIES if others else 0):
@@ -242,7 +242,7 @@ def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:
 
 
 def brackets_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
-    """The sentence without what is in brackets, which must limit nothing."""
+    """Yield the sentence without what is in brackets, which must limit nothing."""
     _, vocabulary = _read(sentence)
     for match in re.finditer(r" \(([^()]{4,})\)", sentence.text):
         opener = match[1].split()[0].casefold() if match[1].split() else ""
@@ -251,7 +251,7 @@ def brackets_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def clause_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
-    """The first of two whole statements joined by "and"."""
+    """Yield the first of two whole statements joined by "and"."""
     _, vocabulary = _read(sentence)
     match = re.search(rf",? {vocabulary.and_word} (\w+) [^,]+\.$", sentence.text)
     remainder = sentence.text[: match.start()] if match else ""
@@ -269,7 +269,7 @@ def _limits(text: str, vocabulary: Lexicon) -> bool:
 
 
 def sentences_merged(sentence: Sentence, material: Material) -> Iterator[str]:
-    """Two neighbouring sentences joined by "and"."""
+    """Yield two neighbouring sentences joined by "and"."""
     after, vocabulary = sentence.following or "", lexicon(sentence.language)
     first, text = after.split(" ", 1)[0].casefold(), material.document(sentence.document_id)
     links = vocabulary.openings | vocabulary.conjunctions | vocabulary.joiners
@@ -281,7 +281,7 @@ def sentences_merged(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def numbers_as_words(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A number up to twelve in words."""
+    """Yield the sentence with a number up to twelve in words."""
     reading, vocabulary = _read(sentence)
     spelt: dict[int, str] = {}
     for word, value in vocabulary.numbers.items():
@@ -298,7 +298,7 @@ def numbers_as_words(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def words_as_numbers(sentence: Sentence, material: Material) -> Iterator[str]:
-    """A number word in figures."""
+    """Yield the sentence with a number word in figures."""
     reading, _ = _read(sentence)
     for number in reading.numbers:
         counts = number.as_word and number.kind == "cardinal" and number.unit is None and number.start

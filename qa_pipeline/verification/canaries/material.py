@@ -5,7 +5,6 @@ rule fitted to one way of falsifying shows.
 """
 
 import functools
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from qa_pipeline.storage.hashes import draw_number
 from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS
 from qa_pipeline.text.sentences import split_sentences
 
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of a chunk, on one line; `following` is the next of its paragraph, if it is prose too."""
+    """A sentence of a chunk, on one line; `following` is the next of its paragraph, if it is prose too."""
 
     chunk_id: str
     document_id: str
@@ -48,13 +48,13 @@ class Material:
     _found: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     def once(self, what: str, language: str, find: Callable[[], Any]) -> Any:
-        """What a generator searches all sentences of a language for, found once."""
+        """Return what `find` finds in all sentences of a language, computed once."""
         if (what, language) not in self._found:
             self._found[what, language] = find()
         return self._found[what, language]
 
     def document(self, document_id: str) -> str:
-        """All text of a document that was cut into chunks."""
+        """Return all text of a document that was cut into chunks."""
         if not self._documents:
             parts: dict[str, list[str]] = {}
             for chunk_id, owner in self.owners.items():
@@ -63,21 +63,16 @@ class Material:
         return self._documents[document_id]
 
     def documents(self) -> list[str]:
-        """Ids of all documents, in order."""
+        """Return the ids of all documents, in order."""
         return sorted(set(self.owners.values()))
 
     def pick(self, choices: Sequence[str], *key: str) -> str:
-        """One of the choices, always the same for the same key."""
-        return choices[draw(self.seed, *key) % len(choices)]
-
-
-def draw(seed: int, *key: str) -> int:
-    """A number that looks random and depends on nothing but seed and key."""
-    return int.from_bytes(hashlib.sha256("\x1f".join((str(seed), *key)).encode()).digest()[:8], "big")
+        """Return one of the choices, always the same for the same key."""
+        return choices[draw_number(self.seed, *key) % len(choices)]
 
 
 def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
-    """The material of a batch; what repeats text of another document is left out of the sentences.
+    """Return the material of a batch, without sentences that repeat text of another document.
 
     Args:
         chunks: the chunks table.
@@ -116,7 +111,7 @@ def _sentences(chunk_id: str, document_id: str, language: str, text: str) -> Ite
 
 
 def is_prose(line: str) -> bool:
-    """Whether a line is one whole statement in words: no heading, row, code, question or torn piece."""
+    """Return whether a line is one whole statement: no heading, row, code, question or torn piece."""
     return (
         _SHORTEST <= len(line) <= _LONGEST
         and line.endswith(".")
@@ -131,18 +126,18 @@ def is_prose(line: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def numerals(text: str) -> frozenset[str]:
-    """Every number of a text, written without grouping or decimal marks."""
+    """Return every number of a text, written without grouping or decimal marks."""
     return frozenset(re.sub(r"[.,]", "", numeral) for numeral in _NUMERAL.findall(text))
 
 
 @functools.lru_cache(maxsize=512)
 def lower_words(text: str) -> frozenset[str]:
-    """Words of a text that it writes in small letters somewhere."""
+    """Return the words of a text that it writes in small letters somewhere."""
     return frozenset(word for word in _WORD.findall(text) if word[0].islower())
 
 
 def words(text: str) -> list[str]:
-    """Words of a text as written."""
+    """Return the words of a text as written."""
     return _WORD.findall(text)
 
 
@@ -164,7 +159,7 @@ Make = Callable[[Sentence, Material], Iterator[Draft]]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """One mechanism of one kind; `make` yields nothing for a sentence or table row it does not suit."""
+    """A mechanism of one kind; `make` yields nothing for a sentence or table row it does not suit."""
 
     kind: str
     family: Family
@@ -175,7 +170,7 @@ class Generator:
 
 
 def on_text(change: Callable[[Sentence, Material], Iterator[str]]) -> Make:
-    """A generator that changes words and cites the sentence's own chunk.
+    """Return a generator that changes words and cites the sentence's own chunk.
 
     What the chunk says anyway is left out: it would be neither false nor in other words.
     """

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from qa_pipeline.statistics import wilson_interval
 from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries.seeding import Canary
-from qa_pipeline.verification.outcomes import wilson_interval
 
 REJECTED = ("contradicted", "unsupported")
 _WORST_FIRST = ("contradicted", "unsupported", "failed", "undecided", "supported")
@@ -22,7 +22,7 @@ _SCORES = ("similarity", "token_recall", "entailment")
 def canary_rows(
     canaries: Sequence[Canary], batch: str, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> pl.DataFrame:
-    """The canaries table: each canary with the worst verdict of its claims, and that claim's scores.
+    """Return the canaries table: each canary with its worst claim's verdict and scores.
 
     One in which no claim was found has the verdict `no_claims`.
     """
@@ -64,7 +64,7 @@ def _row(canary: Canary, batch: str) -> dict[str, str]:
 
 
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("expected", "kind")) -> pl.DataFrame:
-    """How verification decided the canaries of each group.
+    """Return the rates at which verification accepted and rejected the canaries of each group.
 
     Returns:
         the grouping columns, canaries, rejected, accepted, rejected_share with its 95 % Wilson interval

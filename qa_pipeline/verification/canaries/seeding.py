@@ -4,7 +4,6 @@ They have the form of imported pairs that cite a chunk, so that the very code ve
 pairs.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,9 +11,10 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.canaries import foreign, known
-from qa_pipeline.verification.canaries.material import Draft, Generator, Material, Sentence, draw
+from qa_pipeline.verification.canaries.material import Draft, Generator, Material, Sentence
 
 ORIGIN = "canary"
 EVERY: tuple[Generator, ...] = (*known.GENERATORS, *foreign.GENERATORS)
@@ -65,22 +65,21 @@ def draw_canaries(
 
 
 def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
-    """All claims of a generator, over the sentences or rows in an order that looks random."""
+    """Yield all claims of a generator, over the sentences or rows in an order that looks random."""
     key = (generator.kind, generator.mechanism)
     pieces = material.rows if generator.over == "rows" else material.sentences
-    ordered = sorted(pieces, key=lambda piece: (draw(material.seed, *key, piece.text), piece.chunk_id))
+    ordered = sorted(pieces, key=lambda piece: (draw_number(material.seed, *key, piece.text), piece.chunk_id))
     for sentence in ordered:
         for draft in generator.make(sentence, material):
             yield Canary(_id(generator, draft), generator, sentence, draft)
 
 
 def _id(generator: Generator, draft: Draft) -> str:
-    content = "\x1f".join((generator.kind, draft.chunk_id, draft.claim))
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    return hash_parts(generator.kind, draft.chunk_id, draft.claim)[:32]
 
 
 def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> pl.DataFrame:
-    """Canaries as rows of the pairs table: an answer without question that cites one chunk."""
+    """Return the canaries as rows of the pairs table: an answer without question that cites one chunk."""
     return PAIRS.frame([_pair(canary, material, batch) for canary in canaries])
 
 

@@ -54,53 +54,53 @@ class Unit:
 class Change:
     """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
 
-    `asked` has the keys of the question, `context` those of the headings above the evidence; `defined` the
-    abbreviations that the passages define.
+    `question_keys` has the keys of the question, `context` those of the headings above the evidence;
+    `defined` the abbreviations that the passages define.
     """
 
     added: Sequence[Unit]
-    left: Sequence[Unit]
+    removed: Sequence[Unit]
     claim: Reading
     evidence: Reading
-    known: Lexicon
-    asked: frozenset[str] = frozenset()
+    vocabulary: Lexicon
+    question_keys: frozenset[str] = frozenset()
     context: frozenset[str] = frozenset()
     defined: Mapping[str, str] = field(default_factory=dict)
 
     @functools.cached_property
     def added_words(self) -> tuple[str, ...]:
-        """The claim's words, casefolded."""
+        """Return the claim's words, casefolded."""
         return tuple(unit.folded for unit in self.added)
 
     @functools.cached_property
-    def left_words(self) -> tuple[str, ...]:
-        """The evidence's words, casefolded."""
-        return tuple(unit.folded for unit in self.left)
+    def removed_words(self) -> tuple[str, ...]:
+        """Return the evidence's words, casefolded."""
+        return tuple(unit.folded for unit in self.removed)
 
     def before(self) -> str:
-        """The evidence before what is left out."""
-        return self.evidence.text[: self.left[0].start]
+        """Return the evidence before what is left out."""
+        return self.evidence.text[: self.removed[0].start]
 
     def after(self) -> str:
-        """The evidence after what is left out."""
-        return self.evidence.text[self.left[-1].end :]
+        """Return the evidence after what is left out."""
+        return self.evidence.text[self.removed[-1].end :]
 
     def described(self) -> str:
-        """The difference in words for people."""
+        """Return the difference in words for people."""
         added = self.claim.text[self.added[0].start : self.added[-1].end] if self.added else ""
-        removed = self.written() if self.left else ""
+        removed = self.written() if self.removed else ""
         if added and removed:
             return f'"{removed}" became "{added}"'
         return f'"{added}" added' if added else f'"{removed}" left out'
 
     def written(self) -> str:
-        """What is left out, as written."""
-        return self.evidence.text[self.left[0].start : self.left[-1].end]
+        """Return what is left out, as written."""
+        return self.evidence.text[self.removed[0].start : self.removed[-1].end]
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """One kind of difference that proves no less: an example that holds, and one that does not.
+    """A kind of difference that proves no less: an example that holds, and one that does not.
 
     The examples are (evidence, claim) and are what the tests hold the row to.
     """
@@ -114,16 +114,16 @@ class Allowed:
 
 
 def _only_fillers(change: Change) -> bool:
-    return all(word in change.known.fillers for word in change.left_words)
+    return all(word in change.vocabulary.fillers for word in change.removed_words)
 
 
 def _opening(change: Change) -> bool:
-    """A word before the claim that links it to others and states nothing of its own."""
-    return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.known.openings
+    """Return whether the claim only adds an opening word that links it to others and states nothing."""
+    return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.vocabulary.openings
 
 
 def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
-    """Whether words narrow, deny, hedge or condition what they stand beside."""
+    """Return whether words narrow, deny, hedge or condition what they stand beside."""
     scope = (
         vocabulary.negations
         | vocabulary.soft_negations
@@ -135,25 +135,25 @@ def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
 
 
 def _bracketed(change: Change) -> bool:
-    """All of what is in a pair of brackets, where that neither restricts nor hedges.
+    """Return whether all of a pair of brackets is left out, and it neither restricts nor hedges.
 
     What opens with a function word, "(in winter)" or "(this is disputed)", limits it.
     """
-    first, last = change.left[0].start, change.left[-1].end
+    first, last = change.removed[0].start, change.removed[-1].end
     text = change.evidence.text
     is_whole = any(
         start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
         for start, end in _brackets(text)
         if text[start - 2 : start - 1].isspace()  # LL(1) is a name
     )
-    words, vocabulary = change.left_words, change.known
+    words, vocabulary = change.removed_words, change.vocabulary
     limits = words[0] in vocabulary.stop_words or (vocabulary.partial | vocabulary.weak) & set(words)
     return is_whole and not limits and not _restricts(words, vocabulary)
 
 
 @functools.lru_cache(maxsize=4096)
 def _brackets(text: str) -> Sequence[tuple[int, int]]:
-    """What each outermost pair of round brackets encloses."""
+    """Return the spans between each outermost pair of round brackets."""
     spans, depth, start = [], 0, 0
     for match in re.finditer(r"[()]", text):
         depth += 1 if match[0] == "(" else -1
@@ -166,12 +166,12 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
 
 
 def _example(change: Change) -> bool:
-    """An example to the end of the sentence or to the next comma."""
+    """Return whether an example is left out, to the end of the sentence or to the next comma."""
     written = change.written().casefold()
     opener = next(
         (
             example_opener
-            for example_opener in change.known.example_openers
+            for example_opener in change.vocabulary.example_openers
             if written.startswith(example_opener)
         ),
         None,
@@ -180,52 +180,52 @@ def _example(change: Change) -> bool:
     begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
     if opener is None or not (ends and begins):
         return False
-    return not _restricts(change.left_words[len(opener.split()) :], change.known)
+    return not _restricts(change.removed_words[len(opener.split()) :], change.vocabulary)
 
 
 def _reason(change: Change) -> bool:
-    """A reason at the end of a sentence that denies nothing: "not because" may deny the reason alone."""
-    vocabulary = change.known
-    opens = change.left_words[0] in vocabulary.reason_openers
+    """Return whether a final reason is left out and denies nothing: "not because" may deny it alone."""
+    vocabulary = change.vocabulary
+    opens = change.removed_words[0] in vocabulary.reason_openers
     denying = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
     return (
         opens
         and _ends(change)
         and "," not in change.written()
         and not denying & {word.folded for word in change.claim.words}
-        and not _restricts(change.left_words, change.known)
+        and not _restricts(change.removed_words, change.vocabulary)
     )
 
 
 def _ends(change: Change) -> bool:
-    """Whether what is left out reaches to the end of a sentence."""
-    end = change.left[-1].end
+    """Return whether what is left out reaches to the end of a sentence."""
+    end = change.removed[-1].end
     ends = (stop for start, stop in change.evidence.sentences if start < end <= stop)
     return not _LETTER.search(change.evidence.text[end : next(ends, end)])
 
 
 def _begins(change: Change) -> bool:
-    """Whether what is left out begins where a sentence does."""
-    start = change.left[0].start
+    """Return whether what is left out begins where a sentence does."""
+    start = change.removed[0].start
     begins = (first for first, stop in change.evidence.sentences if first <= start < stop)
     return not _LETTER.search(change.evidence.text[next(begins, start) : start])
 
 
 def _other_sentence(change: Change) -> bool:
-    """Whole sentences, the next of which takes nothing back."""
+    """Return whether whole sentences are left out, the next of which takes nothing back."""
     if not _begins(change):
         return False
-    opener = change.left_words[0]
-    takes_back = opener in change.known.contrasts or opener in change.known.conditional_words
+    opener = change.removed_words[0]
+    takes_back = opener in change.vocabulary.contrasts or opener in change.vocabulary.conditional_words
     return _ends(change) and not takes_back
 
 
 def _coordinate(change: Change) -> bool:
-    """A clause behind the last "and", up to the end of the sentence; an equal of a list is none.
+    """Return whether a clause behind the last "and", up to the end of the sentence, is left out.
 
     A condition on either side may reach over the "and"; "between", "both" or "consists of" need all equals.
     """
-    vocabulary, words = change.known, change.left_words
+    vocabulary, words = change.vocabulary, change.removed_words
     if len(words) < 3 or words[0] not in vocabulary.conjunctions or not _ends(change):
         return False
     claim_words = {word.folded for word in change.claim.words}
@@ -244,45 +244,45 @@ def _coordinate(change: Change) -> bool:
         claim_words & (vocabulary.universal | vocabulary.exclusive | takes_back) and not parted
     ):
         return False
-    verb = vocabulary.finite_verbs & set(words) or _is_verb(change.left[1], change)
+    verb = vocabulary.finite_verbs & set(words) or _is_verb(change.removed[1], change)
     if words[1] in vocabulary.subject_pronouns or (verb and claim_words & vocabulary.finite_verbs):
         return True
     return parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
 
 
 def _is_verb(unit: Unit, change: Change) -> bool:
-    """Whether a word behind "and" can only be a verb, by its letters."""
+    """Return whether a word behind "and" can only be a verb, by its letters."""
     written = change.evidence.text[unit.start : unit.end]
-    plain = not unit.article and unit.folded not in change.known.stop_words
-    return plain and re.fullmatch(change.known.verb_form, written) is not None
+    plain = not unit.article and unit.folded not in change.vocabulary.stop_words
+    return plain and re.fullmatch(change.vocabulary.verb_form, written) is not None
 
 
 def _of_question(change: Change) -> bool:
-    """What the question says already, and the claim answers to."""
-    content = [unit for unit in change.left if unit.content]
-    scope = change.known.conditional_words | change.known.exclusive | change.known.negations
+    """Return whether the words are in the question already, which the claim answers."""
+    content = [unit for unit in change.removed if unit.content]
+    scope = change.vocabulary.conditional_words | change.vocabulary.exclusive | change.vocabulary.negations
     return (
         bool(content)
-        and all(unit.key in change.asked for unit in content)
-        and not scope & set(change.left_words)
+        and all(unit.key in change.question_keys for unit in content)
+        and not scope & set(change.removed_words)
     )
 
 
 def _pronoun(change: Change) -> bool:
-    """A pronoun that opens the evidence gave way to what title or heading name."""
+    """Return whether a pronoun that opens the evidence is replaced by the name in title or heading."""
     return (
-        len(change.left) == 1
-        and change.left_words[0] in change.known.subject_pronouns
-        and change.left[0] == units(change.evidence)[0]
+        len(change.removed) == 1
+        and change.removed_words[0] in change.vocabulary.subject_pronouns
+        and change.removed[0] == units(change.evidence)[0]
         and any(unit.content for unit in change.added)
         and all(unit.key in change.context for unit in change.added if unit.content)
     )
 
 
 def _identified(change: Change) -> bool:
-    """The words "is a ... that" before what the subject of the sentence does or is."""
-    words, vocabulary = change.left_words, change.known
-    subject = {word.folded for word in change.evidence.words if word.end <= change.left[0].start}
+    """Return whether "is a ... that" is left out before what the subject of the sentence does or is."""
+    words, vocabulary = change.removed_words, change.vocabulary
+    subject = {word.folded for word in change.evidence.words if word.end <= change.removed[0].start}
     clauses = (
         vocabulary.negations | vocabulary.contrasts | vocabulary.relatives | vocabulary.conditional_words
     )
@@ -295,21 +295,21 @@ def _identified(change: Change) -> bool:
 
 
 def _relative(change: Change) -> bool:
-    """A clause between commas that only adds to what it follows.
+    """Return whether a clause between commas is left out that only adds to what it follows.
 
     At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
     """
-    vocabulary = change.known
-    opens = change.left_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
+    vocabulary = change.vocabulary
+    opens = change.removed_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
     goes_on = re.match(r"\s*,\s*(\w+)", change.after())
     scope = vocabulary.negations | vocabulary.exclusive | vocabulary.contrasts
     ends = goes_on is not None and goes_on[1].casefold() not in vocabulary.joiners
-    return opens and ends and not scope & set(change.left_words)
+    return opens and ends and not scope & set(change.removed_words)
 
 
 def _sentence_joint(change: Change) -> bool:
-    """An "and" in the claim where the evidence begins another sentence."""
-    if len(change.added) != 1 or change.added_words[0] not in change.known.conjunctions:
+    """Return whether the claim has "and" where the evidence begins another sentence."""
+    if len(change.added) != 1 or change.added_words[0] not in change.vocabulary.conjunctions:
         return False
     theirs = units(change.evidence)
     mine = units(change.claim)
@@ -326,8 +326,8 @@ def _sentence_joint(change: Change) -> bool:
 
 
 def _abbreviation(change: Change) -> bool:
-    """An abbreviation for its words or the other way round, where the passages define it."""
-    added, removed = " ".join(change.added_words), " ".join(change.left_words)
+    """Return whether an abbreviation stands for its words, or they for it, as the passages define it."""
+    added, removed = " ".join(change.added_words), " ".join(change.removed_words)
     if not added:
         match = re.match(r"\s*\((\w+)\)", change.after())
         return match is not None and change.defined.get(match[1].casefold()) == removed
@@ -336,7 +336,7 @@ def _abbreviation(change: Change) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def abbreviations(text: str, language: str) -> Mapping[str, str]:
-    """What a text defines as "Words Of a Name (WON)": the words of each abbreviation, casefolded."""
+    """Return the words of each abbreviation that a text defines ("Words Of a Name (WON)"), casefolded."""
     vocabulary = lexicon(language)
     expansions = {}
     for match in re.finditer(r"\(([^\W\d_]{2,8})\)", text):
@@ -355,7 +355,7 @@ def abbreviations(text: str, language: str) -> Mapping[str, str]:
 
 
 def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
-    """Whether one text is the passive of the other with the same agent and patient, and nothing else differs.
+    """Return whether one text is the passive of the other, same agent and patient, and nothing else differs.
 
     A command is the passive with "must". English and Swedish, regular verbs; German participles have other
     stems and are left to a model.
@@ -369,7 +369,7 @@ def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
 
 
 def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Lexicon) -> bool:
-    """Whether one says "the valve must not be used in winter", the other "do not use the valve in winter"."""
+    """Return whether one text says "the valve must not be used", the other "do not use the valve"."""
     obliging = vocabulary.strong & vocabulary.finite_verbs
     must = next((at for at, unit in enumerate(passive) if unit.folded in obliging), 0)
     ordered = command[1:] if command and command[0].folded in vocabulary.auxiliaries else command
@@ -392,7 +392,7 @@ def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Le
 
 
 def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lexicon) -> bool:
-    """Patient, verb, agent and rest of one sentence are agent, verb, patient and rest of the other."""
+    """Return whether patient, verb, agent, rest of one sentence are agent, verb, patient, rest of another."""
     agents = [at for at, unit in enumerate(passive) if unit.folded in vocabulary.passive_agents]
     if len(agents) != 1 or agents[0] < 2:
         return False
@@ -415,8 +415,8 @@ def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lex
 
 
 def _article(change: Change) -> bool:
-    words = (*change.added_words, *change.left_words)
-    return bool(words) and all(word in change.known.determiners for word in words)
+    words = (*change.added_words, *change.removed_words)
+    return bool(words) and all(word in change.vocabulary.determiners for word in words)
 
 
 _ALL = LANGUAGES
@@ -538,7 +538,7 @@ ALLOWED: tuple[Allowed, ...] = (
 
 @functools.lru_cache(maxsize=4096)
 def units(reading: Reading) -> Sequence[Unit]:
-    """The units of a text in order, articles taken to the word after them and contractions apart."""
+    """Return the units of a text in order, articles taken to the word after them and contractions apart."""
     vocabulary = lexicon(reading.language)
     result = [
         Unit(f"@{d.year}-{d.month}-{d.day}", d.text.casefold(), d.start, d.end, True) for d in reading.dates
@@ -579,7 +579,7 @@ def units(reading: Reading) -> Sequence[Unit]:
 
 
 def _spelled(word: Token, vocabulary: Lexicon) -> str:
-    """The stem of a word, however it is spelled: colour and color are one."""
+    """Return the stem of a word, however it is spelled: colour and color are one."""
     usual = _usual(word.folded, vocabulary.code)
     return word.stem if usual == word.folded else stemmer(vocabulary.code)(usual)
 
@@ -592,7 +592,7 @@ def _usual(word: str, language: str) -> str:
 
 
 def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
-    """The signs of a text, marks of emphasis aside."""
+    """Yield the signs of a text, marks of emphasis aside."""
     marks = {
         place
         for match in _EMPHASIS.finditer(text)
@@ -606,7 +606,7 @@ def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
 
 
 def _opens(text: str, unit: Unit) -> bool:
-    """Whether a word opens a sentence, where a capital says nothing of it."""
+    """Return whether a word opens a sentence, where a capital says nothing of it."""
     before = text[: unit.start].rstrip(" \"'“„«(•-*#")
     return not before or before[-1] in ".!?:\n"
 
@@ -618,7 +618,7 @@ def differences(
     context: frozenset[str] = frozenset(),
     passages: str = "",
 ) -> list[Change]:
-    """Every place where a claim and its evidence differ in what they say, allowed or not."""
+    """Return every place where a claim and its evidence differ in what they say, allowed or not."""
     vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
@@ -638,7 +638,7 @@ def differences(
 
 
 def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
-    """Whether two words of one stem are forms of one word that state the same."""
+    """Return whether two words of one stem are forms of one word that state the same."""
     if first.folded == second.folded or not first.content or first.key[:1] in "@#":
         return True
     if vocabulary.spellings:
@@ -659,7 +659,7 @@ def _common(first: str, second: str) -> str:
 
 
 def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
-    """Articles may come, go and change; in German only within a case, which tells who does what."""
+    """Return whether an article is missing or both agree in case, which in German tells who does what."""
     if not first.article or not second.article:
         return True
     cases = [next(filter(unit.article.endswith, vocabulary.article_cases), "") for unit in (first, second)]
@@ -667,14 +667,14 @@ def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
 
 
 def is_allowed(change: Change) -> bool:
-    """Whether some row of `ALLOWED` covers a difference."""
-    rows = _rows(change.known.code, bool(change.added), bool(change.left))
+    """Return whether some row of `ALLOWED` covers a difference."""
+    rows = _rows(change.vocabulary.code, bool(change.added), bool(change.removed))
     return any(row.test(change) for row in rows)
 
 
 @functools.cache
 def _rows(language: str, added: bool, removed: bool) -> tuple[Allowed, ...]:
-    """The rows for differences of one shape in a language."""
+    """Return the rows for differences of one shape in a language."""
     sides = {"added": (True, False), "left out": (False, True)}
     shape = (added, removed)
     return tuple(

@@ -21,7 +21,7 @@ _BRACKETS = re.compile(r"(?<!\w)\([^()]*\)")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value of a row and the name of its column, empty where the table has none."""
+    """A value of a row and the name of its column, empty where the table has none."""
 
     column: Reading
     value: Reading
@@ -29,37 +29,37 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one line, the first of them the row's key; `named` tells a table from a key-value line."""
+    """The cells of one line, the first of them the row's key; `has_names` is true in tables."""
 
     cells: tuple[Cell, ...]
-    named: bool
+    has_names: bool
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns, which the rows of one table share."""
+        """Return the names of the columns, which the rows of one table share."""
         return tuple(cell.column.text for cell in self.cells)
 
     @property
     def key(self) -> frozenset[str]:
-        """Terms of the key; none where the first cell is a bare figure like the others."""
+        """Return the terms of the key; none where the first cell is a bare figure like the others."""
         first = self.cells[0].value
         return frozenset(first.terms if any(not term.startswith("=") for term in first.terms) else ())
 
     @property
     def first(self) -> int:
-        """Place of the first cell that is no key."""
+        """Return the place of the first cell that is no key."""
         return 1 if self.key else 0
 
     @property
     def is_sentence(self) -> bool:
-        """Whether the line is rather a sentence with a colon, whose words have an order."""
+        """Return whether the line is rather a sentence with a colon, whose words have an order."""
         last = self.cells[-1].value
         table = len(self.cells) > 1 and all(cell.column.text for cell in self.cells)
         long = len(last.words) > _LONGEST_VALUE or last.text.rstrip().endswith(".")
         return not table and len(self.cells) <= 2 and long
 
     def proof(self, claim: Reading, question: Reading, headings: Reading) -> tuple[list[str], list[str]]:
-        """What the row does not prove of a claim, and the cells the claim denies, in words.
+        """Return what the row does not prove of a claim, and the cells the claim denies, in words.
 
         A row proves whole cells: claim or question names the row's key and each cell's column, and in the
         claim each value follows the name of its own column, if any is named. A claim denies the cell of a
@@ -98,7 +98,7 @@ class Row:
                 find_run(stated, column) if place in twins else _column_place(stated, column, vocabulary)
             )
             plain = not column or set(column) <= vocabulary.value_columns
-            name_at = find_run(stated, values[0]) if not self.named else None if plain else named_at
+            name_at = find_run(stated, values[0]) if not self.has_names else None if plain else named_at
             follows = at is not None and name_at is not None and name_at < at
             if at is not None and (follows or not set(value) <= question_keys):
                 ends.append((at, place, True))
@@ -115,7 +115,7 @@ class Row:
                 ends.append((named_at, place, False))
             is_wanted = (
                 named_at is not None
-                or not self.named
+                or not self.has_names
                 or (not ends and _all_named(column, question_keys, vocabulary))
             )
             theirs = _figures(self.cells[place].value)
@@ -135,7 +135,7 @@ class Row:
         return list(dict.fromkeys(doubts)), denied
 
     def _out_of_order(self, ends: Sequence[tuple[int, int, bool]], vocabulary: Lexicon) -> Iterator[str]:
-        """Values that follow the name of another column than their own."""
+        """Yield values that follow the name of another column than their own."""
         last: int | None = None
         if len({place for _, place, _ in ends}) == 1:
             return  # "Oslo has 700 000 inhabitants" names one column only, behind its value
@@ -148,20 +148,20 @@ class Row:
 
 
 def _signs(reading: Reading) -> set[str]:
-    """Signs of a text that say something, those of negative numbers included."""
+    """Return the signs of a text that say something, those of negative numbers included."""
     signs = {unit.key for unit in units(reading) if unit.key.startswith("~")}
     signs |= {f"~{sign}" for sign in "€$£" if sign in reading.text}
     return signs | {"~-" for number in reading.numbers if number.values[0] < 0}
 
 
 def _figures(reading: Reading) -> set[str]:
-    """Numbers of a text, as written and in base units, and words with digits, such as E11."""
+    """Return the numbers of a text, as written and in base units, and words with digits, such as E11."""
     values = {f"{value:.12g}" for number in reading.numbers for value in (number.values[0], number.value)}
     return values | {term.lstrip("=") for term in reading.terms if any(map(str.isdecimal, term))}
 
 
 def _inflected(word: str, other: str, endings: Set[str]) -> bool:
-    """Whether a word is another with an ending that changes nothing in what it says: yta, ytan."""
+    """Return whether a word is another with an ending that changes nothing in what it says: yta, ytan."""
     short, long = sorted((word, other), key=len)
     return len(short) >= _SHORTEST_WORD and long.startswith(short) and long[len(short) :] in endings
 
@@ -179,12 +179,12 @@ def _without_brackets(reading: Reading) -> Reading:
 
 
 def _all_named(column: Sequence[str], words: Set[str], vocabulary: Lexicon) -> bool:
-    """Whether a text names a column: by its words, or a compound of them."""
+    """Return whether a text names a column: by its words, or a compound of them."""
     return bool(column) and all(any(_related(key, word, vocabulary) for word in words) for key in column)
 
 
 def _column_place(stated: Sequence[str], column: Sequence[str], vocabulary: Lexicon) -> int | None:
-    """Where a claim names a column; None where it does not."""
+    """Return the place where a claim names a column; None where it does not."""
     places = [
         next((at for at, word in enumerate(stated) if _related(key, word, vocabulary)), None)
         for key in column
@@ -194,7 +194,7 @@ def _column_place(stated: Sequence[str], column: Sequence[str], vocabulary: Lexi
 
 
 def _related(key: str, word: str, vocabulary: Lexicon) -> bool:
-    """Whether two words are forms of one: backspolning and backspolas share most of their letters."""
+    """Return whether two words are forms of one: backspolning and backspolas share most of their letters."""
     if key == word or _inflected(word, key, vocabulary.endings):
         return True
     shared = next(
@@ -204,7 +204,7 @@ def _related(key: str, word: str, vocabulary: Lexicon) -> bool:
 
 
 def find_run(keys: Sequence[str], run: Sequence[str]) -> int | None:
-    """Where a run of keys begins in another; None where it is not in it or is empty."""
+    """Return the place where a run of keys begins in another; None where it is not in it or is empty."""
     places = range(len(keys) - len(run) + 1) if run else ()
     return next((at for at in places if list(keys[at : at + len(run)]) == list(run)), None)
 

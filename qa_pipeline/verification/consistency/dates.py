@@ -36,7 +36,7 @@ class Date:
 
 
 def find_dates(text: str, language: str) -> list[Date]:
-    """Dates and years of `text` in order, disjoint, the most complete reading of each place."""
+    """Return the dates and years of `text` in order, disjoint, the most complete reading of each place."""
     dates: list[Date] = []
     if not _DIGIT.search(text):
         return dates
@@ -62,7 +62,7 @@ def _month_words(language: str) -> frozenset[str]:
 
 @functools.cache
 def _named_patterns(language: str) -> tuple[re.Pattern[str], ...]:
-    """Patterns with month names: day month year, month day year, month year, day month, month day."""
+    """Return patterns with month names: day month year, month day year, month year, day month, month day."""
     names = "|".join(sorted(lexicon(language).months, key=len, reverse=True))
     month = rf"(?P<name>{names})\b\.?"
     day = rf"(?P<d>\d{{1,2}})(?:\.|{any_of_all('ordinal_endings')})?"
@@ -97,7 +97,7 @@ def _integer(digits: str | None) -> int | None:
 
 
 def _is_year(date: Date, text: str) -> bool:
-    """A bare number is a year when it is a recent one and no unit follows, or a word for it is before."""
+    """Return whether a bare number is a year: a recent one without a unit, or one after a word for it."""
     if unit_after(text, date.end):
         return False
     lead = re.search(

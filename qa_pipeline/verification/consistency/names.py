@@ -38,7 +38,7 @@ class Name:
 
 
 def find_names(text: str, language: str) -> list[Name]:
-    """Names of `text` in order: identifiers anywhere, capitalised words and acronyms inside sentences.
+    """Return the names of `text` in order: identifiers, and capitalised words and acronyms in sentences.
 
     German writes every noun with a capital, so there a single capitalised word is a name only when it is an
     acronym or mixed case, or when it is in a run of capitalised words.
@@ -58,7 +58,7 @@ def _name(text: str, start: int, *, identifier: bool) -> Name:
 
 
 def fold(text: str) -> str:
-    """Comparable form of a name: case, genitive endings, quotes and call brackets aside."""
+    """Return the comparable form of a name: case, genitive endings, quotes and call brackets aside."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").strip("`'\"()[] ")
     return folded.removesuffix("'s").removesuffix("'").lstrip("-")
 
@@ -91,7 +91,7 @@ def _ordinary(language: str) -> Set[str]:
 
 
 def _in_run(text: str, candidates: Sequence[re.Match[str]], place: int) -> bool:
-    """Whether another capitalised word is directly beside this one."""
+    """Return whether another capitalised word is directly beside this one."""
     here = candidates[place]
     before = place > 0 and text[candidates[place - 1].end() : here.start()] == " "
     after = place + 1 < len(candidates) and text[here.end() : candidates[place + 1].start()] == " "

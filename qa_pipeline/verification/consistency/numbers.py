@@ -19,7 +19,7 @@ Spelled = tuple[int, int, float]
 
 
 def find_spelled(text: str, language: str) -> list[Spelled]:
-    """Spelled numbers above 99 and fractions of `text`, in order of place."""
+    """Return the spelled numbers above 99 and fractions of `text`, in order of place."""
     lowered = text.casefold()  # few texts hold such a word, and patterns of many words are slow to try
     spelled: list[Spelled] = []
     large = lexicon(language).large_numbers
@@ -31,7 +31,7 @@ def find_spelled(text: str, language: str) -> list[Spelled]:
 
 
 def _large(text: str, language: str) -> Iterator[Spelled]:
-    """Numbers built with words for hundred and thousand; the scale word alone is left to `numbers.py`."""
+    """Yield numbers built with words for hundred and thousand; a lone scale word is left to `numbers.py`."""
     vocabulary = lexicon(language)
     for match in _large_pattern(vocabulary.code).finditer(text):
         parts = re.split(r"[\s-]+", match[0].casefold())
@@ -67,7 +67,7 @@ def _large_pattern(code: str) -> re.Pattern[str]:
 
 
 def _split(part: str, vocabulary: Lexicon) -> list[str]:
-    """The number words a compound is made of; `und` between unit and ten falls away."""
+    """Return the number words a compound is made of; `und` between unit and ten falls away."""
     large = vocabulary.large_numbers
     if not large.joined:
         return [part]
@@ -87,7 +87,7 @@ def _split(part: str, vocabulary: Lexicon) -> list[str]:
 
 
 def _value(words: list[str], vocabulary: Lexicon) -> float | None:
-    """Thousands, hundreds and the rest added up; None where no scale word is among them."""
+    """Return the sum of thousands, hundreds and the rest; None where no scale word is among them."""
     hundreds, thousands = vocabulary.large_numbers.hundreds, vocabulary.large_numbers.thousands
     if not any(word in hundreds or word in thousands for word in words):
         return None
@@ -159,7 +159,7 @@ class Number:
 
     @property
     def value(self) -> float:
-        """The most likely reading, in the base unit of its dimension."""
+        """Return the most likely reading, in the base unit of its dimension."""
         return self.unit.base(self.values[0]) if self.unit else self.values[0]
 
 
@@ -167,7 +167,7 @@ Finder = Callable[[str, str], list[Number]]
 
 
 def find_numbers(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[Number]:
-    """Numbers of `text` outside the `taken` spans (dates), in order."""
+    """Return the numbers of `text` outside the `taken` spans (dates), in order."""
     numbers: list[Number] = []
     used = Occupied(len(text), taken)
     for finder in _finders(text, language):
@@ -179,7 +179,7 @@ def find_numbers(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _finders(text: str, language: str) -> list[Finder]:
-    """Those that may find something: most texts have no digit or no number word."""
+    """Return the finders that may match: most texts have no digit or no number word."""
     written = written_words(text)
     ordinal, cardinal = _number_words(language)
     digits = _DIGIT.search(text) is not None
@@ -197,7 +197,7 @@ def _finders(text: str, language: str) -> list[Finder]:
 
 @functools.cache
 def _number_words(language: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Ordinals and cardinals as `written_words` has them."""
+    """Return the ordinals and cardinals as `written_words` has them."""
     vocabulary = lexicon(language)
     return first_runs(vocabulary.ordinals), first_runs((*vocabulary.numbers, *vocabulary.scales))
 
@@ -248,7 +248,7 @@ def _named_ordinals(text: str, language: str) -> list[Number]:
 
 
 def _counted(text: str, start: int, vocabulary: Lexicon) -> bool:
-    """Whether a number is before a word, which makes "two seconds" a unit and "tre andra" no ordinal."""
+    """Return whether a number is before a word: "two seconds" is a unit then, "tre andra" no ordinal."""
     before = _WORD_BEFORE.search(text, max(0, start - 20), start)
     return before is not None and (before[1][-1].isdecimal() or before[1].casefold() in vocabulary.numbers)
 
@@ -278,7 +278,7 @@ def _cardinals(text: str, language: str) -> list[Number]:
 
 
 def _readings(digits: str, comma: bool) -> list[float]:
-    """Values of a digit string: the language's convention first, the other where the string allows both."""
+    """Return the values of a digit string: the language's convention first, then the other if it fits."""
     bare = re.sub(r"[\u00a0\u2009\u202f’' ]", "", digits)
     marks = re.findall(r"[.,]", bare)
     if not marks:
@@ -320,7 +320,7 @@ def _scale_after(text: str, end: int, language: str) -> tuple[float, int] | None
 
 
 def _worded(text: str, language: str) -> list[Number]:
-    """Number words; 1 is left out, because it is the article in all three languages."""
+    """Return the number words; 1 is left out, because it is the article in all three languages."""
     vocabulary = lexicon(language)
     pattern = _word_pattern(frozenset(vocabulary.numbers) | frozenset(vocabulary.scales))
     numbers: list[Number] = []
@@ -339,7 +339,7 @@ def _worded(text: str, language: str) -> list[Number]:
 def _compound(
     text: str, match: re.Match[str], numbers: object, pattern: re.Pattern[str]
 ) -> tuple[float, int]:
-    """Value of a number word, with the unit digit of "twenty-three" and scale words alone as one."""
+    """Return the value of a number word; the digit of "twenty-three" and lone scale words included."""
     values = dict(numbers) if isinstance(numbers, dict) else {}
     value = float(values.get(match[0].casefold(), 1.0))
     stop = match.end() if match[0].casefold() in values else match.start()

@@ -47,7 +47,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """`unproved` names what no allowed difference covers; with none the claim is proved.
+    """The outcome of a comparison; with nothing `unproved` the claim is proved.
 
     `scope_differs` says that a number, name, negation, quantifier, modal or condition is among it: no score
     of a model may accept the claim then.
@@ -69,7 +69,7 @@ def prove(
     fragment: bool,
     is_row: bool,
 ) -> Proof:
-    """Hold a claim against its evidence.
+    """Prove a claim from its evidence.
 
     Args:
         claim: as it is understood alone.
@@ -110,7 +110,7 @@ def prove(
 
 
 def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
-    """The slots in which a text denies another, where they say the same in all else; none otherwise."""
+    """Return the slots in which a text denies another, where all else agrees; none otherwise."""
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return ()
     return _denials([change for change in differences(claim, evidence) if not is_allowed(change)], ())
@@ -147,7 +147,7 @@ def conflicts(claim: Reading, evidence: Reading, passages: Sequence[Reading]) ->
             result.append(Denial(reason, words, frozenset((unit.key, other.key))))
     for change, reason in denied:
         if reason == "negation_mismatch" or all(unit.key not in passage_keys for unit in change.added):
-            keys = frozenset(unit.key for unit in (*change.added, *change.left))
+            keys = frozenset(unit.key for unit in (*change.added, *change.removed))
             result.append(Denial(reason, change.described(), keys))
     return tuple(result)
 
@@ -170,7 +170,7 @@ def _figure_kind(unit: Unit) -> str | None:
 
 
 def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...]:
-    """Numbers, dates, names, negations, quantifiers, modals and conditions of a claim that its quote lacks.
+    """Return numbers, names, negations, quantifiers, modals, conditions of a claim that its quote lacks.
 
     A name may be in the title or the headings of the quote. A quote that shares no word with the claim lacks
     all of it.
@@ -193,7 +193,7 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
 
 @functools.cache
 def _scope(language: str) -> frozenset[str]:
-    """Negations, quantifiers, modals and conditions: words that change what all others say."""
+    """Return the negations, quantifiers, modals and conditions: words that change what all others say."""
     vocabulary = lexicon(language)
     scope = (
         vocabulary.negations
@@ -206,8 +206,8 @@ def _scope(language: str) -> frozenset[str]:
 
 
 def _in_scope(change: Change) -> bool:
-    """Whether a difference touches a number, date, name, negation, quantifier, modal or condition."""
-    scope, both = _scope(change.known.code), (*change.added, *change.left)
+    """Return whether a difference touches a number, date, name, negation, quantifier, modal or condition."""
+    scope, both = _scope(change.vocabulary.code), (*change.added, *change.removed)
     figures = any(unit.key[0] in "#@" for unit in both)
     return figures or any(unit.folded in scope for unit in both) or _names(change.added, change.claim)
 
@@ -217,7 +217,7 @@ def _keys(*readings: Reading) -> set[str]:
 
 
 def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings: Reading) -> Iterator[str]:
-    """Words of the question that neither answer nor evidence speaks of: it may be another one's answer."""
+    """Yield words of the question that neither answer nor evidence has: it may be of another question."""
     if not question.words:
         return
     vocabulary = lexicon(question.language)
@@ -245,7 +245,7 @@ def _written(unit: Unit, reading: Reading) -> str:
 
 
 def _has_identifier(text: str, word: str) -> bool:
-    """Whether a text has a word in other case or with characters that are not seen.
+    """Return whether a text has a word in other case or with characters that are not seen.
 
     The parts of an identifier such as LongDisplayDatePic may also stand apart: long_display_date_pic.
     """
@@ -259,18 +259,18 @@ def _has_identifier(text: str, word: str) -> bool:
 
 @functools.lru_cache(maxsize=1024)
 def _spoken(reading: Reading) -> frozenset[str]:
-    """Keys of the units and stems of all words of a text."""
+    """Return the keys of the units and the stems of all words of a text."""
     return frozenset(_keys(reading)) | {word.stem for word in reading.words}
 
 
 @functools.lru_cache(maxsize=1024)
 def _line(reading: Reading) -> str:
-    """What a text speaks of in one string, a mark that no key holds around each key."""
+    """Return the units and words of a text in one string, a mark that no key holds around each key."""
     return _BETWEEN + "".join(key + _BETWEEN for key in sorted(_spoken(reading)))
 
 
 def _speaks_of(line: str, key: str) -> bool:
-    """Whether a line has a word, alone or as the first or last part of a compound."""
+    """Return whether a line has a word, alone or as the first or last part of a compound."""
     if len(key) < _SHORTEST_PART:
         return f"{_BETWEEN}{key}{_BETWEEN}" in line
     return f"{_BETWEEN}{key}" in line or f"{key}{_BETWEEN}" in line
@@ -279,7 +279,7 @@ def _speaks_of(line: str, key: str) -> bool:
 def _unproved_fragment(
     claim: Reading, evidence: Reading, question: Reading, headings: Reading
 ) -> tuple[str, ...]:
-    """A few words prove something where question and words together are what the evidence says."""
+    """Return what is unproved of a few words, which prove something only together with their question."""
     vocabulary = lexicon(claim.language)
     mine, theirs = units(claim), units(evidence)
     claim_keys = [unit.key for unit in mine]
@@ -305,7 +305,7 @@ def _unproved_fragment(
 def _runs(
     theirs: Sequence[Unit], start: int, end: int, context: set[str], vocabulary: Lexicon
 ) -> Iterator[Sequence[Unit]]:
-    """Runs of the evidence that neither the claim nor its question states; plain function words are none."""
+    """Yield runs of the evidence that neither claim nor question states; plain function words are none."""
     scope = (
         vocabulary.negations
         | vocabulary.exclusive
@@ -328,7 +328,7 @@ def _runs(
 
 
 def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[Denial, ...]:
-    """The slots in which a claim denies its evidence; none where anything else differs too.
+    """Return the slots in which a claim denies its evidence; none where anything else differs too.
 
     A slot is a place where each text has one number, date, name or word of a closed class, between units that
     both share. No cited passage may hold what the claim has there; words that have only changed places need
@@ -340,32 +340,32 @@ def _denials(changes: Sequence[Change], elsewhere: Sequence[Reading]) -> tuple[D
         reason = _denied(change) or ("role_mismatch" if exchanged else None)
         if reason is None:
             return ()
-        keys = frozenset(unit.key for unit in (*change.added, *change.left))
+        keys = frozenset(unit.key for unit in (*change.added, *change.removed))
         result.append(Denial(reason, change.described(), keys))
     is_stated = not exchanged and any(_states(change, passage) for change in changes for passage in elsewhere)
     return () if is_stated else tuple(result)
 
 
 def _exchanged(changes: Sequence[Change]) -> bool:
-    """Whether all slots together hold the same contents in another order, and no equals of one list.
+    """Return whether all slots together hold the same contents in another order, and no items of one list.
 
     A date and a place have no roles to exchange: "in 1974 … in Lund".
     """
-    if len(changes) < 2 or not all(change.added and change.left for change in changes):
+    if len(changes) < 2 or not all(change.added and change.removed for change in changes):
         return False
-    if any((change.added[0].key[0] in "#@") != (change.left[0].key[0] in "#@") for change in changes):
+    if any((change.added[0].key[0] in "#@") != (change.removed[0].key[0] in "#@") for change in changes):
         return False
     mine, theirs = (
         {tuple(unit.key for unit in side) for side in sides}
-        for sides in zip(*((change.added, change.left) for change in changes), strict=True)
+        for sides in zip(*((change.added, change.removed) for change in changes), strict=True)
     )
-    start, end = changes[0].left[-1].end, changes[1].left[0].start
+    start, end = changes[0].removed[-1].end, changes[1].removed[0].start
     words = {word.folded for word in changes[0].evidence.words if start <= word.start < end}
-    return mine == theirs and not words <= changes[0].known.joiners
+    return mine == theirs and not words <= changes[0].vocabulary.joiners
 
 
 def _states(change: Change, passage: Reading) -> bool:
-    """Whether a passage has what the claim has in the slot, beside one of its neighbours there."""
+    """Return whether a passage has what the claim has in the slot, beside one of its neighbours there."""
     mine = [unit.key for unit in units(change.claim)]
     value = [unit.key for unit in change.added]
     if not any(unit.content for unit in change.added):
@@ -377,11 +377,11 @@ def _states(change: Change, passage: Reading) -> bool:
 
 
 def _denied(change: Change) -> str | None:
-    """Reason code of a difference in which the claim denies what is there; None for any other."""
-    vocabulary = change.known
-    mine, theirs = set(change.added_words), set(change.left_words)
+    """Return the reason code of a difference in which the claim denies what is there; None for any other."""
+    vocabulary = change.vocabulary
+    mine, theirs = set(change.added_words), set(change.removed_words)
     words = mine | theirs
-    if skeleton("".join(change.added_words)) == skeleton("".join(change.left_words)):
+    if skeleton("".join(change.added_words)) == skeleton("".join(change.removed_words)):
         return None  # letters of another script that look the same
     if (
         words & vocabulary.negations
@@ -392,11 +392,11 @@ def _denied(change: Change) -> str | None:
             if bool(mine & vocabulary.negations) != bool(theirs & vocabulary.negations)
             else None
         )
-    if _names(change.added, change.claim) and _names(change.left, change.evidence):
+    if _names(change.added, change.claim) and _names(change.removed, change.evidence):
         return "name_mismatch"
-    if len(change.added) != 1 or len(change.left) != 1:
+    if len(change.added) != 1 or len(change.removed) != 1:
         return None
-    first, second = change.added[0], change.left[0]
+    first, second = change.added[0], change.removed[0]
     if {first.key[0], second.key[0]} == {"#"}:
         return "number_mismatch"
     if {first.key[0], second.key[0]} == {"@"}:
@@ -405,7 +405,7 @@ def _denied(change: Change) -> str | None:
 
 
 def _opposed(claimed: str, written: str, vocabulary: Lexicon) -> str | None:
-    """Reason code of one word in another's place, where the two exclude each other."""
+    """Return the reason code of one word in another's place, where the two exclude each other."""
     pair = (claimed, written)
     turned = (pair, pair[::-1])
     prefixed = any(
@@ -427,6 +427,6 @@ def _across(pair: tuple[str, str], sides: tuple[Set[str], Set[str]]) -> bool:
 
 
 def _names(of: Sequence[Unit], reading: Reading) -> bool:
-    """Whether all of some units are names: capitalised where that says something."""
+    """Return whether all of some units are names: capitalised where that says something."""
     spans = [(name.start, name.end) for name in reading.names]
     return bool(of) and all(any(a <= unit.end - 1 and unit.end <= b for a, b in spans) for unit in of)

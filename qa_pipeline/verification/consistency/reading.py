@@ -23,24 +23,24 @@ _BETWEEN = "\x1f"
 
 @dataclass(frozen=True)
 class Reading:
-    """One text in one language; offsets point into it as it is written."""
+    """A text in one language; offsets point into it as it is written."""
 
     written: str
     language: str
 
     @cached_property
     def text(self) -> str:
-        """The text without the numbers of list items, which state nothing: blanks stand in their place."""
+        """Return the text with blanks in place of the numbers of list items, which state nothing."""
         return NUMBERED_ITEM.sub(lambda mark: "•".ljust(len(mark[0])), self.written)
 
     @property
     def sentences(self) -> tuple[tuple[int, int], ...]:
-        """Spans of its sentences."""
+        """Return the spans of its sentences."""
         return sentence_spans(self.text, self.language)
 
     @cached_property
     def words(self) -> tuple[Token, ...]:
-        """All words in order."""
+        """Return all words in order."""
         return tokenize(self.text, self.language)
 
     @cached_property
@@ -49,17 +49,17 @@ class Reading:
 
     @property
     def stems(self) -> list[str]:
-        """Stems of the content words in order, repeats included."""
+        """Return the stems of the content words in order, repeats included."""
         return [stem for _, stem in self._content]
 
     @cached_property
     def dates(self) -> list[Date]:
-        """Dates and years."""
+        """Return the dates and years."""
         return find_dates(self.text, self.language)
 
     @cached_property
     def numbers(self) -> list[Number]:
-        """Numbers that are no dates."""
+        """Return the numbers that are no dates."""
         return find_numbers(self.text, self.language, [(date.start, date.end) for date in self.dates])
 
     @cached_property
@@ -69,27 +69,27 @@ class Reading:
 
     @cached_property
     def all_names(self) -> list[Name]:
-        """Names, those of dates and units included."""
+        """Return the names, those of dates and units included."""
         return find_names(self.text, self.language)
 
     @cached_property
     def names(self) -> list[Name]:
-        """Names outside dates and units."""
+        """Return the names outside dates and units."""
         return [name for name in self.all_names if self._measured.free(name.start, name.end)]
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """What the text states, in order and comparable: stems of content words, values of numbers."""
+        """Return what the text states, in order and comparable: stems of content words, values of numbers."""
         return tuple([term for _, term in self.placed_terms])
 
     @cached_property
     def term_set(self) -> Set[str]:
-        """The terms, each once."""
+        """Return the terms, each once."""
         return frozenset(self.terms)
 
     @cached_property
     def placed_terms(self) -> tuple[tuple[int, str], ...]:
-        """The terms, each with the place where it begins."""
+        """Return the terms, each with the place where it begins."""
         stems = self._bound_stems()
         if not self.dates and not self.numbers:
             return tuple(stems)
@@ -100,7 +100,7 @@ class Reading:
         return tuple(sorted(stems + dates + numbers))
 
     def _bound_stems(self) -> list[tuple[int, str]]:
-        """The stems, a prefix and the word it is bound to as one: weekly is not bi-weekly."""
+        """Return the stems; a prefix and the word it is bound to are one: weekly is not bi-weekly."""
         prefixes = {match.end(): match for match in _BOUND.finditer(self.text)}
         if not prefixes:
             return self._content
@@ -113,20 +113,20 @@ class Reading:
 
     @cached_property
     def line(self) -> str:
-        """The words as they are written in one string, a mark that no word holds around each."""
+        """Return the words as they are written in one string, a mark that no word holds around each."""
         words = folded_words(self.written, self.language)
         return _BETWEEN + "".join(word + _BETWEEN for word in words)
 
     def repeats(self, other: "Reading") -> bool:
-        """Whether two texts are the same words in the same order, case and punctuation aside."""
+        """Return whether two texts are the same words in the same order, case and punctuation aside."""
         return self.line == other.line
 
     def holds(self, other: "Reading") -> bool:
-        """Whether the words of another text stand here one after another."""
+        """Return whether the words of another text stand here one after another."""
         return other.line != _BETWEEN and other.line in self.line
 
     def find(self, other: "Reading") -> tuple[int, int] | None:
-        """Span of the first place where the words of another text stand one after another."""
+        """Return the span of the first place where the words of another text stand one after another."""
         if not self.holds(other):
             return None
         words = self.words if self.text == self.written else tokenize(self.written, self.language)
@@ -140,5 +140,5 @@ _BOUND = re.compile(rf"(?<!\w){any_of_all('hyphened_prefixes')}[-\u2010\u2011](?
 
 @functools.lru_cache(maxsize=16_384)
 def read(text: str, language: str) -> Reading:
-    """The reading of a text, remembered: claims of one batch cite the same passages."""
+    """Return the reading of a text, cached: claims of one batch cite the same passages."""
     return Reading(text, language)

@@ -14,7 +14,7 @@ class Unit(NamedTuple):
     offset: float = 0.0
 
     def base(self, value: float) -> float:
-        """An amount of this unit in the base unit."""
+        """Return an amount of this unit in the base unit."""
         return value * self.factor + self.offset
 
 
@@ -101,7 +101,7 @@ _BEFORE = re.compile(r"([€$£]|\b(?:USD|EUR|GBP|SEK))[ \u00a0]?$")
 
 
 def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
-    """The unit written at `position` and where it ends."""
+    """Return the unit written at `position` and where it ends."""
     warm = _TEMPERATURE.match(text, position)
     if warm and len(warm[0].strip()) > 1:
         return (_CELSIUS if warm[1] else _FAHRENHEIT), warm.end()
@@ -116,6 +116,6 @@ def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
 
 
 def unit_before(text: str, position: int) -> Unit | None:
-    """The currency written directly before `position`."""
+    """Return the currency written directly before `position`."""
     match = _BEFORE.search(text, max(0, position - 5), position)
     return _SYMBOLS.get(match[1]) if match else None

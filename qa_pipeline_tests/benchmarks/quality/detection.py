@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy.stats import kendalltau, spearmanr
 
-from qa_pipeline.evaluation.statistics import Floats, ratio
+from qa_pipeline.statistics import Floats, ratio
 
 Flags = npt.NDArray[np.bool_]
 

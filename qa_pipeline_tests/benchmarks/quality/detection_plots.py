@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.plots import new_figure, png_of
-from qa_pipeline.evaluation.statistics import Floats
+from qa_pipeline.publishing.pictures import new_figure, png_of
+from qa_pipeline.statistics import Floats
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline_tests.benchmarks.quality.detection import Flags, reliability_bins, steps_of
 

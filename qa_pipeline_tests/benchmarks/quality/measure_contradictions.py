@@ -27,10 +27,12 @@ from qa_pipeline.retrieval.shard import Shard, nearest_chunks
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.rows import ChunkRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS
 from qa_pipeline.verification.contradictions import (
     NEIGHBOURS,
-    Found,
+    Contradictions,
     Sentence,
     find_contradictions,
     find_sentences,
@@ -121,7 +123,7 @@ def planted_rows(plants: Sequence[tuple[str, Sentence, str]], batch: str) -> tup
 
 def search(
     documents: pl.DataFrame, chunks: pl.DataFrame, vectors: Any, embedder: Encoder, settings: Settings
-) -> Found:
+) -> Contradictions:
     """The search of a batch over given chunk vectors."""
     shard = Shard(tuple(chunks["chunk_id"]), vectors, "m", "r", "float32")
     owners = dict(chunks.select("chunk_id", "document_id").iter_rows())
@@ -144,7 +146,7 @@ def measure(layout: Layout, batch: str, each: int, seed: int, *, show: bool) -> 
         for row in alone.table.iter_rows(named=True):
             shown = f"{row['kind']} {row['detail']}\n  A {row['first_quote']}\n  B {row['second_quote']}\n"
             sys.stderr.write(shown)
-    plants = planted(find_sentences(chunks.iter_rows(named=True)), each, seed)
+    plants = planted(find_sentences(typed_rows(chunks, ChunkRow)), each, seed)
     more_documents, more_chunks = planted_rows(plants, batch)
     with_them = search(
         pl.concat([documents, DOCUMENTS.frame(more_documents)]),

@@ -23,10 +23,11 @@ import polars as pl
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.datasets import draw
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate, rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate
 from qa_pipeline_tests.benchmarks.quality import scorers as baselines
 from qa_pipeline_tests.benchmarks.quality.detection import METRICS, Task, measure, overlaps, span_f1
 from qa_pipeline_tests.benchmarks.quality.detection_plots import draw_plots

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.statistics import interval
 from qa_pipeline.monitoring.alerts import find_levels
 from qa_pipeline.monitoring.days import BASE
 from qa_pipeline.monitoring.drift import find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
+from qa_pipeline.settings.thresholds import Interval
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.monitoring.scored import FIRST
 
@@ -124,7 +124,7 @@ def undrifted(years: int, rows: int, seed: int, wobble: float = 0.0) -> dict[str
         name: {
             "reports_a_year": round(float(np.mean(of)), 3),
             "most": max(of),
-            "years_with_any": dict(interval(sum(one > 0 for one in of), years)),
+            "years_with_any": dict(Interval.of_counts(sum(one > 0 for one in of), years)),
         }
         for name, of in counts.items()
     }
@@ -144,7 +144,7 @@ def planted(shifts: int, rows: int, size: float, seed: int) -> dict[str, Any]:
                 delays[name].append(min(after))
     return {"rows_a_day": rows, "shift": size, "shifts": shifts} | {
         name: {
-            "found": dict(interval(len(of), shifts)),
+            "found": dict(Interval.of_counts(len(of), shifts)),
             "median_delay": None if not of else float(np.median(of)),
             "delay_of_90_percent": None if not of else float(np.quantile(of, 0.9)),
         }

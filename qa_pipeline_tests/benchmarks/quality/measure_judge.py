@@ -8,14 +8,14 @@ relevance or answer_consistency. Prints one JSON line: for each set the rank cor
 each rating, what the judge gives for length beyond what people do, and how far repeated replies differ.
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import ModelError, SettingsError
 from qa_pipeline.evaluation.datasets import draw
-from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources
@@ -23,7 +23,8 @@ from qa_pipeline.records import Passage
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import JudgingSettings
-from qa_pipeline.verification.judging import judge_request
+from qa_pipeline.statistics import Floats, Resamples, estimate
+from qa_pipeline.verification.judging import ProvedPairRow, judge_request
 from qa_pipeline_tests.benchmarks.quality.detection import kendall, partial, spearman
 from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, read_rated
 from qa_pipeline_tests.benchmarks.support.command_line import (
@@ -135,7 +136,7 @@ def _score_request(row: Row, judging: JudgingSettings, seed: int) -> Request[Any
         text=row["passage"],
         language=row["language"],
     )
-    pair = {**row, "evidence_chunk_ids": [row["id"]], "batch": BATCH}
+    pair = cast("ProvedPairRow", {**row, "evidence_chunk_ids": [row["id"]], "batch": BATCH})
     return judge_request(pair, {row["id"]: passage}, judging, seed)
 
 

@@ -26,9 +26,10 @@ from qa_pipeline.evaluation.metrics.registry import chosen_metrics
 from qa_pipeline.evaluation.rag_datasets import CONTEXT, RAG_ROWS
 from qa_pipeline.evaluation.running import BLOCK, evaluate, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.evaluation.statistics import Estimate, Floats, Resamples, estimate, rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline_tests.benchmarks.quality.detection import Task, measure, spearman
 from qa_pipeline_tests.benchmarks.quality.rated_answers import RATINGS, read_rated

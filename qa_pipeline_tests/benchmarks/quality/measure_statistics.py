@@ -31,9 +31,9 @@ from scipy.stats import binomtest, norm
 
 from qa_pipeline.evaluation.comparison import compare_paired
 from qa_pipeline.evaluation.gates import Limits, gate
-from qa_pipeline.evaluation.statistics import Floats, Resamples, estimate, wilson
 from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
 from qa_pipeline.evaluation.summaries import summarise
+from qa_pipeline.statistics import Floats, Resamples, estimate, wilson
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 DOCUMENT, ROW, SIZES = 0.7, 1.0, 0.6

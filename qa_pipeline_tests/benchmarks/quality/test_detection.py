@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score, precision_score, roc_auc_score
 
-from qa_pipeline.evaluation.statistics import Floats
+from qa_pipeline.statistics import Floats
 from qa_pipeline_tests.benchmarks.quality.detection import METRICS, Task, measure, reliability_bins
 
 RARE = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])

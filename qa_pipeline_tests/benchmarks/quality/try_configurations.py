@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.statistics import rounded
+from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline_tests.benchmarks.support.command_line import errors_as_messages, parser_of, print_json
 
@@ -63,7 +63,7 @@ def choose(path: Path, arms: Sequence[str] = (), *, seed: int = 0) -> Document:
         InputError: the file cannot be used, or there is no configuration.
         StorageError: it cannot be written.
     """
-    with locked(path.parent):
+    with locked(path.parent, wait=True):
         trial = _read(path) if path.exists() else Trial(seed=seed)
         together = {**dict.fromkeys(arms, Arm()), **trial.arms}
         if not together:
@@ -95,7 +95,7 @@ def record(path: Path, arm: str, *, right: int = 0, wrong: int = 0) -> Arm:
         InputError: the file cannot be used, or knows no such configuration; nothing is recorded.
         StorageError: it cannot be written.
     """
-    with locked(path.parent):
+    with locked(path.parent, wait=True):
         trial = _read(path)
         if arm not in trial.arms:
             raise InputError(f"{path} knows no configuration {arm!r}; it has {', '.join(sorted(trial.arms))}")

@@ -25,8 +25,9 @@ from qa_pipeline.publishing import facts as facts_module
 from qa_pipeline.publishing.card import write_card
 from qa_pipeline.publishing.formats import FORMATS
 from qa_pipeline.publishing.keys import row_keys
-from qa_pipeline.publishing.manifest import Manifest, hash_file
+from qa_pipeline.publishing.manifest import Manifest
 from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.storage.hashes import hash_file
 
 Row = dict[str, Any]
 _NUMBER = re.compile(r"\d+")
@@ -296,7 +297,7 @@ def bound(folder: Path) -> None:
 
 def bound_that_follows(folder: Path) -> None:
     """No wrong row, and the bound of that."""
-    from qa_pipeline.publishing.certificate import upper_bound
+    from qa_pipeline.statistics import upper_bound
 
     def edit(said: Any) -> None:
         certificate = said["certificate"]
@@ -304,7 +305,7 @@ def bound_that_follows(folder: Path) -> None:
             raise NotApplicableError
         look, part = certificate["looks"][certificate["best"]], certificate["parts"][0]
         look["wrong"] = part["wrong"] = 0
-        at_most = upper_bound(0, part["audited"], certificate["confidence"], of=certificate["rows"])
+        at_most = upper_bound(0, part["audited"], certificate["confidence"], population=certificate["rows"])
         look["at_most"] = part["at_most"] = at_most
 
     edit_json(folder, "manifest.json", edit)
@@ -476,7 +477,7 @@ def make_anew(folder: Path) -> None:
     said["batches"] = dict(batches)
     for split, frame in frames.items():
         for name, form in FORMATS.items():
-            if (folder / name).is_dir() and form.whole:
+            if (folder / name).is_dir() and form.is_whole:
                 placed = frame.with_columns(split=pl.lit(split))
                 (lines,) = form.rows({}, placed, said["settings"]["release"]["layout"])
                 file = folder / name / form.files[0].name.format(split=split)
@@ -490,10 +491,10 @@ def make_anew(folder: Path) -> None:
             folder / "keys.parquet"
         )
     if "text_sha256" in pl.read_parquet_schema(folder / SOURCES):
-        from qa_pipeline.publishing.candidates import text_hash
+        from qa_pipeline.storage.hashes import hash_text
 
         sources = pl.read_parquet(folder / SOURCES)
-        hashes = [text_hash(one) for one in sources["text"]]
+        hashes = [hash_text(one) for one in sources["text"]]
         sources.with_columns(text_sha256=pl.Series(hashes)).write_parquet(folder / SOURCES)
         said["contents"] = facts_module.content_hashes(folder, said["splits"])
     facts = json.loads((folder / FACTS).read_bytes())

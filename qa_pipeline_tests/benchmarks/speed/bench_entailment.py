@@ -35,7 +35,7 @@ from qa_pipeline.models.entailment.tokens import Input
 from qa_pipeline.models.vector_cache import VectorCache
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
-from qa_pipeline.verification.entailment import Asked, search
+from qa_pipeline.verification.entailment import ClaimPassages, search
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 
 CLAIM_WORDS = (6, 10, 14, 18, 24)
@@ -84,7 +84,7 @@ def write_cross_encoder(folder: Path) -> None:
     shutil.copy(packaged / "tokenizer.json", folder)
 
 
-def questions(claims: int, passages: int) -> list[Asked]:
+def questions(claims: int, passages: int) -> list[ClaimPassages]:
     """Claims with passages, the same in every run."""
     from qa_pipeline.models.embedding_files import load_token_counter
 
@@ -96,11 +96,12 @@ def questions(claims: int, passages: int) -> list[Asked]:
         return " ".join(chance.choices(words, k=chance.choice(lengths) + chance.randint(-3, 3)))
 
     return [
-        Asked(text(CLAIM_WORDS), tuple(text(PASSAGE_WORDS) for _ in range(passages))) for _ in range(claims)
+        ClaimPassages(text(CLAIM_WORDS), tuple(text(PASSAGE_WORDS) for _ in range(passages)))
+        for _ in range(claims)
     ]
 
 
-def _measure(folder: Path, name: str, asked: list[Asked], repeats: int) -> dict[str, Any]:
+def _measure(folder: Path, name: str, asked: list[ClaimPassages], repeats: int) -> dict[str, Any]:
     settings = EntailmentSettings.model_validate({"model": str(folder / "model"), "precision": name})
     stores = iter(range(1000))
 

@@ -231,4 +231,4 @@ def test_many_threads_with_loops_of_their_own_share_a_budget() -> None:
 def test_real_prices_are_held_at_their_worst() -> None:
     of = Budget(BudgetSettings(max_cost=1.0), load_prices(), clock=Clock())
     reservation = asyncio.run(reserve(of, 1_000, 65_536, "gemini/gemini-3-flash-preview"))
-    assert reservation.held.cost == Decimal("0.000500") + Decimal("0.196608")
+    assert reservation.amount.cost == Decimal("0.000500") + Decimal("0.196608")

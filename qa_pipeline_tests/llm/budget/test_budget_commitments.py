@@ -44,10 +44,10 @@ def test_as_many_of_the_first_requests_are_taken_as_fit_and_not_one_more(
             taken(budget, tokens)
         return
     room = taken(budget, tokens)
-    assert sum(tokens[: room.held.calls]) <= most
-    assert room.held.calls == len(tokens) or sum(tokens[: room.held.calls + 1]) > most
+    assert sum(tokens[: room.amount.calls]) <= most
+    assert room.amount.calls == len(tokens) or sum(tokens[: room.amount.calls + 1]) > most
     room.spend()
-    assert budget.spent.tokens == sum(tokens[: room.held.calls])
+    assert budget.spent.tokens == sum(tokens[: room.amount.calls])
 
 
 @given(tokens=WANTS)
@@ -55,7 +55,7 @@ def test_room_that_is_given_back_is_there_again(tokens: list[int]) -> None:
     budget = budget_with(sum(tokens))
     for _ in range(2):
         room = taken(budget, tokens)
-        assert room.held.calls == len(tokens)
+        assert room.amount.calls == len(tokens)
         room.cancel()
     assert budget.spent == Amount()
 
@@ -69,7 +69,7 @@ def test_the_day_counts_what_replies_took_in_whatever_process_they_are_collected
 
     first = budget_of_a_process()
     room = taken(first, [30, 30, 30, 30])
-    assert room.held.calls == 3
+    assert room.amount.calls == 3
     room.spend()
     assert room.day is not None
     kept = HELD.dump_json(room.day)
@@ -80,4 +80,4 @@ def test_the_day_counts_what_replies_took_in_whatever_process_they_are_collected
     collecting = budget_of_a_process()
     collecting.settle_day(held, Amount(3, 10, Decimal(10)))
     collecting.end()
-    assert taken(budget_of_a_process(), [50, 40]).held.calls == 2
+    assert taken(budget_of_a_process(), [50, 40]).amount.calls == 2

@@ -7,7 +7,7 @@ import pytest
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.models.entailment.models import CrossEncoder, load_cross_encoder
 from qa_pipeline.settings.verification import EntailmentSettings
-from qa_pipeline.verification.entailment import Asked, Found, search
+from qa_pipeline.verification.entailment import ClaimEntailment, ClaimPassages, search
 from qa_pipeline_tests.fakes import memory_cache
 from qa_pipeline_tests.models.entailment.models import WINDOW, write_classifier
 
@@ -137,14 +137,14 @@ def test_a_local_model_that_is_not_the_pinned_one_is_refused(tmp_path: Path) -> 
 
 def test_no_number_from_a_model_is_an_unknown_score(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m", bias=(float("nan"), 0.0, 0.0))
-    found = search([Asked("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
-    assert found == [Found(reason="model_nan")]
+    found = search([ClaimPassages("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
+    assert found == [ClaimEntailment(reason="model_nan")]
 
 
 def test_one_logit_is_read_as_support(tmp_path: Path) -> None:
     folder = write_classifier(tmp_path / "m", ("LABEL_0",), bias=(0.0,))
-    found = search([Asked("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
-    assert found == [Found(0.5, None, (0,))]
+    found = search([ClaimPassages("The pump runs.", ("The pump runs.",))], load(folder), EntailmentSettings())
+    assert found == [ClaimEntailment(0.5, None, (0,))]
 
 
 def test_more_tokens_than_positions_are_refused(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def visit(
 
 @dataclass(slots=True)
 class _Tally:
-    """What lies inside an open element; `link` and `heading` say whether it is in one, or one itself."""
+    """The text inside an open element; `link` and `heading` say whether it is in one, or one itself."""
 
     tag: str
     link: bool = False
@@ -87,7 +87,7 @@ class _Tally:
 
 
 def navigation(root: "LexborNode") -> frozenset[int]:
-    """Ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
+    """Return the ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
     removed: set[int] = set()
     top = root.tag or ""
     stack = [_Tally(top, heading=top in _HEADINGS)]
@@ -118,7 +118,7 @@ def navigation(root: "LexborNode") -> frozenset[int]:
 
 
 def _heading_of(node: "LexborNode") -> "LexborNode | None":
-    """The heading right above a list that is all there is under it."""
+    """Return the heading right above a list that is all there is under it."""
     before, after = node.prev, node.next
     while before is not None and _says_nothing(before):
         before = before.prev
@@ -137,7 +137,7 @@ def _says_nothing(node: "LexborNode") -> bool:
 
 
 def _only_leads_on(box: _Tally) -> bool:
-    """Whether a box with links is navigation.
+    """Return whether a box with links is navigation.
 
     A box is, when all its links stay on the page and nothing else is said; when it is a `div` or `section`
     of links under headings, without prose; or a paragraph of several links behind a label such as

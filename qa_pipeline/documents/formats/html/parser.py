@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omissions) -> list[Block]:
-    """Blocks below `root`; elements whose `mem_id` is in `dropped` are left out and counted as it says."""
+    """Return the blocks below `root`; elements whose `mem_id` is in `dropped` are counted as left out."""
     reader = Reader(omissions)
 
     def enter(node: "LexborNode", tag: str) -> bool:
@@ -61,7 +61,7 @@ _MAIN = (
     ".main-content",
     "article",
 )
-"""Where generators of pages put the content, most telling first."""
+"""The places where generators of pages put the content, most telling first."""
 
 _LEAST_SHARE = 0.25
 _DEEPEST = 5_000
@@ -89,7 +89,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 
 def read_fragment(markup: str, omissions: Omissions | None = None, *, page: bool = True) -> list[Block]:
-    """Blocks of a piece of HTML inside another format; all of it counts as content.
+    """Return blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
         markup: the piece.
@@ -114,7 +114,7 @@ def read_tree(
     contents: bool = False,
     dropped: Mapping[int, str] = {},
 ) -> list[Block]:
-    """Blocks of a tree, all of whose body counts as content.
+    """Return blocks of a tree, all of whose body counts as content.
 
     Args:
         tree: what `parse_tree` returned; elements are taken out of it.
@@ -131,7 +131,7 @@ def read_tree(
 
 
 def balanced(markup: str) -> str:
-    """A piece of HTML in which every element that is open also ends.
+    """Return a piece of HTML in which every element that is open also ends.
 
     Raises:
         DocumentFailure: elements are nested deeper than any page needs.
@@ -204,7 +204,7 @@ def _navigation(root: "LexborNode") -> dict[int, str]:
 
 
 def _main(body: "LexborNode") -> "LexborNode":
-    """The element that holds the content: a well-known one with a fair share of the text, else all."""
+    """Return the element that holds the content: a well-known one with much of the text, else all."""
     least = _LEAST_SHARE * len(body.text())
     for selector in _MAIN:
         candidates = body.css(selector)

@@ -78,7 +78,7 @@ _INLINE = CODE | {"br", "sup", "q"}
 
 @lru_cache(maxsize=1024)
 def role(tag: str) -> Role:
-    """What an element is for the text; elements of a page's own making have a hyphen and are blocks."""
+    """Return the role of an element in the text; custom elements have a hyphen and are blocks."""
     if tag == "-text":
         return "text"
     if tag.startswith(("-", "_", "!")):  # comments and the like
@@ -98,7 +98,7 @@ _STYLES: dict[str, Style] = {"a": "letters", "i": "roman"}
 
 
 class Reader:
-    """Collects text between the edges of block elements and decides what kind of block it was."""
+    """A reader that collects text between the edges of block elements and decides on their kinds."""
 
     def __init__(self, omissions: Omissions) -> None:
         self.left = omissions
@@ -198,7 +198,7 @@ class Reader:
                 self.blocks.append(Block(kind, written))
 
     def _write_heading(self, text: str) -> None:
-        """A heading, which keeps the number of the item that begins with it; in a box it is a label."""
+        """Write a heading with the number of the item that begins with it; in a box it is a label."""
         if self.marker:
             text, self.marker = f"{self.marker} {text.lstrip()}", None
         if self.boxes:
@@ -212,7 +212,7 @@ class Reader:
         self.blocks.append(Block("list_item", text, max(len(self.lists) - 1, 0), marker=marker))
 
     def _write_marker(self) -> None:
-        """The number of an item that begins with a list, a table or code stands alone."""
+        """Write the number of an item that begins with a list, a table or code: it is alone."""
         if self.marker:
             self.fresh_item = False
             self._write_item("")
@@ -234,7 +234,7 @@ class Reader:
         return ("quote" if self.quotes else "paragraph"), text
 
     def _write_label(self) -> None:
-        """The heading of a box that holds no prose is a paragraph of its own."""
+        """Write the heading of a box without prose as a paragraph of its own."""
         if self.label:
             self.blocks.append(Block("paragraph", self.label))
             self.label = None
@@ -287,7 +287,7 @@ class Reader:
             self.marker = None
 
     def _write_term(self) -> None:
-        """A term whose description begins with a list, code or nothing is an item of its own."""
+        """Write a term whose description begins with a list, code or nothing as an item of its own."""
         if self.terms:
             self.blocks.append(Block("list_item", self._take_terms(), max(len(self.lists) - 1, 0)))
             self.fresh_item = False
@@ -357,7 +357,7 @@ class Reader:
 
 
 def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
-    """How the items of a list are numbered; None for a list without numbers."""
+    """Return the numbering of the items of a list; None for a list without numbers."""
     if tag != "ol":
         return None
     attributes = node.attributes

@@ -76,10 +76,10 @@ class _RawCell(NamedTuple):
 def _table_blocks(
     table: "_Element", rows: list[list[_RawCell]], header_rows: int, styles: Styles, omissions: Omissions
 ) -> list[Block]:
-    """A line for each row; where a table only lays out a page, the content of its cells in turn.
+    """Return a line for each row; where a table only lays out a page, the content of its cells in turn.
 
     A box around text, or text in columns, is one row or column with more than a line in a cell. The first
-    `named` rows are repeated on each page.
+    `header_rows` rows are repeated on each page.
     """
     one_way = len(rows) == 1 or all(len(row) <= 1 for row in rows)
     if sum(map(len, rows)) == 1 or (one_way and any(len(cell.blocks) > 1 for row in rows for cell in row)):
@@ -109,7 +109,7 @@ def _table_blocks(
 def _named_rows(
     rows: list[list[_RawCell]], texts: Sequence[Sequence[str]], *, set_off: bool, paired: bool
 ) -> int:
-    """1 if the first row names the columns, by its looks or by what it says; else 0."""
+    """Return 1 if the first row names the columns, by its looks or its text; else 0."""
     if len(rows) < 2 or len(rows[0]) < 2:
         return 0
     first, second = rows[:2]
@@ -121,7 +121,7 @@ def _named_rows(
 
 
 def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
-    """Whether a table sets off its first row and column; Word says so by default, so its style must too."""
+    """Return whether a table sets off first row and column; Word's default counts if its style does too."""
     style = value_of(table, f"tblPr/{WORD}tblStyle")
     look = table.find(f"{WORD}tblPr/{WORD}tblLook")
     flags: dict[str, str] = {} if look is None else {str(name): str(flag) for name, flag in look.items()}
@@ -144,7 +144,7 @@ def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell
 
 
 def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
-    """Texts of the cells; one over several rows is in each of them, as far as that is bounded."""
+    """Yield the texts of the cells; one over several rows is in each of them, up to a limit."""
     above: dict[int, str] = {}
     budget = _MOST_REPEATED
     for row in rows:
@@ -195,7 +195,7 @@ _KINDS: dict[Role, BlockKind] = {
 
 
 class _BlockReader:
-    """Turns the body of a document and its notes, by their kind and id, into blocks."""
+    """A reader that turns the body of a document and its notes into blocks, by their kind and id."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ class _BlockReader:
         self._length = 0
 
     def read(self, body: "_Element") -> list[Block]:
-        """Blocks of the body, with notes at the end of the sections that refer to them."""
+        """Return the blocks of the body, with notes at the end of the sections that refer to them."""
         for element in _parts(body, _PARAGRAPH, _TABLE):
             waiting, self._pending = self._pending, []
             blocks = self._read([element])
@@ -246,7 +246,7 @@ class _BlockReader:
         return self.blocks
 
     def _write_notes(self) -> None:
-        """Notes stand at the end of the section that refers to them; one may refer to another."""
+        """Write notes at the end of the section that refers to them; one may refer to another."""
         while self._pending:
             keys, self._pending = self._pending, []
             for key in keys:
@@ -269,7 +269,7 @@ class _BlockReader:
         return blocks
 
     def _closed(self, element: "_Element") -> list[Block]:
-        """Blocks of an element that no text goes on after."""
+        """Return the blocks of an element that no text goes on after."""
         return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
 
     def _paragraph(self, paragraph: "_Element") -> list[Block]:
@@ -298,7 +298,7 @@ class _BlockReader:
         return own_blocks + beside_text
 
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
-        """What a paragraph is: by its style, and by what it says itself."""
+        """Return the style of a paragraph: by its named style, and by its own properties."""
         style_id = properties.get(f"{WORD}pStyle")
         style = self._styles.paragraph(None if style_id is None else style_id.get(VALUE))
         role, level = style.role, style.level
@@ -313,7 +313,7 @@ class _BlockReader:
     def _listed(
         self, properties: "Mapping[str, _Element]", style: ParagraphStyle, role: Role
     ) -> ParagraphStyle:
-        """What a paragraph is that no style makes a heading, code or a quote: an item of a list, or body."""
+        """Return the style of a paragraph that is no heading, code or quote: a list item, or body."""
         numbering, level = style.numbering, style.list_level
         listed = properties.get(f"{WORD}numPr")
         numbering = value_of(listed, "numId") or numbering
@@ -340,7 +340,7 @@ class _BlockReader:
         return _table_blocks(element, rows, header_rows, self._styles, self._omissions)
 
     def _carried_over(self) -> list[Block]:
-        """Text of a paragraph whose end was deleted and that nothing follows."""
+        """Return the text of a paragraph whose end was deleted and that nothing follows."""
         text, self._carried = self._carried, ""
         return [Block("paragraph", text)] if text.strip() else []
 
@@ -350,7 +350,7 @@ class _BlockReader:
 
 
 def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
-    """The elements of some names right below another, those in content controls and the like included."""
+    """Yield the elements of some names right below another, in content controls and the like too."""
     for child in element:
         if child.tag in names:
             yield child
@@ -397,7 +397,7 @@ def _joined(blocks: list[Block]) -> Iterator[Block]:
 
 
 def _levelled(blocks: list[Block]) -> list[Block]:
-    """Headings with their final levels: those below a document's only title stand one level lower."""
+    """Return the headings with their final levels: those below a document's only title are one lower."""
     headings = [block.level for block in blocks if block.kind == "heading"]
     down = headings[:1] == [_TITLE_LEVEL] and headings.count(_TITLE_LEVEL) == 1
     return [

@@ -71,7 +71,7 @@ _FALSE = frozenset({"0", "false", "off", "none"})
 
 @dataclass(frozen=True, slots=True)
 class ParagraphStyle:
-    """What a style makes of its paragraphs.
+    """The properties that a style gives its paragraphs.
 
     `level` counts from 1 for headings, from 0 for list items. `numbering` and `list_level` name the list a
     style puts its paragraphs in. `hidden` text is not shown.
@@ -100,19 +100,19 @@ class Styles:
         self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
-        """What a paragraph style means, the default for none; one that is not defined still has a name."""
+        """Return the meaning of a paragraph style, the default for none; undefined ones have a name."""
         if style not in self._paragraphs:
             self._paragraphs[style] = self._resolve(style or self._default)
         return self._paragraphs[style]
 
     def hides(self, style: str) -> bool:
-        """Whether a character style hides its text."""
+        """Return whether a character style hides its text."""
         if style not in self._hiding:
             self._hiding[style] = any(is_on(element.find(_HIDDEN)) for element in self._chain(style))
         return self._hiding[style]
 
     def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
-        """Whether a table style sets the first row or column off from the others."""
+        """Return whether a table style sets the first row or column off from the others."""
         changes = (
             change for element in self._chain(style) for change in element.iterchildren(f"{WORD}tblStylePr")
         )
@@ -139,7 +139,7 @@ class Styles:
         return ParagraphStyle(role, level, value_of(listed, "numId"), depth, hidden)
 
     def _chain(self, style: str | None) -> Iterator["_Element"]:
-        """A style and those it is based on; they may form a ring."""
+        """Yield a style and those it is based on; they may form a ring."""
         for _ in range(_LONGEST_CHAIN):
             element = self._elements.get(style or "")
             if element is None:
@@ -149,24 +149,24 @@ class Styles:
 
 
 def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
-    """Children of the child of that name, by their names: one look is faster than many, and cells many."""
+    """Return the children of the child of that name, by name: cells are many, and one look is faster."""
     holder = element[0] if len(element) and element[0].tag == name else None
     return {} if holder is None else {child.tag: child for child in holder}
 
 
 def is_on(element: "_Element | None") -> bool:
-    """Whether a switch of a paragraph or run is there and not set off."""
+    """Return whether a switch of a paragraph or run is present and not off."""
     return element is not None and element.get(VALUE, "1") not in _FALSE
 
 
 def value_of(element: "_Element | None", name: str, otherwise: str = "") -> str:
-    """The value of a child; another where there is none."""
+    """Return the value of a child; `otherwise` where there is none."""
     child = None if element is None else element.find(WORD + name)
     return otherwise if child is None else child.get(VALUE, "")
 
 
 def _role_of_name(name: str) -> tuple[Role, int] | None:
-    """What the name of a style says; some programs translate the names of built-in styles."""
+    """Return the role in the name of a style; some programs translate the names of built-in styles."""
     for role, names in _NAMES:
         if match := names.fullmatch(name):
             number = int(match.groupdict().get("number") or 1)
@@ -216,7 +216,7 @@ class Inline:
 
 
 class InlineReader:
-    """Reads paragraphs one after another; `seen` counts the characters of all text that was met."""
+    """A reader of paragraphs, one after another; `seen` counts the characters of all text met."""
 
     def __init__(self, omissions: Omissions) -> None:
         self.omissions = omissions
@@ -260,7 +260,7 @@ class InlineReader:
         self._walk(element)
 
     def _written(self, element: "_Element") -> None:
-        """An equation, or text of a drawing made elsewhere, which has none of Word's own elements."""
+        """Write an equation, or text of a drawing made elsewhere without any of Word's own elements."""
         drawn = element.tag == f"{DRAWING}t"
         self._inline.parts.append(f" {element.text or ''}" if drawn else equation_text(element))
 
@@ -374,7 +374,7 @@ def _control_lost_as(control: "_Element") -> str | None:
 
 
 def _description(element: "_Element") -> str:
-    """What a picture is said to show, or the letters of a word drawn as one."""
+    """Return the description of a picture, or the letters of a word drawn as one."""
     if element.tag == f"{_VML}textpath":
         return element.get("string", "")
     around = (
@@ -391,7 +391,7 @@ _NO_LIST = "0"
 _STYLES: dict[str, Style] = {"Letter": "letters", "Roman": "roman"}
 _PLACE = re.compile(r"%([1-9])")
 _OUTLINE = re.compile(r"[(]?%[1-9](?:\.%[1-9])+[.)]?")
-"""How a level is written that shows the numbers of those above it."""
+"""The form of a level that shows the numbers of those above it."""
 
 
 class Numbering:
@@ -412,13 +412,13 @@ class Numbering:
         self._restarted: set[tuple[str, int]] = set()
 
     def is_item(self, number: str, level: int) -> bool:
-        """Whether a paragraph of that list and level has a bullet or number, as in a list not defined."""
+        """Return whether paragraphs of that list and level, or of an undefined list, have a mark."""
         definition = self._level(number, level)
         bare = value_of(definition, "numFmt") == "none" and not value_of(definition, "lvlText").strip()
         return number != _NO_LIST and (definition is None or not bare)
 
     def marker(self, number: str, level: int) -> str | None:
-        """The number of the next paragraph of that list and level; None where it shows none."""
+        """Return the number of the next paragraph of that list and level; None where it shows none."""
         definition = self._level(number, level)
         form = value_of(definition, "numFmt") or "decimal"
         if definition is None or form in ("bullet", "none"):
@@ -442,7 +442,7 @@ class Numbering:
         return whole(value_of(self._level(number, level), "start"), 1)
 
     def _restart(self, number: str, level: int) -> int | None:
-        """Where a list begins anew that goes on counting in another's place, when it is met first."""
+        """Return the start of a list that continues another and begins anew, when it is met first."""
         if (number, level) in self._restarted:
             return None
         self._restarted.add((number, level))
@@ -451,7 +451,7 @@ class Numbering:
         return None if written is None else whole(written, 1)
 
     def _level(self, number: str, level: int) -> "_Element | None":
-        """The definition of a level: the list's own, else that of the abstract list it stands for."""
+        """Return the definition of a level: the list's own, else that of the abstract list it stands for."""
         key = number, level
         if key not in self._levels:
             abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))

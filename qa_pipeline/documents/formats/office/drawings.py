@@ -30,14 +30,14 @@ _RUN, _FIELD, _BREAK = f"{DRAWING}r", f"{DRAWING}fld", f"{DRAWING}br"
 
 
 def paragraph_text(paragraph: "_Element") -> str:
-    """The text of a paragraph, its line breaks kept."""
+    """Return the text of a paragraph, its line breaks kept."""
     parts: list[str] = []
     _collect(paragraph, parts)
     return "".join(parts)
 
 
 def all_text(element: "_Element") -> str:
-    """Text of all paragraphs below an element, on one line."""
+    """Return the text of all paragraphs below an element, on one line."""
     return " ".join(
         filter(None, (" ".join(paragraph_text(paragraph).split()) for paragraph in element.iter(PARAGRAPH)))
     )
@@ -77,7 +77,7 @@ def _collect_run(run: "_Element", parts: list[str]) -> None:
 
 
 def chosen_branch(alternatives: "_Element") -> "_Element":
-    """Of content given in several forms the first that holds text or an equation, else the first."""
+    """Return the first of several forms of content that has text or an equation, else the first."""
     for branch in alternatives:
         if next(branch.iter(TEXT, f"{WORD}t", f"{MATH}t"), None) is not None:
             return branch
@@ -93,7 +93,7 @@ _LAST_DAY = 2_958_465
 
 
 class DrawnParts:
-    """Reads charts and diagrams; one that is not there, or gives no text, is counted as left out."""
+    """A reader of charts and diagrams; one that is missing, or gives no text, is counted as left out."""
 
     def __init__(self, package: Package, omissions: Omissions) -> None:
         self._package = package
@@ -101,7 +101,7 @@ class DrawnParts:
         self._known: dict[tuple[str, str], list[Block]] = {}
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
-        """Blocks of a drawing, by the part that shows it and the element that names it."""
+        """Return the blocks of a drawing, by the part that shows it and the element that names it."""
         purpose, read = ("chart", _chart) if drawing.tag == f"{CHART}chart" else ("diagramData", _diagram)
         relation = drawing.get(LINK + ("id" if read is _chart else "dm"), "")
         link = self._package.links(part).get(relation)
@@ -115,7 +115,7 @@ class DrawnParts:
 
 
 def _diagram(root: "_Element") -> list[Block]:
-    """The texts of a diagram as list items; one that hangs on no other comes last."""
+    """Return the texts of a diagram as list items; detached ones come last."""
     points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
     links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
     below: dict[str, list[str]] = {}
@@ -137,7 +137,7 @@ def _diagram(root: "_Element") -> list[Block]:
 
 
 def _chart(root: "_Element") -> list[Block]:
-    """Title and axes of a chart as a paragraph, its values as table rows; nothing of one too large.
+    """Return title and axes of a chart as a paragraph, its values as rows; nothing of a huge one.
 
     The name of a series without values, which no row repeats, is in the paragraph.
     """
@@ -174,7 +174,7 @@ def _series_name(series: "_Element") -> str:
 
 
 def _points(series: "_Element", name: str) -> dict[int, str]:
-    """Values of a series by their places; of categories in levels the outer ones stand in front."""
+    """Return the values of a series by place; of nested categories the outer ones come first."""
     holder = series.find(f"{CHART}{name}")
     if holder is None:
         return {}
@@ -197,7 +197,7 @@ def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
 
 
 def _formatted(value: str, form: str) -> str:
-    """A value as the chart shows it, as far as days and shares are concerned."""
+    """Return a value as the chart shows it, at least days and shares."""
     try:
         number = float(value)
     except ValueError:
@@ -211,7 +211,7 @@ def _formatted(value: str, form: str) -> str:
 
 
 def equation_text(equation: "_Element") -> str:
-    """The text of an equation; just its signs where its markup is not as it should be."""
+    """Return the text of an equation; just its signs where its markup is malformed."""
     signs = "".join(element.text or "" for element in equation.iter(f"{MATH}t"))
     written = _written(equation)
     return written if Counter(signs) <= Counter(written) else signs

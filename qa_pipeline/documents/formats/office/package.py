@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
-    """The root of an XML document; entities that a declared document type holds stay unresolved.
+    """Return the root of an XML document; entities that a declared document type holds stay unresolved.
 
     Raises:
         DocumentFailure: `damaged` or `nested_too_deep`.
@@ -101,7 +101,7 @@ class Package:
         self._last: tuple[str, _Element] | None = None
 
     def links(self, part: str) -> dict[str, PartLink]:
-        """Links of a part by their ids; "" for those of the file as a whole."""
+        """Return the links of a part by id; "" for those of the file as a whole."""
         if part not in self._links:
             folder, name = posixpath.split(part)
             listed = posixpath.join(folder, "_rels", f"{name}.rels")
@@ -110,18 +110,18 @@ class Package:
         return self._links[part]
 
     def linked(self, part: str, purpose: str) -> list[str]:
-        """Parts of the file that a part links to for a purpose, such as `footnotes`."""
+        """Return the parts that a part links to for a purpose, such as `footnotes`."""
         targets = (link.target for link in self.links(part).values() if link.purpose == purpose)
         return [
             target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
         ]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
-        """The roots of those parts."""
+        """Return the roots of the linked parts."""
         return [self.tree(name) for name in self.linked(part, purpose)]
 
     def tree(self, part: str) -> "_Element":
-        """The root of a part.
+        """Return the root of a part.
 
         Raises:
             DocumentFailure: it is not there, not XML, or larger than anybody writes.
@@ -167,7 +167,7 @@ def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings
 
 
 def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -> ParsedFile:
-    """A file of these blocks, with the language it names, and with its title where its text has none.
+    """Return a file of these blocks, with its declared language, and its title if its text has none.
 
     A title that programs fill in is none.
     """
@@ -186,7 +186,7 @@ def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -
 
 
 def whole(written: str | None, otherwise: int) -> int:
-    """A small number as attributes hold it, or another where it is none."""
+    """Return a small number as attributes hold it, or another where it is none."""
     fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
     return int(written) if written is not None and fits else otherwise
 
@@ -204,7 +204,7 @@ def _no_package(content: bytes, kind: Kind) -> DocumentFailure:
 
 
 def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
-    """Links by their ids; none leads above the root of the container."""
+    """Return the links by id; none leads above the root of the container."""
     links = {}
     for element in root.iter(f"{_LINKS}Relationship"):
         target = posixpath.normpath(posixpath.join("/", folder, unquote(element.get("Target", "")))).lstrip(
@@ -217,6 +217,6 @@ def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
 
 
 def _renamed(declaration: "re.Match[bytes]") -> bytes:
-    """A namespace of the strict form by the name of the common one, which programs write by default."""
+    """Return a namespace of the strict form under the common name, which programs write by default."""
     family, _, name = declaration[2].partition(b"/")
     return b"/".join((declaration[1] + b"http://schemas.openxmlformats.org", family, b"2006", name))

@@ -75,7 +75,7 @@ class _Layout:
                 self.placeholders.setdefault(role.number, shape)
 
     def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
-        """Whether paragraphs of a shape have bullets at a level, unless they say so themselves.
+        """Return whether paragraphs of a shape have bullets at a level, unless they say so themselves.
 
         Those of a placeholder for text on a slide have, unless its layout says otherwise.
         """
@@ -88,7 +88,7 @@ class _Layout:
 
 
 def _own_bullet(properties: "_Element | None") -> bool | None:
-    """Whether properties of a paragraph give it a bullet; None if they do not say."""
+    """Return whether properties of a paragraph give it a bullet; None if they do not say."""
     names = (child.tag.removeprefix(DRAWING) for child in (() if properties is None else properties))
     return next((_BULLETS[name] for name in names if name in _BULLETS), None)
 
@@ -131,7 +131,7 @@ def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str
 
 
 class _Reader:
-    """Reads the slides of one file one by one; layouts that several of them share are read once."""
+    """A reader of the slides of one file; layouts that several of them share are read once."""
 
     def __init__(self, package: Package, settings: DocumentSettings) -> None:
         self.package = package
@@ -145,7 +145,7 @@ class _Reader:
         self._seen = 0  # characters of all shapes that were looked at
 
     def slide(self, part: str, number: int) -> list[Block]:
-        """Blocks of a slide and the notes on it."""
+        """Return the blocks of a slide and the notes on it."""
         root = self.package.tree(part)
         notes = self._new(self.package.linked(part, "notesSlide"))
         if root.get("show") in _FALSE:
@@ -189,7 +189,7 @@ class _Reader:
         return new
 
     def _read(self, part: str, layout: _Layout, title_level: int) -> list[Block]:
-        """Blocks of a slide or its notes, the title first, as a heading of that level."""
+        """Return the blocks of a slide or its notes, the title first, as a heading of that level."""
         self._part, self._layout, self._seen = part, layout, 0
         tree = self.package.tree(part).find(_TREE)
         if tree is None:
@@ -265,7 +265,7 @@ class _Reader:
 
 
 def _listed(tree: "_Element") -> "list[_Element]":
-    """The shapes right below an element; of one given in several forms the form with text."""
+    """Return the shapes right below an element; of one given in several forms the form with text."""
     shapes = []
     for child in tree:
         if child.tag in _SHAPES:
@@ -276,13 +276,13 @@ def _listed(tree: "_Element") -> "list[_Element]":
 
 
 def _attribute(shape: "_Element", name: str) -> str:
-    """What a shape says of itself; its properties stand first in the first element of each kind of shape."""
+    """Return an attribute of a shape; its properties are first in the first element of each kind."""
     properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
     return "" if properties is None else properties.get(name, "")
 
 
 def _table(table: "_Element", omissions: Omissions) -> list[Block]:
-    """A table as one block a row; what is in a cell that another covers is not shown, and counted."""
+    """Return a table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
     table_properties = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None

@@ -23,7 +23,7 @@ _MOST_TURNS = 0.2
 
 
 def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
-    """Lines of a page as stretches to be read one after another, each a column or part of one.
+    """Return the lines of a page in stretches to be read in turn, each a column or part of one.
 
     What is across two columns parts what is above it from what is below: above it the left column is
     read before the right one, and so below it.
@@ -46,7 +46,7 @@ def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
 
 
 def in_order(lines: Sequence[Line]) -> list[Line]:
-    """Lines from top to bottom, in the order of the file where that is plainly no other."""
+    """Return the lines from top to bottom; in the order of the file where that is plainly right."""
     lowest: Line | None = None
     for line in lines:
         if lowest is None or line.top < lowest.top:
@@ -58,7 +58,7 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """Where white runs down between two columns of text, if they are columns."""
+    """Return the place where white runs down between two columns of text, if they are columns."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
     lefts = sorted([line.left for line in lines])
@@ -81,7 +81,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
 
 
 def _places(lines: Sequence[Line], first: float, second: float) -> list[float]:
-    """Places where a column may begin: where several lines do, away from the edges of the text."""
+    """Return the places where several lines, and so perhaps a column, begin, away from the edges."""
     width = second - first
     counts: dict[float, int] = {}
     for line in lines:
@@ -98,7 +98,7 @@ def _crosses(line: Line, place: float) -> bool:
 
 
 def _splits(line: Line, place: float) -> bool:
-    """Whether a line that PDFium read as one has a gap at a place, wide enough to part two columns."""
+    """Return whether a line that PDFium read as one has a gap at a place, wide enough to part two columns."""
     return any(
         before.right <= place + 1
         and after.left >= place - 1
@@ -108,7 +108,7 @@ def _splits(line: Line, place: float) -> bool:
 
 
 def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> bool:
-    """Both sides hold much of the text, side by side, and are columns of text rather than of a table.
+    """Return whether both sides have much of the text, side by side, and are no columns of a table.
 
     The file holds columns one after the other and the cells of a table row by row; where it holds all row
     by row, both sides must be running text.
@@ -138,7 +138,7 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
 
 
 def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
-    """What is read in turn: lines left of the gutter, lines right of it, then what is across below."""
+    """Yield lines in reading order: left of the gutter, right of it, then what is across below."""
     first: list[Line] = []
     second: list[Line] = []
     across: list[Line] = []
@@ -203,7 +203,7 @@ def without_running_lines(
 
 
 def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
-    """Lines near the upper or lower edge by their place in the page: what they say, and how high.
+    """Return lines near the upper or lower edge by their place: their text, and how high they are.
 
     A head may say two things, of which one changes more often: what its parts say follows then.
     """
@@ -217,7 +217,7 @@ def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
 
 
 def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
-    """What is left and right in a line that is set apart from all others, as few rows of tables are."""
+    """Return the left and right text of a line set apart from all others, as few table rows are."""
     parts = pieces_of(line, _WIDE_GAP * line.size)
     room = _APART * line.size
     if len(parts) < 2 or any(
@@ -230,7 +230,7 @@ def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
 
 
 def _folded_text(text: str, page: int) -> str:
-    """What a line says, numbers aside; of a bare number, how far it is from the number of its page.
+    """Return the text of a line, numbers aside; a bare number less the number of its page.
 
     A number that does not count the pages belongs to the text, such as the end of an address.
     """

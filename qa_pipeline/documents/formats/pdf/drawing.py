@@ -24,7 +24,7 @@ _AS_IT_IS: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
 @dataclass(slots=True)
 class Drawing:
-    """What a page shows beside text; boxes in points from its lower left corner.
+    """The graphics of a page beside its text; boxes in points from its lower left corner.
 
     `across` and `upright` are ruled lines, as thin boxes. `figures` are drawings the file holds as one
     object. `pictures` are raster images.
@@ -36,7 +36,7 @@ class Drawing:
     pictures: list[Box] = field(default_factory=list)
 
     def turned(self, turn: int, paper: Box) -> "Drawing":
-        """The drawing once the page was turned clockwise and its lower left corner moved to the origin."""
+        """Return the drawing of the page turned clockwise, its lower left corner at the origin."""
         if not turn and paper.left == paper.bottom == 0:
             return self
         kinds = (self.across, self.upright, self.figures, self.pictures)
@@ -45,7 +45,7 @@ class Drawing:
 
 
 def read_drawing(page: "PdfPage", most: int) -> Drawing:
-    """Lines, figures and pictures of a page, in the coordinates of its content.
+    """Return the lines, figures and pictures of a page, in the coordinates of its content.
 
     Args:
         page: the page.
@@ -61,7 +61,7 @@ def read_drawing(page: "PdfPage", most: int) -> Drawing:
 
 
 class _Reader:
-    """One pass over the objects of a page and of the forms that make up most of it."""
+    """A pass over the objects of a page and of the forms that make up most of it."""
 
     def __init__(self, most: int, paper: Box) -> None:
         from pypdfium2 import raw
@@ -72,7 +72,7 @@ class _Reader:
         self.drawing = Drawing()
 
     def read(self, take: Callable[..., Any], holder: Any, count: int, matrix: Matrix, depth: int) -> None:
-        """Look at what a page or a form holds; most of it is text, which is passed over."""
+        """Collect the contents of a page or a form; most of it is text, which is passed over."""
         raw, drawing = self.raw, self.drawing
         self.left -= count
         if self.left < 0:
@@ -135,7 +135,7 @@ class _Reader:
             last = here
 
     def _matrix(self, item: Any, outer: Matrix) -> Matrix:
-        """From the coordinates of an object to those of the page, through those of its form."""
+        """Return the matrix from an object's coordinates to the page's, through those of its form."""
         inner = self.raw.FS_MATRIX()
         if not self.raw.FPDFPageObj_GetMatrix(item, inner):
             return outer
@@ -155,7 +155,7 @@ def _mapped(first: float, bottom: float, second: float, top: float, matrix: Matr
 
 
 def share_of(box: Box, paper: Box) -> float:
-    """Part of the paper that a box covers."""
+    """Return the part of the paper that a box covers."""
     wide = min(box.right, paper.right) - max(box.left, paper.left)
     high = min(box.top, paper.top) - max(box.bottom, paper.bottom)
     area = (paper.right - paper.left) * (paper.top - paper.bottom)

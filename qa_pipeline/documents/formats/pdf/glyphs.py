@@ -52,7 +52,7 @@ class Box(NamedTuple):
 
 
 def around(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
-    """The smallest box that holds all of the boxes, of which there is one at least."""
+    """Return the smallest box that holds all of the boxes, of which there is one at least."""
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
 
@@ -93,7 +93,7 @@ class Glyphs:
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
     def box(self, place: int) -> tuple[float, float, float, float]:
-        """Left, bottom, right and top of a character as tall as its font."""
+        """Return left, bottom, right and top of a character as tall as its font."""
         sides = self._sides
         if not self._raw.FPDFText_GetLooseCharBox(self._page, self._places[place], sides):
             from pypdfium2 import PdfiumError
@@ -104,7 +104,7 @@ class Glyphs:
         return sides.left, sides.bottom, sides.right, sides.top
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
-        """Place and type of a run of characters, taken from three of them.
+        """Return the place and type of a run of characters, taken from three of them.
 
         The size is in half points; fonts scaled by a matrix state a size of 1, and their box tells more.
         """
@@ -133,7 +133,7 @@ class Glyphs:
         return left, bottom, right, top, size, bold, fixed, odd
 
     def turns(self, place: int) -> float:
-        """Quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
+        """Return the quarter turns, clockwise, that would set a character upright: from 0 to below 4."""
         turns = -self._raw.FPDFText_GetCharAngle(self._page, self._places[place]) / _QUARTER - self.turn
         return 0.0 if abs(turns - round(turns / 4) * 4) < _UPRIGHT else turns % 4
 
@@ -146,7 +146,7 @@ class Glyphs:
 
 
 def sheet(page: "PdfPage") -> Box:
-    """The visible part of a page in the coordinates of its content."""
+    """Return the visible part of a page in the coordinates of its content."""
     from pypdfium2 import PdfiumError, raw
 
     box = raw.FS_RECTF()
@@ -156,7 +156,7 @@ def sheet(page: "PdfPage") -> Box:
 
 
 def turned(box: Box, turn: int, page: Box) -> Box:
-    """A box as it lies once the page was turned clockwise and its lower left corner moved to the origin."""
+    """Return a box as it is once the page was turned clockwise and its corner moved to the origin."""
     first, bottom = box.left - page.left, box.bottom - page.bottom
     second, top = box.right - page.left, box.top - page.bottom
     width, height = page.right - page.left, page.top - page.bottom
@@ -170,7 +170,7 @@ def turned(box: Box, turn: int, page: Box) -> Box:
 
 
 def _characters(textpage: "PdfTextPage") -> tuple[str, Sequence[int], int]:
-    """Text of a page, the index PDFium knows each character by, and how many have no Unicode value."""
+    """Return the text of a page, PDFium's index of each character, and how many lack a Unicode value."""
     count = textpage.count_chars()
     text = textpage.get_text_range(errors="surrogatepass") if count else ""
     if len(text) == count:
@@ -220,7 +220,7 @@ Place = tuple[float, float, float, float]
 
 
 def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
-    """The text with each accent that is over or under a letter joined to it.
+    """Return the text with each accent that is over or under a letter joined to it.
 
     Args:
         text: the characters of a page.
@@ -253,7 +253,7 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
 
 
 def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
-    """For each accent its letter, in the same line of the text or one beside it, and what they make up."""
+    """Return the letter below or above each accent, in the same line or the next, and both as one."""
     accented: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
     lines = [line.span() for line in _LINE.finditer(text)]

@@ -41,7 +41,7 @@ class Grid:
 
 
 def find_grids(drawing: Drawing) -> list[Grid]:
-    """Grids of at least two columns among the ruled lines of a page, from the top."""
+    """Return the grids of at least two columns among the ruled lines of a page, from the top."""
     across, upright = joined(drawing.across, along=0), joined(drawing.upright, along=1)
     if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
         return []
@@ -50,7 +50,7 @@ def find_grids(drawing: Drawing) -> list[Grid]:
 
 
 def joined(rules: Iterable[Box], along: int) -> list[Box]:
-    """Lines that continue one another as one; `along` is 0 for lines across and 1 for upright ones."""
+    """Return lines, those that continue one another as one; `along` is 0 for across, 1 for upright."""
     other = 1 - along
     done: list[Box] = []
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
@@ -87,7 +87,7 @@ def _cross(across: Box, upright: Box) -> bool:
 
 
 def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
-    """Cells between the lines; a line that is missing between two fields makes them one cell."""
+    """Return the cells between the lines; two fields with no line between them are one cell."""
     if len(across) < 2 or not upright:
         return None
     rules, sides = _closed(across, upright)
@@ -112,7 +112,7 @@ def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
 
 
 def _closed(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
-    """Lines of a grid with its open sides closed where the lines that cross them end."""
+    """Return the lines of a grid, its open sides closed where the lines that cross them end."""
     first, second = min(rule.left for rule in across), max(rule.right for rule in across)
     bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
     sides = [Box(first, bottom, first, top), Box(second, bottom, second, top)]
@@ -139,7 +139,7 @@ def _cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]
 
 
 def _at_places(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]]]:
-    """Distinct places of lines, those near each other as one, and the lines at each."""
+    """Return the distinct places of lines, those near each other as one, and the lines at each."""
     places: Places = []
     at: list[list[Box]] = []
     for rule in sorted(rules, key=lambda rule: rule[along] + rule[along + 2]):
@@ -175,15 +175,15 @@ def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
 
 
 def _by_column(words: Sequence[Word], places: Sequence[float]) -> list[tuple[int, list[Word]]]:
-    """Neighbouring words between the same two places, and how many places are left of them."""
+    """Return neighbouring words between the same two places, with the number of places left of them."""
     by_place = groupby(words, key=lambda word: bisect(places, (word.left + word.right) / 2))
     return [(column, list(inside)) for column, inside in by_place]
 
 
 Gap = tuple[float, float]
-"""Where the white between two columns begins and ends."""
+"""The begin and the end of the white between two columns."""
 Strip = list[list[Line]]
-"""What is side by side at one height of a table: for each column the parts of lines in it."""
+"""The row at one height of a table: for each column the parts of lines in it."""
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""
@@ -196,7 +196,7 @@ _FULL = 0.8
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
-    """White gaps that run through the rows from top to bottom, from left to right.
+    """Return the white gaps that run through the rows from top to bottom, from left to right.
 
     The more rows agree, the narrower a gap may be: blanks of a text seldom are above one another.
 
@@ -219,7 +219,7 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
 
 
 def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
-    """Stretches between the edges of words in which no more than the allowed number of words stand."""
+    """Return the stretches between word edges that at most the allowed number of words cross."""
     gaps: list[Gap] = []
     covered = 0
     for (place, change), (following, _) in pairwise(edges):
@@ -281,7 +281,7 @@ def _base(strip: Strip) -> float:
 
 
 def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key: int) -> bool:
-    """Whether a strip begins a row; `key` is the column that has text in each row."""
+    """Return whether a strip begins a row; `key` is the column that has text in each row."""
     first, above = row[0], row[-1]
     filled = [column for column, lines in enumerate(strip) if lines]
     began = {column for part in row for column, lines in enumerate(part) if lines}
@@ -296,7 +296,7 @@ def _begins_row(row: Sequence[Strip], strip: Strip, limits: Sequence[float], key
 
 
 def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> bool:
-    """Whether the first word of a line would not have fitted on the line above it."""
+    """Return whether the first word of a line would not have fitted into the line above."""
     last, following = above[-1], below[0]
     words = following.words
     width = words[0].right - words[0].left if words else first_word_width(following)
@@ -304,12 +304,12 @@ def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> b
 
 
 def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
-    """The parts of lines that make up one cell."""
+    """Return the parts of lines that make up one cell."""
     return [line for strip in row for line in strip[column]]
 
 
 def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
-    """What is left of the white gaps beside the words of one more row, where it is at least so wide."""
+    """Return the white gaps that the words of one more row leave, where they are at least so wide."""
     remaining: list[Gap] = []
     for gap in gaps:
         low, high = gap
@@ -322,7 +322,7 @@ def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap
 
 
 def is_prose(column: Sequence[Line]) -> bool:
-    """Whether a column is running text: long lines, most of them as wide as the column."""
+    """Return whether a column is running text: long lines, most of them as wide as the column."""
     if len(column) < _PROSE_LINES:
         return False
     width = max(line.right for line in column) - min(line.left for line in column)

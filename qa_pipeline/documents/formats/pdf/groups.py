@@ -35,7 +35,7 @@ _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 @dataclass(slots=True)
 class Shape:
-    """What is usual in the document; `columns` are where many of its lines begin, `ends` where such end."""
+    """The usual measures of the document; many lines begin at `columns` and end at `ends`."""
 
     size: float
     left: float
@@ -45,7 +45,7 @@ class Shape:
     ends: tuple[float, ...] = ()
 
     def end_of(self, left: float) -> float:
-        """Where lines of the column end that a line beginning at `left` is in."""
+        """Return the right end of the lines in the column of a line that begins at `left`."""
         place = bisect(self.columns, left + 1)
         return self.ends[place - 1] if place else self.right
 
@@ -73,7 +73,7 @@ class Group:
 
     @property
     def page(self) -> int:
-        """The page on which the group begins."""
+        """Return the page on which the group begins."""
         return self.table.page if self.table else self.lines[0].page
 
     def add(self, line: Line) -> None:
@@ -83,7 +83,7 @@ class Group:
 
 
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
-    """Column edges and line distance of the text that is set in the usual size."""
+    """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
     lefts = _weighed((round(line.left), len(line.text)) for line in body)
     first = _heaviest(lefts)
@@ -100,7 +100,7 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
 
 
 def usual_size(lines: Iterable[Line]) -> float:
-    """The type size that most characters of the text are in, listings aside if there is other text."""
+    """Return the type size of most characters, those of listings aside if there is other text."""
     every = list(lines)
     text = [line for line in every if not line.fixed]
     return _heaviest(_weighed((line.size, len(line.text)) for line in text or every))
@@ -145,7 +145,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
 
 
 def _single_lines(group: Group, shape: Shape) -> list[Group]:
-    """A paragraph parted where a line was ended on purpose, as in minutes, lists of names and of terms.
+    """Return a paragraph parted where a line was ended on purpose, as in minutes and lists of names.
 
     The next word had room on such a line. Lines beside a figure all leave room, but where they end there is
     none; so the line must end a sentence, or stand before a label, or be shorter than others of its group.
@@ -166,7 +166,7 @@ def _single_lines(group: Group, shape: Shape) -> list[Group]:
 
 
 def _is_ended(last: Line, line: Line, shape: Shape, *, uneven: bool) -> bool:
-    """Whether the next line begins a paragraph although it is close below."""
+    """Return whether the next line begins a paragraph although it is close below."""
     if line.page != last.page or line.bottom > last.top or not _has_room(last, line, shape.end_of(last.left)):
         return False
     is_whole = last.text.endswith(_SENTENCE_END) or _LABEL.match(line.text) is not None
@@ -180,7 +180,7 @@ def _has_room(last: Line, line: Line, end: float) -> bool:
 
 
 def _labels(lines: Sequence[Line]) -> list[list[Line]]:
-    """Text of a drawing, what is closely one below the other taken together, from the top."""
+    """Return the text of a drawing, closely stacked lines taken together, from the top."""
     labels: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: (-line.top, line.left)):
         for label in labels[-_LABELS_BESIDE:]:
@@ -240,13 +240,13 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
 
 
 def _hanging(group: Group, line: Line) -> bool:
-    """A line that stands out to the left after lines set in begins the next entry of a list of works."""
+    """Return whether a line begins an entry of a list of works: it is out to the left of the last."""
     first = group.lines[0].left
     return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
 
 def with_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
-    """Place notes so that every block stays on its page.
+    """Return the groups with notes placed so that every block stays on its page.
 
     Margin notes stand before the first group that begins on their page, footnotes before the first that
     leaves it.
@@ -303,7 +303,7 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
 
 
 def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
-    """Levels of type sizes, from the largest, or by the levels that an outline gives the headings it names.
+    """Return the levels of type sizes, from the largest, or by the headings that an outline names.
 
     A larger heading above the first entry of the outline is the title, and is above all.
     """
@@ -322,7 +322,7 @@ def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int])
 
 
 def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
-    """Headings of body size stand below all larger ones, and below one another as they are numbered."""
+    """Set headings of body size below all larger ones, and below one another by number."""
     depths = {
         place: depth
         for place in range(len(groups))
@@ -334,7 +334,7 @@ def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
 
 
 def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry]) -> dict[int, int]:
-    """Levels of the groups that the outline names, by their place; each entry names one at most."""
+    """Return the levels of the groups that the outline names, by place; each entry names one at most."""
     entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
         entries.setdefault((entry.page, _letters(entry.title)), []).append(entry.level)
@@ -358,7 +358,7 @@ def _letters(text: str) -> str:
 
 
 def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
-    """Large text with no body text before an even larger heading, such as names of authors, heads nothing."""
+    """Turn large text before an even larger heading, such as names of authors, into no heading."""
     body_seen, following = True, 0.0
     for group in reversed(groups):
         if not group.lines:
@@ -374,7 +374,7 @@ def _take_back_bylines(groups: Sequence[Group], shape: Shape) -> None:
 
 
 def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | None:
-    """How deep a line is numbered that is a heading for being bold; 0 without a number."""
+    """Return the depth of the number of a line that is a heading for being bold; 0 without a number."""
     group = groups[place]
     if group.kind not in ("paragraph", "list_item") or len(group.lines) != 1 or group.plain:
         return None
@@ -393,6 +393,6 @@ def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | No
 
 
 def _depth(text: str) -> int:
-    """How many parts the number of a heading has; 0 without one."""
+    """Return the number of parts in the number of a heading; 0 without one."""
     number = _NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0

@@ -40,7 +40,7 @@ _MOST_PAGES = 20
 
 
 class FailedPages:
-    """What the pages of one document raised that failed, by their number, in the order in which they did."""
+    """The errors of the failed pages of one document, by page, in the order in which they came."""
 
     def __init__(self, left_out: Omissions) -> None:
         self.errors: dict[int, Exception] = {}
@@ -58,7 +58,7 @@ class FailedPages:
             self._left_out.add("unreadable_page", " ".join(map(printed, lines)))
 
     def notes(self, pages: int) -> list[str]:
-        """A sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
+        """Return a sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
         described = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
@@ -69,7 +69,7 @@ class FailedPages:
 
 
 def _reason(error: Exception) -> str:
-    """A code; messages of exceptions may quote the document."""
+    """Return the reason code of an error; messages of exceptions may quote the document."""
     from pypdfium2 import PdfiumError
 
     if isinstance(error, DocumentFailure):
@@ -88,7 +88,7 @@ _LAST = sys.maxsize
 
 @dataclass(slots=True)
 class PageContent:
-    """What was read of one page: its height, its lines in the order of the file, and its drawing.
+    """The content of one page: its height, its lines in the order of the file, and its drawing.
 
     `fields` are values filled into a form. A page that was `scanned` is a picture of text.
     """
@@ -107,7 +107,7 @@ def lay_out_pages(
     left_out: Omissions,
     failed: FailedPages,
 ) -> list[Block]:
-    """Blocks in reading order; margin notes and footnotes stand where they tear no paragraph apart.
+    """Return the blocks in reading order; margin notes and footnotes tear no paragraph apart.
 
     Args:
         pages: what was read of each page.
@@ -148,7 +148,7 @@ def lay_out_pages(
 
 
 class _Draft:
-    """One page on its way to items in reading order.
+    """A page on its way to items in reading order.
 
     Its tables and figures are found first, since their lines look like columns and like heads of pages; a
     line without text keeps their place, by whose identity `apart` has them.
@@ -193,7 +193,7 @@ class _Draft:
         return [line for line in lines if not line.turned]
 
     def stretches(self, lines: list[Line]) -> list[list[Line]]:
-        """Columns of the page, one after the other, tables without ruled lines set apart."""
+        """Return the columns of the page in turn, tables without ruled lines set apart."""
         ordered = sorted([*self.places, *lines], key=lambda line: line.start) if self.places else lines
         return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
 
@@ -212,7 +212,7 @@ def _is_inside(line: Line, box: Box) -> bool:
 
 
 def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
-    """Lines wholly beside the column, where they are few: a margin, not a column of its own."""
+    """Return the lines wholly beside the column, where they are few: a margin and no column."""
     first, second = shape.left - 1, shape.right + 1
     outside = [line for line in lines if line.right < first or line.left > second]
     total = sum(len(line.text) for line in lines)
@@ -220,7 +220,7 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
 
 
 def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
-    """Part small lines that end a column, stand apart and begin with a mark from the text above them."""
+    """Return the text and its footnotes: small lines at the end of a column that begin with a mark."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
     while above and 0 < lines[above - 1].size <= small:
@@ -258,7 +258,7 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
 
 
 def _page_after_page(blocks: list[Block]) -> list[Block]:
-    """Blocks in the order of their pages, whatever a damaged file says; one torn apart by that is two."""
+    """Return the blocks in the order of their pages, in a damaged file too; torn blocks become two."""
     ordered = sorted(blocks, key=lambda block: block.page or 0)
     before = {id(block): above for above, block in pairwise(blocks)}
     return [
@@ -268,7 +268,7 @@ def _page_after_page(blocks: list[Block]) -> list[Block]:
 
 
 class _Depths:
-    """How deep items of a list are nested, by how far they are set in."""
+    """The depths of nested list items, by how far they are set in."""
 
     def __init__(self) -> None:
         self.lefts: list[float] = []
@@ -298,7 +298,7 @@ _FURTHER_PAGES = 20
 
 
 _Entry = tuple[int, str, int]
-"""Where on the page a line is that dots lead to a page number, its text before the dots, and the number."""
+"""A line with dots before a page number: its place on the page, its text before the dots, the number."""
 
 
 def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
@@ -340,7 +340,7 @@ def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
 
 
 def _kind(run: Sequence[_Entry], going_on: str) -> str:
-    """What entries in a row belong to; nothing for other text with dots."""
+    """Return the kind of list that entries in a row belong to; nothing for other text with dots."""
     orders: dict[str, Sequence[Any]] = {
         "table_of_contents": [number for _, _, number in run],
         "index": [name[:1].casefold() for _, name, _ in run],
@@ -354,7 +354,7 @@ def _kind(run: Sequence[_Entry], going_on: str) -> str:
 
 
 def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
-    """The places of all entries from the first to the last, with such without dots, and the title above."""
+    """Return the places of all entries from first to last, those without dots and the title included."""
     (first, _, least), (last, _, most) = run[0], run[-1]
     while first and least - _number(lines[first - 1]) in range(_FURTHER_PAGES):
         first -= 1
@@ -365,6 +365,6 @@ def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
 
 
 def _number(line: Line) -> int:
-    """The page number that an entry without dots ends in; far below all others if there is none."""
+    """Return the page number that an entry without dots ends in; far below all others if there is none."""
     number = _LAST_NUMBER.search(line.text[-10:])
     return int(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -_FURTHER_PAGES

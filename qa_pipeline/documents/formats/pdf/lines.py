@@ -31,7 +31,7 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line on paper; distances in points from the lower left corner of the page.
+    """A line on paper; distances in points from the lower left corner of the page.
 
     `broken` says that its last word goes on in the next line, `turned` that it does not stand upright.
     `start` and `end` are its place among the characters of the page. `words` are known where
@@ -55,7 +55,7 @@ class Line(NamedTuple):
 
 
 def read_lines(glyphs: Glyphs, number: int) -> tuple[list[Line], list[str]]:
-    """The lines of page `number` in the order of the file, and the text that lies off the paper."""
+    """Return the lines of page `number` in the order of the file, and the text off the paper."""
     _, _, width, height = glyphs.paper
     lines: list[Line] = []
     outside: list[str] = []
@@ -75,12 +75,12 @@ def read_lines(glyphs: Glyphs, number: int) -> tuple[list[Line], list[str]]:
 
 
 def printed(line: Line) -> str:
-    """The text of a line with the hyphen it breaks a word with."""
+    """Return the text of a line with the hyphen it breaks a word with."""
     return f"{line.text}-" if line.broken else line.text
 
 
 def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
-    """Quarter turns, clockwise, that set most of a page's text upright."""
+    """Return the quarter turns, clockwise, that set most of a page's text upright."""
     counts = [0, 0, 0, 0]
     for line in lines:
         if line.turned:
@@ -92,7 +92,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
 
 
 def with_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Line]:
-    """The same lines, with their words: those of a `ruled` page, of code, and those with wide gaps.
+    """Return the lines with words: those of a `ruled` page, of code, and those with wide gaps.
 
     PDFium writes one blank between two characters however far apart they are, so that cells of a table row
     and lines of two columns read as one. A line much wider than its letters says that it has such a gap;
@@ -111,7 +111,7 @@ def with_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Li
 
 
 def _has_gap(glyphs: Glyphs, line: Line) -> bool:
-    """Whether two words about the middle of a line stand as far apart as columns do."""
+    """Return whether two words about the middle of a line are as far apart as columns."""
     quarter = (line.end - line.start) // 4
     words = _words(glyphs, line._replace(start=line.start + quarter, end=line.end - quarter))
     return any(after.left - before.right > _WIDE_GAP * line.size for before, after in pairwise(words))
@@ -133,7 +133,7 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
 
 
 def _seen(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[Line]:
-    """What is seen of a line that looks turned or goes over the right edge; `outside` gets the rest."""
+    """Return the visible part of a line that looks turned or too long; `outside` gets the rest."""
     if line.turned:
         return _parts_alike(glyphs, line, end)
     places = range(line.start, line.end)
@@ -146,7 +146,7 @@ def _seen(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[
 
 
 def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
-    """A line cut where it turns, and where it goes back to the left: PDFium runs lines together at times."""
+    """Yield a line cut where it turns or goes back to the left, since PDFium joins some lines."""
     cuts = [line.start]
     turns, (left, bottom, _, top) = glyphs.turns(line.start), glyphs.box(line.start)
     for place in range(line.start + 1, line.end):
@@ -162,7 +162,7 @@ def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
 
 
 def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
-    """Place and type of a run, taken from its first, middle and last printed character.
+    """Return the place and type of a run, taken from its first, middle and last printed character.
 
     It counts as turned if it looks so.
     """
@@ -184,7 +184,7 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
 
 
 def _same_line(before: Line, after: Line) -> bool:
-    """Whether a run goes on where another ended: PDFium ends a run where a raised mark changes the base.
+    """Return whether a run goes on where another ended: PDFium ends a run at a raised mark.
 
     A mark below the base begins under the raised one and thus before the end of the run.
     """
@@ -214,7 +214,7 @@ def _joined(before: Line, after: Line) -> Line:
 
 
 def part_of(line: Line, words: Sequence[Word]) -> Line:
-    """Some neighbouring words of a line as a line of their own."""
+    """Return some neighbouring words of a line as a line of their own."""
     is_whole = len(words) == len(line.words)
     return line._replace(
         text=line.text if is_whole else " ".join(word.text for word in words),
@@ -226,17 +226,17 @@ def part_of(line: Line, words: Sequence[Word]) -> Line:
 
 
 def words_of(line: Line) -> tuple[Word, ...]:
-    """The words of a line; a line whose words are not known counts as one."""
+    """Return the words of a line; a line whose words are not known counts as one."""
     return line.words or (Word(line.text, line.left, line.right),)
 
 
 def first_word_width(line: Line) -> float:
-    """How wide the first word of a line is, were all its letters of one width."""
+    """Return the width of the first word of a line, were all its letters of one width."""
     return (line.right - line.left) * len(line.text.split(maxsplit=1)[0]) / len(line.text)
 
 
 def rows_of(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Lines that stand beside one another, from the top; each row from left to right."""
+    """Yield the lines beside one another, from the top; each row from left to right."""
     row: list[Line] = []
     for line in sorted(lines, key=lambda line: -(line.bottom + line.top)):
         if row and (line.bottom + line.top) / 2 < row[0].bottom:
@@ -263,7 +263,7 @@ _LETTERS = bytes(
 
 
 class Spelling:
-    """How a document spells its words; `joined` counts hyphens left out since they only broke a word.
+    """The spelling of a document's words; `joined` counts hyphens left out that only broke a word.
 
     PDF writes a hyphen that breaks a word like one that belongs to it, so the document's own spelling decides
     first, then how its languages form compounds.
@@ -322,16 +322,16 @@ _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
 _BLANK_LINE = 1.6
 _LOOKED_AT = 300
-"""How much of a line is looked at: time must not grow with the square of a line's length."""
+"""The part of a line that is read: time must not grow with the square of a line's length."""
 
 
 def joined_text(lines: Sequence[Line], spelling: Spelling) -> str:
-    """Lines of one page, such as those of a table cell, as one text; empty for none."""
+    """Return the lines of one page, such as those of a table cell, as one text; empty for none."""
     return " ".join(text for _, text in texts_by_page(lines, spelling)) if lines else ""
 
 
 def texts_by_page(lines: Sequence[Line], spelling: Spelling) -> Iterator[tuple[int, str]]:
-    """Joined text of a group's lines for each page; a word broken over two pages stays on the first."""
+    """Yield the joined text of a group's lines by page; a broken word stays on the first of two pages."""
     parts, page = [lines[0].text], lines[0].page
     for before, line in pairwise(lines):
         here = line.text
@@ -369,7 +369,7 @@ def _is_glued(text: str, following: str) -> bool:
 
 
 def code_text(lines: Sequence[Line]) -> str:
-    """Code lines with the indentation, and the blank lines, that their places on paper show."""
+    """Return code lines with the indentation and blank lines that their places on paper show."""
     left = min(line.left for line in lines)
     words = [word for line in lines for word in words_of(line) if len(word.text) > 1]
     widths = [(word.right - word.left) / len(word.text) for word in words]
@@ -385,7 +385,7 @@ def code_text(lines: Sequence[Line]) -> str:
 
 
 def _code_line(line: Line, left: float, width: float) -> str:
-    """A line whose words stand as far apart as on paper, in letters of one width."""
+    """Return a line with its words as far apart as on paper, in letters of one width."""
     text = ""
     for word in line.words:
         column = round((word.left - left) / width)

@@ -24,7 +24,7 @@ _WORD = re.compile(f"\\d+(?:[.,:]\\d+)+|[^\\W_]+(?:[-{BROKEN_WORD}]+\\s*[^\\W_]+
 
 
 def align(text: str, page: str) -> list[int | None]:
-    """For each character of `text` its place in `page`, or None where it has none.
+    """Return for each character of `text` its place in `page`, or None where it has none.
 
     Four words in a row are matched wherever they are, then single words that are alone on the page or near
     what is before them, such as the cells of a table. Each word of the page is used once, so that
@@ -35,7 +35,7 @@ def align(text: str, page: str) -> list[int | None]:
     used: set[int] = set()
 
     def reach(number: int, place: int) -> int:
-        """How many words from a place on are equal and free, or matched with one another already."""
+        """Return how many words from a place on are equal and free, or matched with each other already."""
         room = min(_LONGEST, len(text_words) - number, len(page_words) - place)
         for step in range(room):
             taken = match.get(number + step, None if place + step in used else place + step)
@@ -68,7 +68,7 @@ def align(text: str, page: str) -> list[int | None]:
 
 
 def _words(text: str) -> list[tuple[str, list[int]]]:
-    """Words in the letters and digits of their plain form, and where each of these comes from."""
+    """Return the words in letters and digits of their plain form, and the place of each of these."""
     words = []
     for match in _WORD.finditer(text):
         letters = [
@@ -182,7 +182,7 @@ def _within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
 
 
 def _merged(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Box]:
-    """Characters as lines, or lines as frames: each with those that follow it and belong to it."""
+    """Return the boxes, each merged with those that follow and belong to it."""
     merged: list[Box] = []
     for box in boxes:
         if merged and belongs(merged[-1], box):
@@ -193,7 +193,7 @@ def _merged(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[B
 
 
 def _goes_on(line: Box, box: Box) -> bool:
-    """Whether a character is in the same line, a few blanks behind its end at most."""
+    """Return whether a character is in the same line, a few blanks behind its end at most."""
     overlap = min(line.top, box.top) - max(line.bottom, box.bottom)
     high = min(line.top - line.bottom, box.top - box.bottom)
     return overlap > 0.4 * high and -_GAP * high < box.left - line.right < 2 * _GAP * high

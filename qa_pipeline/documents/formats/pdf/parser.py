@@ -101,7 +101,7 @@ def _open(content: bytes) -> "PdfDocument":
 def _read_pages(
     document: "PdfDocument", settings: DocumentSettings, left_out: Omissions, failed: FailedPages
 ) -> list[PageContent]:
-    """All pages, one that fails without content, stopping as soon as they are more text than is allowed."""
+    """Return all pages, a failed one without content, up to the allowed amount of text."""
     pages: list[PageContent] = []
     length = 0
     for number in range(len(document)):
@@ -149,7 +149,7 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
 def read_upright(
     page: "PdfPage", textpage: "PdfTextPage", number: int
 ) -> tuple[Glyphs, list[Line], list[str]]:
-    """Characters and lines of a page, turned so that most of its text is upright, and text off the paper."""
+    """Return glyphs and lines of a page, turned so that most text is upright, and text off the paper."""
     glyphs = Glyphs(page, textpage)
     lines, outside = read_lines(glyphs, number)
     turn = turn_of(glyphs, lines) if any(line.turned for line in lines) else 0
@@ -166,7 +166,7 @@ _PASSWORD_FIELD = 1 << 13
 
 
 def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
-    """The file's own table of contents, as far as its entries name a page."""
+    """Return the file's own table of contents, as far as its entries name a page."""
     entries = []
     for bookmark in islice(document.get_toc(), _MOST_ENTRIES):
         target = bookmark.get_dest()
@@ -182,7 +182,7 @@ def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
 
 
 def title_of(document: "PdfDocument") -> str | None:
-    """The title that the file states, if it states a readable one."""
+    """Return the title that the file states, if it states a readable one."""
     try:
         return document.get_metadata_value("Title") or None
     except UnicodeDecodeError:
@@ -204,7 +204,7 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
 
 
 def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
-    """Values filled into a page's form, as `Name: value`; comments and actions are counted."""
+    """Return the values in a page's form, as `Name: value`; comments and actions are counted."""
     from pypdfium2 import raw
 
     count = raw.FPDFPage_GetAnnotCount(page.raw)
@@ -259,7 +259,7 @@ _NUMBERS_SHOWN = 20
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
-    """Whether pictures cover most of a page and it has no text but a stamp; blanks are no characters."""
+    """Return whether pictures cover most of a page that has no text but a stamp; blanks do not count."""
     return characters <= _STAMP and sum(share_of(picture, paper) for picture in pictures) >= _MOSTLY
 
 
@@ -279,7 +279,7 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
 
 
 def note(pages: int, numbers: Sequence[int], which: str) -> str:
-    """A sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
+    """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
     first_numbers = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
     more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
     return f"{_how_many(numbers, pages)} {which}: {first_numbers}{more}"
@@ -362,7 +362,7 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
 
 
 def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
-    """Words as Tesseract reports them, gathered into lines; distances from pixels to points."""
+    """Return the words that Tesseract reports, gathered into lines; distances from pixels to points."""
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
@@ -383,7 +383,7 @@ def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: fl
 
 
 def _evened(lines: Sequence[Line]) -> list[Line]:
-    """Lines of nearly the usual height are of one type size: which letters they hold makes the difference."""
+    """Return the lines, those of nearly the usual height in one type size: letters make the difference."""
     usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
     return [
         line._replace(size=usual if abs(line.size - usual) <= _SAME_SIZE * usual else round(line.size))

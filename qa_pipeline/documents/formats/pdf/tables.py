@@ -52,7 +52,7 @@ class Table:
 def table_of(
     header: Sequence[Row], strips: Sequence[Sequence[Strip]], gaps: Sequence[Gap], spelling: Spelling
 ) -> Table:
-    """A table whose columns white gaps part.
+    """Return a table whose columns white gaps part.
 
     Args:
         header: printed lines of the header, from the top; empty where the first rows may be one.
@@ -84,7 +84,7 @@ def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
 
 
 def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
-    """The rows of a table with no marked header, those that name its columns marked.
+    """Return the rows of a table without a marked header, those marked that name its columns.
 
     They are the bold rows at its top, or a row of words above columns of numbers.
 
@@ -116,7 +116,7 @@ def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
 
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
-    """A line cut wherever its words stand farther apart than `gap`."""
+    """Return a line cut where words are farther apart than `gap`."""
     if not line.words:
         return [line]
     groups = [[line.words[0]]]
@@ -141,7 +141,7 @@ _PADDING = 3.0
 def ruled_tables(
     lines: Sequence[Line], drawing: Drawing, spelling: Spelling
 ) -> tuple[list[Table], list[Line]]:
-    """Tables that ruled lines show, and the lines of the page that belong to none.
+    """Return tables that ruled lines show, and the lines of the page that belong to none.
 
     Args:
         lines: the lines of one page, those between ruled lines with their words.
@@ -160,7 +160,7 @@ def ruled_tables(
 
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
-    """Lines across that begin and end alike, from the top, for each pair of sides with two or more."""
+    """Return the lines across that begin and end alike, from the top, for pairs of sides with several."""
     across = joined(rules, along=0)
     if not 2 <= len(across) <= _MOST_RULES:
         return []
@@ -177,7 +177,7 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
 
 
 def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
-    """The table that a grid holds; none where fewer than two columns have text."""
+    """Return the table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
     if len({cell.column for cell in filled}) < 2 or (grid.open and _is_page(filled)):
@@ -210,7 +210,7 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
 
 
 def _strips(row: Sequence[GridCell]) -> list[Strip]:
-    """The printed lines of a row of boxes; none where a box reaches over several rows."""
+    """Return the printed lines of a row of boxes; none where a box reaches over several rows."""
     if any(cell.rows > 1 for cell in row):
         return []
     columns = {id(line): place for place, cell in enumerate(row) for line in cell.lines}
@@ -223,7 +223,7 @@ def _strips(row: Sequence[GridCell]) -> list[Strip]:
 
 
 def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
-    """Rows that no line parts: none of their cells goes on in the next for want of room."""
+    """Return the rows that no line parts: no cell goes on in the next row for want of room."""
     ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
     for strip in _strips(row):
@@ -238,7 +238,7 @@ def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
 
 
 def _merged(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
-    """A row of boxes as the rows of cells that its printed lines make up; as it is without any."""
+    """Return a row of boxes as the rows of cells of its printed lines; unchanged without any."""
     return [
         [replace(cell, lines=lines_of_column(part, place)) for place, cell in enumerate(row)]
         for part in parts
@@ -263,7 +263,7 @@ class _Stack:
             self.zones[bisect(depths, -(row[0].bottom + row[0].top) / 2)].append(row)
 
     def tables(self, spelling: Spelling) -> tuple[list[Table], list[Line]]:
-        """The tables between the lines, and the lines of text that are in none."""
+        """Return the tables between the lines, and the lines of text in none."""
         tables: list[Table] = []
         for first, last in self._tabular():
             header, bands = self._parts(first, last)
@@ -274,7 +274,7 @@ class _Stack:
         return tables, [line for line in self.lines if id(line) not in self.taken]
 
     def _parts(self, first: int, last: int) -> tuple[list[Row], list[list[Row]]]:
-        """Header of a table, and its other rows by the lines they stand between.
+        """Return the header of a table, and its other rows by the lines they are between.
 
         The first and the last row may stand outside, where lines are drawn between rows alone.
         """
@@ -290,7 +290,7 @@ class _Stack:
         return [], bands
 
     def _is_text(self, bands: Sequence[Sequence[Row]]) -> bool:
-        """Whether what is between two lines is text in columns, a program or a single line."""
+        """Return whether what is between two lines is text in columns, a program or a single line."""
         rows = [row for band in bands for row in band]
         if len(rows) == 1 or all(line.fixed for row in rows for line in row):
             return True
@@ -299,7 +299,7 @@ class _Stack:
         return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
-        """Runs of zones that have their columns in common: the first zone, and the one after the last."""
+        """Return the runs of zones with common columns: the first zone, and the one after the last."""
         runs: list[tuple[int, int]] = []
         for place in range(1, len(self.zones) - 1):
             if not self._gaps(place, place + 1):
@@ -320,7 +320,7 @@ class _Stack:
         return gaps_between(rows, size)
 
     def _going_on(self, rows: Sequence[Row], beyond: Sequence[Row], *, full: bool) -> list[Row]:
-        """Rows beyond the first or last line that go on in the columns of a table, nearest first.
+        """Return the rows beyond the first or last line that go on in a table's columns, nearest first.
 
         With `full`, the first of them must have text in every column.
         """
@@ -359,7 +359,7 @@ _EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
 
 
 def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table, list[Line]]]:
-    """Tables among the lines of one column of a page, from the top, and the lines that make up each.
+    """Return tables among the lines of one column of a page, from the top, and the lines that make up each.
 
     Args:
         lines: the lines, with their words where these may stand far apart.
@@ -376,7 +376,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
 
 
 def _runs(rows: Sequence[Row]) -> list[list[Row]]:
-    """Rows one below the other that begin and end with one of several pieces and have few others between."""
+    """Return rows one below the other that begin and end with one of several pieces, most of them such."""
     runs: list[list[Row]] = []
     current: list[Row] = []
     tail: list[Row] = []

@@ -1,15 +1,20 @@
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.plots import histogram_svg, strip_svg
+from qa_pipeline.text.rendering import HTML
+
+CHARTS: Any = HTML.get_template("evaluation/charts.html.j2").module
 
 
 @given(st.lists(st.integers(0, 1000), min_size=10, max_size=10))
 def test_a_histogram_has_a_bar_for_each_bin_as_tall_as_its_count(counts: list[int]) -> None:
-    picture = ElementTree.fromstring(histogram_svg([place / 10 for place in range(11)], counts))
+    picture = ElementTree.fromstring(
+        CHARTS.bars({"edges": [place / 10 for place in range(11)], "counts": counts})
+    )
     heights = [float(bar.attrib["height"]) for bar in picture.iter("rect")]
     most = max(1, *counts)
     assert heights == pytest.approx([84 * count / most for count in counts], abs=0.06)
@@ -22,8 +27,9 @@ FIVE = st.lists(st.floats(-2, 3), min_size=5, max_size=5).map(sorted)
 
 @given(FIVE)
 def test_a_strip_keeps_its_order_and_stays_within_its_axis(values: list[float]) -> None:
-    drawn = strip_svg((0.0, 1.0), values[2], (values[1], values[3]), values)
-    picture = ElementTree.fromstring(drawn)
+    _, low, mean, high, _ = values
+    metric = {"mean": mean, "low": low, "high": high, "histogram": {"edges": [0.0, 1.0]}}
+    picture = ElementTree.fromstring(CHARTS.strip(metric, values))
     places = [float(one.attrib[name]) for one in picture.iter("line") for name in ("x1", "x2")]
     places.append(float(next(picture.iter("circle")).attrib["cx"]))
     assert all(4 <= place <= 216 for place in places)

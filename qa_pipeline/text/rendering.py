@@ -1,0 +1,184 @@
+"""Markdown and HTML from templates, in which texts of documents stay texts.
+
+Templates are files of the package: `*.md.j2` and `*.html.j2`, beside the module that fills them. Every value
+is escaped where it is filled in, and none is read as a template. `Markup` marks what is escaped already.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from jinja2 import PackageLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
+
+LONGEST_CELL, LONGEST_SPAN = 100, 160
+STYLE = "text/page.css"
+"""Style of all pages: colours, light, dark and on paper, tables and pictures."""
+_MARKUP = re.compile(r"([\\|`*_\[\]<>#~@])")
+_NUMBER = re.compile(r"–|too few|[\d.,]+(%| MB)?( \(.*\))?")
+
+
+def render_markdown(template: str, **values: Any) -> str:
+    """Return a template of the package, filled in as Markdown."""
+    return MARKDOWN.get_template(template).render(values)
+
+
+def render_page(template: str, styles: Sequence[str] = (), script: str | None = None, **values: Any) -> str:
+    """Return an HTML page that needs nothing else: a browser may run its script only, and fetch nothing.
+
+    Args:
+        template: file of the package that extends `text/page.html.j2`.
+        styles: CSS files of the package, beside `STYLE`.
+        script: JavaScript file of the package.
+        values: what the template shows.
+    """
+    style = "".join(_read(name) for name in (STYLE, *styles))
+    code = _read(script) if script else ""
+    policy = (
+        f"default-src 'none'; style-src {_hash_source(style)}; script-src {_hash_source(code)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = {"policy": policy, "style": Markup(style), "script": Markup(code)}  # noqa: S704
+    return HTML.get_template(template).render(values, **head)
+
+
+def _read(name: str) -> str:
+    return resources.files("qa_pipeline").joinpath(name).read_text("utf-8")
+
+
+def _hash_source(content: str) -> str:
+    """Return the source of a content security policy that allows this very text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def escape_markdown(value: object, longest: int | None = None) -> Markup:
+    """Return a value as one line of Markdown in which nothing is markup, a link or the mention of a person.
+
+    Args:
+        value: a text, number or None, which is a dash; `Markup` stays as it is.
+        longest: characters from which on it is cut.
+    """
+    if isinstance(value, Markup):
+        return value
+    if value is None:
+        text = "–"
+    elif isinstance(value, float):
+        text = f"{value:.4f}"
+    else:
+        text = f"{value:,}" if isinstance(value, int) else shorten(str(value), longest)
+    return Markup(_MARKUP.sub(r"\\\1", text))  # noqa: S704
+
+
+def visible(text: str) -> str:
+    """Return a text without control, bidirectional and other invisible characters."""
+    if text.isprintable():
+        return text
+    return "".join(character for character in text if character.isprintable() or character.isspace())
+
+
+def shorten(text: str, longest: int | None = LONGEST_CELL) -> str:
+    """Return a text on one line, cut at a length."""
+    line = " ".join(visible(text).split())
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def code_span(value: object, longest: int = LONGEST_SPAN) -> Markup:
+    """Return a value as a code span that also fits a cell of a table.
+
+    Inside a code span Markdown reads no links, images, HTML, entities or bare addresses. The two characters
+    that could end the span or the cell are replaced by look-alikes.
+    """
+    if value is None:
+        return Markup("–")
+    # Ten times the length is enough to find so many visible characters in all but hostile texts.
+    text = shorten(str(value)[: longest * 10], longest).replace("`", "ˋ").replace("|", "¦")
+    return Markup(f"`{text}`" if text else "(empty)")  # noqa: S704
+
+
+def code_block(text: str, language: str = "") -> Markup:
+    """Return a text as a fenced block, whose fence is longer than any in the text."""
+    fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall("`+", text))])
+    return Markup(f"{fence}{language}\n{text}\n{fence}")  # noqa: S704
+
+
+def markdown_table(
+    rows: Iterable[Mapping[str, Any] | Sequence[Any]],
+    columns: Sequence[str] | Mapping[str, str],
+    longest: int = LONGEST_CELL,
+) -> Markup:
+    """Return a Markdown table without its last line end; columns of numbers are on the right.
+
+    Args:
+        rows: cells in the order of the columns, or by their names; each is escaped.
+        columns: names of the package, which are not escaped, or titles by name.
+        longest: characters from which on a cell is cut.
+    """
+    lines: list[list[str]] = [
+        [
+            escape_markdown(cell, longest)
+            for cell in ([row[name] for name in columns] if isinstance(row, Mapping) else row)
+        ]
+        for row in rows
+    ]
+    titles = list(columns.values() if isinstance(columns, Mapping) else columns)
+    rules = [
+        "---:" if _are_numbers([line[place] for line in lines]) else "---" for place in range(len(titles))
+    ]
+    return Markup("\n".join(f"| {' | '.join(line)} |" for line in [titles, rules, *lines]))  # noqa: S704
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    return all(_NUMBER.fullmatch(cell) for cell in cells) and any(cell != "–" for cell in cells)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def figure(value: float | None) -> str:
+    """Return a figure with three places, a dash where it is unknown."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def share(count: int, total: int) -> str:
+    """Return a share in percent, a dash where it is one of nothing."""
+    return f"{count / total:.1%}" if total else "–"
+
+
+def ranked(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return names and counts, the most first; the order in a file does not matter."""
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+
+
+def words(name: str) -> str:
+    """Return a name of a column or setting as words."""
+    return name.replace("_", " ")
+
+
+# The sandbox keeps templates from attributes that begin with an underscore, and from changing what they show.
+HTML = ImmutableSandboxedEnvironment(
+    loader=PackageLoader("qa_pipeline", ""),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+HTML.filters |= {
+    "code": code_span,
+    "code_block": code_block,
+    "thousands": "{:,}".format,
+    "figure": figure,
+    "plural": plural,
+    "ranked": ranked,
+    "share": share,
+    "shorten": shorten,
+    "table": markdown_table,
+    "words": words,
+}
+# What `finalize` returns is `Markup`, which the escaping of HTML leaves as it is.
+MARKDOWN = HTML.overlay(finalize=escape_markdown, keep_trailing_newline=True)

@@ -1,0 +1,31 @@
+"""Hashes are those of every earlier release: ids, caches and data versions rest on them."""
+
+import hashlib
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.storage.hashes import draw_number, hash_file, hash_json, hash_parts, hash_text
+
+TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@given(st.lists(TEXT | st.integers(), max_size=4))
+def test_parts_hash_to_what_ids_of_earlier_releases_were_made_of(parts: list[str | int]) -> None:
+    digest = hashlib.sha256("\x1f".join(str(part) for part in parts).encode())
+    assert hash_parts(*parts) == hash_text("\x1f".join(map(str, parts))) == digest.hexdigest()
+    assert draw_number(*parts) == int.from_bytes(digest.digest()[:8], "big")
+
+
+def test_hashes_of_known_contents_never_change(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes("10 °C".encode())
+    of_text = "6aa6b11efdb2744235e4f411baadf44959b61a13e8e16c0695946ba5bed29163"
+    assert (hash_text("10 °C"), hash_parts("10 °C"), hash_file(tmp_path / "file")) == (of_text,) * 3
+    assert hash_parts("a", 1) == "839e11a421d370be28db56fde67e9aadde2f31514becf2626b521ea3b9009ef4"
+    assert hash_json(["é", None]) == "e2d63003b1ecbffe5bc6071f10d1daad0b22a2e3d552acad916581e52476781a"
+    assert draw_number("a", 1) == 9484037261928657086
+
+
+def test_the_order_of_keys_does_not_change_the_hash_of_json() -> None:
+    assert hash_json({"b": 1, "a": [2]}) == hash_json({"a": [2], "b": 1}) != hash_json({"a": [2], "b": 2})
