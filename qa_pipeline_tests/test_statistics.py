@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, t, ttest_1samp
 
@@ -312,7 +312,6 @@ def columns_interval(successes: int, trials: int) -> tuple[float | None, float |
     return frame.select(low.alias("low"), high.alias("high")).row(0)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_the_interval_is_the_wilson_interval_of_scipy(counts: tuple[int, int]) -> None:
     successes, trials = counts
@@ -364,7 +363,6 @@ def test_rows_needed_are_those_of_the_published_tables(effect: float, paired: bo
     assert rows_needed(effect, 1, paired=paired) == rows
 
 
-@settings(deadline=None)
 @given(st.floats(0.02, 3), st.floats(0.01, 3), st.booleans())
 def test_more_is_needed_for_a_smaller_difference_and_more_power(
     difference: float, deviation: float, paired: bool

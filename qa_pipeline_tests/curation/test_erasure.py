@@ -243,6 +243,7 @@ def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: W
     assert "pbrt.md" not in set(copied.table("documents", "b0")["path"])
 
 
+@pytest.mark.slow
 def test_forgetting_ends_the_same_wherever_it_was_killed(
     copied: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
