@@ -282,7 +282,7 @@ def test_what_is_no_regular_file_is_refused_before_it_is_opened(tmp_path: Path) 
 def test_a_broken_csv_row_costs_that_row_only() -> None:
     broken = ["short,a", "", "nul\0,a,,2", '"quote"d,a,,4', '"open,a,,5']
     lines = ["Q,A,,n", '"two\nlines",a,,1', *broken, "l,42,,6,"]
-    found = read("\n".join(lines), "rows.csv", known={"q"})
+    found = read("\n".join(lines), "rows.csv", columns_known={"q"})
     assert [(row.place, value) for row, value in zip(found, values(found), strict=True)] == [
         (2, {"q": "two\nlines", "A": "a", "column 3": None, "n": "1"}),
         (3, "broken_line"),
@@ -301,7 +301,7 @@ def test_rows_may_lack_their_last_cells_where_the_caller_says_so() -> None:
 
 def test_the_delimiter_is_the_one_that_parts_known_names() -> None:
     content = "question;answer, if any, and why, and who\na;b"
-    assert values(read(content, "rows.csv", known={"question"})) == [
+    assert values(read(content, "rows.csv", columns_known={"question"})) == [
         {"question": "a", "answer, if any, and why, and who": "b"}
     ]
 

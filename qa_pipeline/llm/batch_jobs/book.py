@@ -194,7 +194,7 @@ class JobBook:
             job = replace(job, created_at=now, reservation=reservation)
             _insert_items(connection, asked_model, placed_items)
             row = _columns(job)
-            del row["held"]
+            del row["reservation"]
             row["reserved"] = None if reservation is None else _RESERVATION.dump_json(reservation).decode()
             connection.execute(PROVIDER_JOBS.insert(), row)
             return job, placed_items
