@@ -287,7 +287,7 @@ def alone(releases: Path) -> Iterator[None]:
     Raises:
         StorageError: somebody else changes them.
     """
-    with locked(releases):
+    with locked(releases, across_hosts=True):
         for unfinished in releases.glob(".*.tmp"):
             if unfinished.is_dir():
                 shutil.rmtree(unfinished)

@@ -72,20 +72,25 @@ def prepare_folder(folder: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path, *, shared: bool = False, wait: bool = False) -> Iterator[None]:
+def locked(
+    folder: Path, *, shared: bool = False, wait: bool = False, across_hosts: bool = False
+) -> Iterator[None]:
     """Lock a folder, which is made where there is none; the lock ends with the process that holds it.
 
     Args:
         folder: what to lock.
         shared: let others in who share it too; without, nobody.
         wait: wait for whoever holds it instead of failing.
+        across_hosts: lock a file in it, which stays; network file systems lock folders on one host only.
 
     Raises:
         StorageError: the folder cannot be opened, or another command works on it.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)  # the folder itself, so that no file of ours is left in it
+        # the folder itself where that is enough, so that no file of ours is left in it
+        place, mode = (folder / ".lock", os.O_RDWR | os.O_CREAT) if across_hosts else (folder, os.O_RDONLY)
+        handle = os.open(place, mode)
     except OSError as error:
         raise _failed(f"open {folder}", error) from error
     try:
