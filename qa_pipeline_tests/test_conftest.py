@@ -1,10 +1,12 @@
-"""The guard that keeps every test off the network, and the profiles of laws."""
+"""The guard that keeps every test off the network, the profiles of laws, and the count of work."""
 
 import os
 import socket
 
 import pytest
 from hypothesis import settings
+
+from qa_pipeline_tests.support.work import lines_run
 
 
 def test_a_connection_to_another_machine_fails_the_test_with_its_address() -> None:
@@ -33,3 +35,17 @@ def test_the_full_profile_tries_laws_on_more_examples_than_the_short_one_and_nei
     short, laws = settings.get_profile("short"), settings.get_profile("laws")
     assert (short.max_examples, laws.max_examples) == (15, 300)
     assert short.deadline is laws.deadline is None
+
+
+def test_work_that_grows_with_the_square_of_its_input_is_told_from_work_in_proportion() -> None:
+    def pairs(size: int) -> None:
+        for number in range(size):
+            for _ in range(number):
+                pass
+
+    def numbers(size: int) -> None:
+        for _ in range(size):
+            pass
+
+    assert lines_run(lambda: pairs(200)) > 3.9 * lines_run(lambda: pairs(100))
+    assert lines_run(lambda: numbers(200)) < 2.1 * lines_run(lambda: numbers(100))

@@ -1,6 +1,7 @@
 """A batch through the real stages: what lies in the files, what the UI is told, and what a gate stops."""
 
 import json
+from dataclasses import dataclass
 from functools import wraps
 
 import dagster as dg
@@ -19,15 +20,33 @@ from qa_pipeline_tests.calls import call, note
 from qa_pipeline_tests.defs.project import Project
 
 
+@dataclass(frozen=True)
+class FirstRun:
+    """A project whose batch has been built, and the result. Tests may read it and build it again, no more."""
+
+    project: Project
+    result: dg.ExecuteInProcessResult
+
+
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory: pytest.TempPathFactory) -> FirstRun:
+    """Build a batch once for all tests that change nothing."""
+    project = Project(tmp_path_factory.mktemp("first_run"), dg.DagsterInstance.ephemeral())
+    project.write("b1")
+    project.report("b1")
+    result = project.build("b1")
+    assert result.success
+    return FirstRun(project, result)
+
+
 def materializations(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
     events = result.get_asset_materialization_events()
     found = [event.materialization for event in events]
     return {materialization.asset_key.to_user_string(): materialization for materialization in found}
 
 
-def test_a_batch_ends_in_tables_a_consumer_can_scan_without_dagster(project: Project) -> None:
-    project.report("b1")
-    assert project.build("b1").success
+def test_a_batch_ends_in_tables_a_consumer_can_scan_without_dagster(first_run: FirstRun) -> None:
+    project = first_run.project
     examples = pl.read_parquet(project.settings.out / "tables" / "training_examples" / "*.parquet")
     assert examples.height > 0
     text = project.table("documents", "b1")["text"].item()
@@ -37,9 +56,8 @@ def test_a_batch_ends_in_tables_a_consumer_can_scan_without_dagster(project: Pro
     assert {json.loads(line)["pair_id"] for line in passed} == set(examples["pair_id"])
 
 
-def test_the_ui_is_told_of_rows_reasons_yield_and_files(project: Project) -> None:
-    project.report("b1")
-    told = {name: event.metadata for name, event in materializations(project.build("b1")).items()}
+def test_the_ui_is_told_of_rows_reasons_yield_and_files(first_run: FirstRun) -> None:
+    told = {name: event.metadata for name, event in materializations(first_run.result).items()}
     assert all("dagster/partition_row_count" in told[name] for name in STORED)
     assert (
         told["verdicts"]["verdict: accepted"].value
@@ -53,10 +71,9 @@ def test_the_ui_is_told_of_rows_reasons_yield_and_files(project: Project) -> Non
     assert told["canaries"]["canary recall"].value is not None
 
 
-def test_every_asset_has_its_content_as_data_version(project: Project) -> None:
-    project.report("b1")
-    first = materializations(project.build("b1"))
-    second = materializations(project.build("b1"))
+def test_every_asset_has_its_content_as_data_version(first_run: FirstRun) -> None:
+    first = materializations(first_run.result)
+    second = materializations(first_run.project.build("b1"))
     versions = [
         {name: (event.tags or {})["dagster/data_version"] for name, event in run.items()}
         for run in (first, second)
@@ -65,9 +82,8 @@ def test_every_asset_has_its_content_as_data_version(project: Project) -> None:
     assert len(versions[0]) == len(STAGES) + 1
 
 
-def test_a_second_run_asks_no_model_and_changes_no_byte(project: Project) -> None:
-    project.report("b1")
-    project.build("b1")
+def test_a_second_run_asks_no_model_and_changes_no_byte(first_run: FirstRun) -> None:
+    project = first_run.project
     before = project.contents()
     asked = len(project.model.asked)
     assert asked > 0

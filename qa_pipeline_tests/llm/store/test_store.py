@@ -74,6 +74,7 @@ class TwoOwners(RuleBasedStateMachine):
             owner.close()
 
 
+@pytest.mark.hypothesis  # which marks only tests with @given by itself
 def test_a_store_is_a_map_in_which_nothing_is_replaced_and_a_claim_has_one_owner(
     new_place: NewPlace,
 ) -> None:
