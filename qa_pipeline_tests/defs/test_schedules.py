@@ -91,7 +91,7 @@ def start(project: Project, most: int) -> list[str]:
     return [str(request.partition_key) for request in requests]
 
 
-@pytest.mark.parametrize("due", [0, 1, 2, 30, 500])
+@pytest.mark.parametrize("due", [0, 1, 2, 30, pytest.param(500, marks=pytest.mark.slow)])
 def test_ticks_request_each_due_batch_once_and_so_many_at_a_time(tmp_path: Path, due: int) -> None:
     (tmp_path / "corpus").mkdir()
     with instance_at(tmp_path / "dagster") as instance:
