@@ -97,7 +97,7 @@ def test_nothing_to_release_fails_with_the_reason_and_is_not_retried(project: Pr
 def test_a_second_publisher_fails_and_says_that_another_is_at_work(project: Project) -> None:
     project.launch("b1")
     publish(project)
-    with locked(project.settings.out / "releases"):
+    with locked(project.settings.out / "releases", across_hosts=True):
         failure = publish(project).failure_data_for_node("release")
     assert failure is not None
     assert "another command works on" in str(failure.user_failure_data)

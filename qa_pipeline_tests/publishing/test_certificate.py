@@ -333,6 +333,7 @@ def test_a_release_above_its_bound_or_without_an_audit_is_not_published(republis
         ran = release(republished, *map(str, options))
         assert (ran.code, said in ran.stderr) == (BAD_INPUT, True), ran.stderr
         assert sorted(one.name for one in (republished.out / "releases").iterdir()) == [
+            ".lock",
             "1",
             "latest.json",
         ]

@@ -228,7 +228,7 @@ def test_a_batch_that_changes_while_it_is_released_stops_the_release(
         BAD_INPUT,
         True,
     )
-    assert sorted(path.name for path in (copy / "releases").iterdir()) == ["1", LATEST]
+    assert sorted(path.name for path in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
 
 
 def test_a_release_that_would_not_verify_is_not_published(published: Workspace, tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_a_release_that_would_not_verify_is_not_published(published: Workspace, 
     write_table(path, examples.with_columns(answer=pl.lit("It takes nine bar.")), TRAINING_EXAMPLES)
     ran = invoke("release", "--out", copy)
     assert (ran.code, "is not published: proof: row" in ran.stderr) == (BAD_INPUT, True), ran.stderr
-    assert sorted(one.name for one in (copy / "releases").iterdir()) == ["1", LATEST]
+    assert sorted(one.name for one in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
 
 
 @pytest.mark.parametrize("name", ["data/train.parquet", "keys.parquet"])
@@ -275,7 +275,7 @@ def test_a_disk_that_fills_up_leaves_the_last_release_the_latest(
     assert (ran.returncode, "cannot write" in ran.stderr) == (BAD_INPUT, True), ran.stderr
     assert "Traceback" not in ran.stderr
     assert latest_release(copy / "releases") == copy / "releases" / "1"
-    assert sorted(path.name for path in (copy / "releases").iterdir()) == ["1", LATEST]
+    assert sorted(path.name for path in (copy / "releases").iterdir()) == [".lock", "1", LATEST]
 
 
 def test_without_an_accepted_row_there_is_no_release(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_two_do_not_publish_at_once_and_what_a_killed_one_left_is_removed(
     left = copy / "releases" / ".0123.tmp" / "data"
     left.mkdir(parents=True)
     other = ("--set", "release.min_grounding=0.5")
-    with locked(copy / "releases"):
+    with locked(copy / "releases", across_hosts=True):
         ran = invoke("release", "--out", copy, *other)
         assert (ran.code, "another command works on" in ran.stderr) == (BAD_INPUT, True)
         assert left.exists()
