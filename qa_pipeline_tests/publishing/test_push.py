@@ -77,6 +77,8 @@ def place(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plac
             monkeypatch.setenv(name, "planted")
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        # a client that another test made without credentials would serve this one, too
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
         fsspec.filesystem("s3").mkdir(bucket)
     return Place(f"{request.param}://{bucket}/releases")
 
@@ -190,6 +192,7 @@ def test_a_bucket_that_is_not_there_is_one_clear_error(
     monkeypatch.setenv("AWS_ENDPOINT_URL", request.getfixturevalue("s3_server"))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "planted")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted")
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
     made = invoke("push", first, "s3://no-such-bucket-here/releases")
     assert made.code == 2
     assert "s3://no-such-bucket-here/releases/1 cannot be written: there is no such bucket" in made.stderr

@@ -60,6 +60,8 @@ def store(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "planted-secret")
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        # a client that another test made without credentials would serve this one, too
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
         fsspec.filesystem("s3").mkdir(bucket)
     place = Store(f"{request.param}://{bucket}/corpus")
     for name, content in FILES.items():
