@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.files import PICKLED_WEIGHTS, ModelFolder, find_folder
+from qa_pipeline.models.files import PICKLED_WEIGHTS, UNLIMITED, ModelFolder, find_folder
 from qa_pipeline.settings.generation import EMBEDDED_EMBEDDING_MODEL, EmbeddingSettings
 from qa_pipeline.storage.hashes import hash_file
 
@@ -71,11 +71,8 @@ class ModelFiles(ModelFolder):
         """Return the most tokens the model reads, determined as in sentence-transformers."""
         declared = (self.read_json("sentence_bert_config.json") or {}).get("max_seq_length")
         if declared is None:
-            config = self.read_json("config.json") or {}
-            tokenizer = self.read_json("tokenizer_config.json") or {}
-            limits = (config.get("max_position_embeddings"), tokenizer.get("model_max_length"))
-            declared = min((limit for limit in limits if isinstance(limit, int | float)), default=None)
-        if declared is None or not 0 < declared < 1_000_000:
+            declared = min(self.declared_limits(), default=0)
+        if not 0 < declared < UNLIMITED:
             raise SettingsError(f"embedding model {self.name} does not state its maximum number of tokens")
         return int(declared)
 
@@ -118,7 +115,7 @@ class ModelFiles(ModelFolder):
 
 @dataclass(frozen=True, eq=False)
 class FileTokenCounter:
-    """A counter with a tokenizer of its own, so that nobody's truncation or padding leaks into it."""
+    """A counter of tokens with the model's tokenizer."""
 
     window: int
     tokenizer: Tokenizer
@@ -160,10 +157,7 @@ def token_counter(files: ModelFiles) -> FileTokenCounter:
         raise SettingsError(f"embedding model {files.name} has no tokenizer.json, which chunking needs")
     if files.packaged:
         check_packaged(files.folder, path.name)
-    tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return FileTokenCounter(files.window, tokenizer)
+    return FileTokenCounter(files.window, files.read_tokenizer())
 
 
 def check_packaged(folder: Path, *names: str) -> None:

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
+
+from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import quiet_transformers
 from qa_pipeline.storage.hashes import hash_file, hash_text
 
 FILE_PATTERNS = ("*.safetensors", "*.json", "*.txt", "*.model")
@@ -17,6 +17,8 @@ FILE_PATTERNS = ("*.safetensors", "*.json", "*.txt", "*.model")
 PICKLED_WEIGHTS = "pytorch_model.bin"
 _HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+UNLIMITED = 1_000_000
+"""Tokenizers without a limit declare a number beyond this."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,20 @@ class ModelFolder:
             return json.loads(path.read_bytes())
         except ValueError as error:
             raise SettingsError(f"{self.kind} {self.name}: {path.name} is not JSON: {error}") from error
+
+    def read_tokenizer(self) -> Tokenizer:
+        """Return a tokenizer of its own, so that nobody's truncation or padding leaks into it."""
+        tokenizer = Tokenizer.from_str((self.folder / "tokenizer.json").read_text(encoding="utf-8"))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    def declared_limits(self, unread: int = 0) -> list[int]:
+        """Return the tokens of an input that model and tokenizer declare, less the unread positions."""
+        positions = (self.read_json("config.json") or {}).get("max_position_embeddings")
+        tokens = (self.read_json("tokenizer_config.json") or {}).get("model_max_length")
+        limits = (positions - unread if isinstance(positions, int) else positions, tokens)
+        return [int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < UNLIMITED]
 
     def _shaping_files(self) -> list[str]:
         paths = {path for pattern in FILE_PATTERNS for path in self.folder.rglob(pattern) if path.is_file()}
@@ -120,41 +136,3 @@ def _snapshot(name: str, revision: str) -> Path:
     except LocalEntryNotFoundError:
         pass
     return Path(snapshot_download(name, revision=revision, allow_patterns=list(FILE_PATTERNS)))
-
-
-ClassifierKind = Literal["texts", "tokens"]
-
-
-def load_classifier(folder: Path, kind: ClassifierKind, refused: Callable[[str], SettingsError]) -> Any:
-    """Load a classifier of texts or of their tokens onto the CPU: safetensors, no code of its own, no hub.
-
-    Args:
-        folder: its files.
-        kind: what it gives logits for.
-        refused: makes the error from what is wrong.
-
-    Raises:
-        SettingsError: it cannot be loaded, or weights of its head are missing, which transformers would
-            fill with random numbers.
-    """
-    from safetensors import SafetensorError
-    from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
-
-    loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
-    try:
-        with quiet_transformers(warnings=False):  # what is missing is raised below
-            model, info = loader.from_pretrained(
-                str(folder),
-                trust_remote_code=False,
-                local_files_only=True,
-                use_safetensors=True,
-                output_loading_info=True,
-                dtype="float32",
-            )
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise refused(f"it cannot be loaded ({reason})") from error
-    missing = sorted(info["missing_keys"])
-    if missing:
-        raise refused(f"it has no weights for {', '.join(missing[:3])}; name one whose head was trained")
-    return model.eval()

@@ -1,8 +1,4 @@
-"""Scores of questions and passages that a cross-encoder reads together, for ranking the best ones again.
-
-Inputs are computed in batches of one length (`cpu.compute_by_length`), so that the score of a pair does not
-depend on the pairs beside it.
-"""
+"""Scores of questions and passages that a cross-encoder reads together, for ranking the best ones again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,19 +9,13 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import (
-    Numbers,
-    Rows,
-    compute_by_length,
-    single_threaded_workers,
-)
-from qa_pipeline.models.files import ModelFolder, find_folder, load_classifier
+from qa_pipeline.models.classifier import Input, compute_logits, load_classifier
+from qa_pipeline.models.cpu import Numbers, single_threaded_workers
+from qa_pipeline.models.files import ModelFolder, find_folder
 from qa_pipeline.settings.generation import RetrievalSettings
 
 MOST_TOKENS = 512
 """Most tokens read of a question and a passage: what rerankers are usually trained with."""
-BATCH_TOKENS = 4096
-"""Most tokens of a batch."""
 WAYS_OUT = "Or leave retrieval.reranker out: passages then stay as words and vectors rank them."
 
 
@@ -43,40 +33,20 @@ class Reranker(ModelFolder):
         """
         if not pairs:
             return np.zeros(0, dtype=np.float32)
-        import torch
-
-        inputs = self._tokenizer.encode_batch(list(pairs))
-        typed = getattr(self._model.config, "type_vocab_size", 0) > 1
-
-        def compute(rows: Rows) -> Numbers:
-            batch = {"input_ids": torch.tensor([inputs[row].ids for row in rows])}
-            if typed:
-                batch["token_type_ids"] = torch.tensor([inputs[row].type_ids for row in rows])
-            with torch.inference_mode():
-                logits: Numbers = self._model(**batch).logits[:, 0].numpy()
-            return logits
-
-        lengths = [len(pair.ids) for pair in inputs]
+        encodings = self._tokenizer.encode_batch(list(pairs))
+        inputs = [Input(tuple(encoding.ids), tuple(encoding.type_ids)) for encoding in encodings]
         with single_threaded_workers() as workers:
-            pair_scores = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, compute, workers)
-        scores = np.array(pair_scores, dtype=np.float32)
+            scores = np.concatenate(compute_logits(self._model, inputs, workers))
         if not np.isfinite(scores).all():
             raise self._refused("it gives scores that are not numbers")
         return scores
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        path = self.folder / "tokenizer.json"
-        if not path.is_file():
+        if not (self.folder / "tokenizer.json").is_file():
             raise self._refused("it has no tokenizer.json")
-        tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
-        declared = (
-            (self.read_json("tokenizer_config.json") or {}).get("model_max_length"),
-            (self.read_json("config.json") or {}).get("max_position_embeddings"),
-        )
-        limits = [int(limit) for limit in declared if isinstance(limit, int | float) and limit > 0]
-        tokenizer.enable_truncation(min([MOST_TOKENS, *limits]), strategy="longest_first")
-        tokenizer.no_padding()
+        tokenizer = self.read_tokenizer()
+        tokenizer.enable_truncation(min([MOST_TOKENS, *self.declared_limits()]), strategy="longest_first")
         tokenizer.encode_special_tokens = True  # a document may hold `[SEP]`
         return tokenizer
 

@@ -26,8 +26,6 @@ _PAST_PADDING = frozenset({"camembert", "longformer", "roberta", "xlm-roberta", 
 """Architectures that count positions from behind the padding token: they read fewer than they declare."""
 _ANY_LENGTH = frozenset({"deberta", "deberta-v2", "mt5", "t5", "umt5"})
 """Architectures of relative positions, which read more than they declare."""
-_UNLIMITED = 1_000_000
-"""Tokenizers without a limit declare a number beyond this."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +57,10 @@ class PairModelFiles(ModelFolder):
         """
         if most is not None and self._config.get("model_type") in _ANY_LENGTH:
             return most
-        positions = self._config.get("max_position_embeddings")
-        if isinstance(positions, int) and self._config.get("model_type") in _PAST_PADDING:
-            positions -= 1 + int(self._config.get("pad_token_id") or 0)
-        tokenizer = self.read_json("tokenizer_config.json") or {}
-        limits = (positions, tokenizer.get("model_max_length"))
-        declared = [
-            int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < _UNLIMITED
-        ]
+        unread = 0
+        if self._config.get("model_type") in _PAST_PADDING:
+            unread = 1 + int(self._config.get("pad_token_id") or 0)
+        declared = self.declared_limits(unread)
         if not declared:
             raise self.refused(
                 f"it does not declare how many tokens it reads; set {self.setting}.input_tokens"
@@ -102,9 +96,7 @@ class PairModelFiles(ModelFolder):
         Raises:
             SettingsError: it knows tokens that the model does not.
         """
-        tokenizer = Tokenizer.from_str((self.folder / "tokenizer.json").read_text(encoding="utf-8"))
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
+        tokenizer = self.read_tokenizer()
         tokenizer.encode_special_tokens = True
         largest, vocabulary_size = (
             max(tokenizer.get_vocab().values(), default=0),
@@ -287,10 +279,10 @@ SPAN_DETECTORS: Presets = {
     "KRLabsOrg/lettucedect-base-modernbert-en-v1": _LETTUCEDETECT,
     "KRLabsOrg/lettucedect-large-modernbert-en-v1": _LETTUCEDETECT,
 }
-_ANY = TypeVar("_ANY", EntailmentSettings, SpanSettings)
+PairSettingsT = TypeVar("PairSettingsT", EntailmentSettings, SpanSettings)
 
 
-def with_preset(settings: _ANY, presets: Presets) -> _ANY:
+def with_preset(settings: PairSettingsT, presets: Presets) -> PairSettingsT:
     """Return the settings, filled in from the preset of their model where they have no value."""
     preset = presets.get(settings.model or "", {})
     missing = {name: value for name, value in preset.items() if getattr(settings, name) is None}

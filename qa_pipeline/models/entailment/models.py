@@ -5,10 +5,8 @@ One logit for each class of a text, or of each of its tokens. Which texts are re
 """
 
 import hashlib
-import inspect
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,33 +14,27 @@ from typing import Any
 import numpy as np
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import (
-    Rows,
-    TorchPrecision,
-    choose_precision,
-    compute_by_length,
-    single_threaded_workers,
-)
+from qa_pipeline.models.classifier import ClassifierKind, Input, compute_logits, load_classifier
+from qa_pipeline.models.cpu import TorchPrecision, choose_precision, single_threaded_workers
 from qa_pipeline.models.entailment.files import (
     CROSS_ENCODERS,
     Labels,
     Logits,
     PairModelFiles,
+    PairSettingsT,
+    Presets,
     Scores,
     find_pair_model,
     read_labels,
     with_preset,
 )
-from qa_pipeline.models.entailment.tokens import Input, PairReader
-from qa_pipeline.models.files import ClassifierKind, load_classifier
+from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.models.vector_cache import VectorCache, VectorSpace, compute_cached
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
 
 SETTING = "verification.entailment"
 """The setting that names the model."""
-BATCH_TOKENS = 4096
-"""Most tokens of a batch: a core is busy with them, and their activations stay small."""
 
 
 @dataclass(eq=False)
@@ -87,22 +79,7 @@ class Network:
 
     def compute(self, inputs: Sequence[Input]) -> list[Logits]:
         """Return the logits of each input, by the model."""
-        import torch
-
-        from qa_pipeline.models.torch_blocks import RowBlocks
-
-        model, typed = self.model, takes_types(self.model)
-
-        def run_batch(rows: Rows) -> Logits:
-            batch = {"input_ids": torch.tensor([inputs[row].ids for row in rows])}
-            if typed:
-                batch["token_type_ids"] = torch.tensor([inputs[row].types for row in rows])
-            with torch.inference_mode(), RowBlocks() if self.precision == "bfloat16" else nullcontext():
-                logits: Logits = model(**batch).logits.float().numpy()
-            return logits
-
-        lengths = [len(pair.ids) for pair in inputs]
-        outputs = compute_by_length(lengths, lambda length: BATCH_TOKENS // length, run_batch, self._workers)
+        outputs = compute_logits(self.model, inputs, self._workers)
         return [
             logits[-pair.tail :] if pair.tail else logits
             for pair, logits in zip(inputs, outputs, strict=True)
@@ -119,12 +96,6 @@ class Network:
     @cached_property
     def _workers(self) -> ThreadPoolExecutor:
         return single_threaded_workers()
-
-
-def takes_types(model: Any) -> bool:
-    """Return whether a model tells segments apart by an input of their own."""
-    takes = "token_type_ids" in inspect.signature(model.forward).parameters
-    return takes and getattr(model.config, "type_vocab_size", 0) > 1
 
 
 def _key(pair: Input) -> str:
@@ -162,12 +133,27 @@ def load_cross_encoder(settings: EntailmentSettings, store: VectorCache) -> Cros
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.
     """
-    if settings.model is None:
-        raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
-    settings = with_preset(settings, CROSS_ENCODERS)
-    files = find_pair_model(settings.model or "", settings.revision, SETTING)
+    settings, network, reader = load_network(settings, "texts", SETTING, CROSS_ENCODERS, store)
+    files = network.files
     labels = read_labels(files.labels, settings.labels, model=files.name, setting=f"{SETTING}.labels")
-    most = files.most_tokens(settings.input_tokens)
-    reader = PairReader(files.tokenizer(), most, settings.template, SETTING)
-    network = Network(files, "texts", choose_precision(settings.precision), store)
     return CrossEncoder(network, labels, reader)
+
+
+def load_network(
+    settings: PairSettingsT, kind: ClassifierKind, setting: str, presets: Presets, store: VectorCache
+) -> tuple[PairSettingsT, Network, PairReader]:
+    """Find and check the model of a group of settings.
+
+    Returns:
+        The settings with their preset, the model, and what composes its inputs.
+
+    Raises:
+        SettingsError: there is no model, or it cannot be used; the message tells what to do.
+    """
+    if settings.model is None:
+        raise SettingsError(f"{setting}.model names no model; set it to a folder or a name of the hub")
+    settings = with_preset(settings, presets)
+    files = find_pair_model(settings.model or "", settings.revision, setting)
+    template = settings.template if kind == "texts" else None
+    reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), template, setting)
+    return settings, Network(files, kind, choose_precision(settings.precision), store), reader

@@ -15,17 +15,14 @@ from typing import Any
 import numpy as np
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.models.cpu import choose_precision
 from qa_pipeline.models.entailment.files import (
     SPAN_DETECTORS,
     Logits,
     Scores,
     class_shares,
-    find_pair_model,
     meanings_of,
-    with_preset,
 )
-from qa_pipeline.models.entailment.models import Network
+from qa_pipeline.models.entailment.models import Network, load_network
 from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.models.vector_cache import VectorCache
 from qa_pipeline.records import ProgressCallback, no_progress
@@ -166,14 +163,9 @@ def load_span_detector(settings: SpanSettings, store: VectorCache) -> SpanDetect
     Raises:
         SettingsError: there is no model, or it cannot be used; the message tells what to do.
     """
-    if settings.model is None:
-        raise SettingsError(f"{SETTING}.model names no model; set it to a folder or a name of the hub")
-    settings = with_preset(settings, SPAN_DETECTORS)
-    files = find_pair_model(settings.model or "", settings.revision, SETTING)
-    names = files.labels
-    places = unsupported_classes(names, settings.labels, model=files.name, setting=f"{SETTING}.labels")
-    reader = PairReader(files.tokenizer(), files.most_tokens(settings.input_tokens), None, SETTING)
-    network = Network(files, "tokens", choose_precision(settings.precision), store)
+    settings, network, reader = load_network(settings, "tokens", SETTING, SPAN_DETECTORS, store)
+    names, model = network.files.labels, network.files.name
+    places = unsupported_classes(names, settings.labels, model=model, setting=f"{SETTING}.labels")
     return SpanDetector(network, len(names), places, reader, settings.template)
 
 

@@ -6,11 +6,12 @@ look like a border between the two.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tokenizers import Encoding, Tokenizer
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.classifier import Input
 
 _CLAIM_SHARE = 0.5
 """A claim or answer that takes a larger share of an input leaves too little room for what should prove it."""
@@ -21,18 +22,6 @@ _OVERLAP = 64
 _PLACES = re.compile(r"\{(passage|claim|sep)\}")
 
 Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """Token ids of one input, and the segment each belongs to.
-
-    `tail` is how many of the last tokens a classifier of tokens is asked for; 0 asks for all.
-    """
-
-    ids: tuple[int, ...]
-    types: tuple[int, ...]
-    tail: int = 0
 
 
 class PairReader:

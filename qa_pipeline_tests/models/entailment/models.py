@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from qa_pipeline.models.classifier import ClassifierKind, Input
 from qa_pipeline.models.embedding_files import find_model
 from qa_pipeline.models.entailment.files import Labels, Logits, PairModelFiles
 from qa_pipeline.models.entailment.models import CrossEncoder, Network
-from qa_pipeline.models.entailment.tokens import Input, PairReader
-from qa_pipeline.models.files import ClassifierKind
+from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.settings.generation import EmbeddingSettings
 from qa_pipeline.settings.verification import EntailmentSettings
 from qa_pipeline_tests.fakes import memory_cache

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.classifier import Input
 from qa_pipeline.models.entailment.files import Logits
 from qa_pipeline.models.entailment.spans import (
     Answer,
@@ -12,7 +13,7 @@ from qa_pipeline.models.entailment.spans import (
     load_span_detector,
     unsupported_classes,
 )
-from qa_pipeline.models.entailment.tokens import Input, PairReader
+from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.settings.verification import SpanSettings, VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import fill_spans
