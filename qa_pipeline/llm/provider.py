@@ -1,14 +1,15 @@
 """What a hosted provider is: one request sent once, and what came back."""
 
 import asyncio
+import re
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from qa_pipeline.errors import UnreadableReplyError
+from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import Usage
 
@@ -92,9 +93,25 @@ def capped_responses(most_bytes: int = MOST_REPLY_BYTES) -> "type[ClientResponse
     return CappedResponse
 
 
-def looks_like_key(text: str) -> bool:
-    """Return whether a text can be a key; HTTP errors quote a key that has a line break inside."""
-    return bool(text) and text.isascii() and text.isprintable() and " " not in text
+def read_key(environ: Mapping[str, str], names: Sequence[str], advice: str) -> str:
+    """Return the first key that is set under one of the names; empty where none is.
+
+    Raises:
+        KeyRejectedError: it holds characters no key has; HTTP errors would quote one with a line break.
+    """
+    name, key = next(((name, key) for name in names if (key := environ.get(name, "").strip())), ("", ""))
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise KeyRejectedError(f"{name} holds characters no key has; {advice}")
+    return key
+
+
+def seconds_in(text: str) -> float:
+    """Return the seconds that a server asks to wait; 0 for anything but a number, with or without `s`.
+
+    A `Retry-After` given as a date is left out: a date needs agreeing clocks.
+    """
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d+)?)s?", text.strip())
+    return float(match[1]) if match else 0.0
 
 
 class PerLoop(Generic[ValueT]):

@@ -70,11 +70,8 @@ class Caps:
 
     def broken_by(self, amount: Amount) -> str | None:
         """Return the first unit of which the amount is too much; None when it fits."""
-        if self.calls is not None and amount.calls > self.calls:
-            return "calls"
-        if self.tokens is not None and amount.tokens > self.tokens:
-            return "tokens"
-        return "cost" if self.cost is not None and amount.cost > self.cost else None
+        caps = {unit: getattr(self, unit) for unit in UNITS}
+        return next((u for u, cap in caps.items() if cap is not None and getattr(amount, u) > cap), None)
 
     def room(
         self, spent: Amount, reserved: Amount, wants: Sequence[Amount], day: str = ""

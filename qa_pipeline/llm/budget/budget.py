@@ -99,7 +99,6 @@ class Budget:
         self._caps = Caps.of_run(settings)
         self._needs_price = caps_cost(settings)
         self._prices = prices
-        self._known: dict[str, Price | None] = {}
         self._days = days
         self._clock = clock
         self._sleep = sleep
@@ -222,9 +221,7 @@ class Budget:
         return reservation
 
     def _price(self, asked_model: str) -> Price | None:
-        if asked_model not in self._known:
-            self._known[asked_model] = self._prices.of_name(asked_model)
-        price = self._known[asked_model]
+        price = self._prices.of_name(asked_model)
         if price is None and self._needs_price:
             raise SettingsError(unpriced_message(asked_model))
         return price

@@ -74,7 +74,8 @@ def _give(
         return room
     reservation = DayReservation(day, room, now + LONGEST_CALL)
     if wants:
-        connection.execute(RESERVED.insert(), _row(reservation))
+        row = {"reservation_id": reservation.reservation_id, "day": day, "expires_at": reservation.expires_at}
+        connection.execute(RESERVED.insert(), row | _columns(room))
     return reservation
 
 
@@ -101,16 +102,11 @@ def _expire(connection: sa.Connection, now: float) -> None:
 def _count(connection: sa.Connection, day: str, amount: Amount) -> None:
     if amount == Amount():
         return
-    cost = _billionths(amount.cost)
-    more = {
-        "calls": SPENT.c.calls + amount.calls,
-        "tokens": SPENT.c.tokens + amount.tokens,
-        "cost": SPENT.c.cost + cost,
-    }
+    columns = _columns(amount)
+    more = {name: SPENT.c[name] + value for name, value in columns.items()}
     counted = connection.execute(SPENT.update().where(SPENT.c.day == day).values(more)).rowcount
     if not counted and amount.calls >= 0:  # what is given back to a day that somebody deleted is gone with it
-        first = {"day": day, "calls": amount.calls, "tokens": amount.tokens, "cost": cost}
-        connection.execute(SPENT.insert().values(first))
+        connection.execute(SPENT.insert().values({"day": day, **columns}))
 
 
 def _day(connection: sa.Connection, now: float) -> str:
@@ -122,26 +118,14 @@ def _day(connection: sa.Connection, now: float) -> str:
     return max(days)
 
 
-def _row(reservation: DayReservation) -> dict[str, object]:
-    amount = {
-        "calls": reservation.amount.calls,
-        "tokens": reservation.amount.tokens,
-        "cost": _billionths(reservation.amount.cost),
-    }
-    return {
-        "reservation_id": reservation.reservation_id,
-        "day": reservation.day,
-        "expires_at": reservation.expires_at,
-        **amount,
-    }
+def _columns(amount: Amount) -> dict[str, int]:
+    """Return the columns of an amount; a cost that is no whole number of billionths is rounded up."""
+    cost = int((amount.cost * _BILLIONTHS).to_integral_value(ROUND_CEILING))
+    return {"calls": amount.calls, "tokens": amount.tokens, "cost": cost}
 
 
 def _amount(row: sa.Row[tuple[object, ...]]) -> Amount:
     return Amount(int(row.calls), int(row.tokens), Decimal(row.cost) / _BILLIONTHS)
-
-
-def _billionths(cost: Decimal) -> int:
-    return int((cost * _BILLIONTHS).to_integral_value(ROUND_CEILING))
 
 
 class DayLedger:
@@ -161,7 +145,7 @@ class DayLedger:
         self._clock = clock
         self._lock = threading.Lock()
         self._settled: list[Settlement] = []
-        self._worker: ThreadPoolExecutor | None = None
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="day-ledger")
 
     async def take(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
         """Take room of today for as many calls as fit, the first ones first.
@@ -169,8 +153,7 @@ class DayLedger:
         Raises:
             ReplyStoreError: the database cannot be used.
         """
-        with self._lock:
-            reply = self._submit(wants)
+        reply = self._worker.submit(self._write, wants)
         try:
             return await asyncio.wrap_future(reply)
         except asyncio.CancelledError:
@@ -181,7 +164,7 @@ class DayLedger:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:
             self._settled.append((reservation, took))
-            self._submit([])
+        self._worker.submit(self._write_settled)
 
     def close(self) -> None:
         """Write all that is settled.
@@ -190,26 +173,18 @@ class DayLedger:
             ReplyStoreError: it cannot be written; the room stays held until it expires, and then counts as
                 spent.
         """
-        while (worker := self._taken_worker()) is not None:  # what a cancelled call gives back begins another
-            worker.shutdown()
-        if self._settled:
-            self._write([])
-
-    def _taken_worker(self) -> ThreadPoolExecutor | None:
-        with self._lock:
-            worker, self._worker = self._worker, None
-        return worker
-
-    def _submit(self, wants: Sequence[Amount]) -> "Future[DayReservation | NoRoom]":
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, thread_name_prefix="day-ledger")
-        return self._worker.submit(self._write, wants)
+        # behind all that was asked for, so that what a cancelled call gives back is written too
+        self._worker.submit(self._write_settled).result()
 
     def _return(self, reply: "Future[DayReservation | NoRoom]") -> None:
         """Give back what was taken for somebody who no longer waits."""
         reservation = None if reply.cancelled() or reply.exception() is not None else reply.result()
         if isinstance(reservation, DayReservation):
             self.settle(reservation, Amount())
+
+    def _write_settled(self) -> None:
+        if self._settled:
+            self._write([])
 
     def _write(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
         with self._lock:

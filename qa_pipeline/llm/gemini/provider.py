@@ -15,8 +15,8 @@ from qa_pipeline.llm.provider import (
     PerLoop,
     RawReply,
     capped_responses,
-    looks_like_key,
     place_of,
+    read_key,
 )
 from qa_pipeline.llm.replies import one_line
 from qa_pipeline.settings.llm import ModelSettings
@@ -69,7 +69,9 @@ class GeminiProvider:
         credentials: "Credentials | None" = None,
     ) -> None:
         on_vertex = settings.vertex_project is not None
-        self._key = SecretStr("" if on_vertex else _key(environ))
+        self._key = SecretStr("" if on_vertex else read_key(environ, KEY_NAMES, KEY_ADVICE))
+        if not on_vertex and not self._key:
+            raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
         self._credentials = (credentials or _machine_credentials()) if on_vertex else None
         self._settings = settings
         self.name = gemini_name(settings)
@@ -195,12 +197,3 @@ def _machine_credentials() -> "Credentials":
         summary = f"llm.vertex_project is set and no credentials are found; {VERTEX_ADVICE}"
         raise KeyRejectedError(summary) from None
     return credentials
-
-
-def _key(environ: Mapping[str, str]) -> str:
-    keys = [key for name in KEY_NAMES if (key := environ.get(name, "").strip())]
-    if not keys:
-        raise KeyRejectedError(f"the provider is gemini and no key is set; {KEY_ADVICE}")
-    if not looks_like_key(keys[0]):
-        raise KeyRejectedError(f"the Gemini key holds characters no key has; {KEY_ADVICE}")
-    return keys[0]

@@ -17,7 +17,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.prices import believed
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.provider import RawReply, seconds_in
 from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, mask_key, one_line
 from qa_pipeline.records import ReplyModel, Usage
 from qa_pipeline.settings.llm import ModelSettings
@@ -168,7 +168,6 @@ VERTEX_ADVICE = (
 )
 _KEY_STATUSES = frozenset({401, 403})
 _PASSING_STATUSES = frozenset({408, 429, *range(500, 600)})
-_LIMITED = 429  # the status of HTTP for too many requests
 _AWAY = frozenset({502, 503})
 _RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of tokens", re.IGNORECASE)
@@ -176,7 +175,7 @@ _TOO_LONG = re.compile(r"token count.{0,40}exceeds|exceeds the maximum number of
 
 def translate(error: BaseException, key: str, model: str) -> ModelError:
     """Return this package's error for what went wrong, with the server's message, without the key."""
-    from aiohttp import ClientError
+    from aiohttp import ClientConnectorError, ClientError
     from google.genai.errors import APIError
 
     if isinstance(error, APIError):
@@ -191,33 +190,18 @@ def translate(error: BaseException, key: str, model: str) -> ModelError:
         summary = f"no connection to the Gemini server: {one_line(str(error), key)}"
     return TransientModelError(
         summary,
-        maybe_charged=not _never_arrived(error),
+        maybe_charged=not isinstance(error, ClientConnectorError),
         is_away=isinstance(error, ClientError) and not isinstance(error, TimeoutError),
         # a field of a wrong type comes again; a body that was cut does not
         is_final=isinstance(error, ValidationError),
     )
 
 
-def _never_arrived(error: BaseException) -> bool:
-    from aiohttp import ClientConnectorError
-
-    return isinstance(error, ClientConnectorError)
-
-
-def asked_wait(error: BaseException | None) -> float:
-    """Return the seconds to wait: the greater of `RetryInfo` and `Retry-After`, 0 without either.
-
-    A `Retry-After` given as a date is left out: Google sends seconds, and a date needs agreeing clocks.
-    """
-    from google.genai.errors import APIError
-
-    if not isinstance(error, APIError):
-        return 0.0
-    delays = [
-        _seconds(str(item.get("retryDelay"))) for item in _details(error) if item.get("@type") == _RETRY_INFO
-    ]
+def asked_wait(error: "APIError") -> float:
+    """Return the seconds to wait: the greatest of `RetryInfo` and `Retry-After`, 0 without either."""
+    infos = [item for item in _details(error) if item.get("@type") == _RETRY_INFO]
     header = getattr(error.response, "headers", {}).get("Retry-After", "")
-    return max([*delays, _seconds(header)])
+    return max(seconds_in(text) for text in (header, *(str(info.get("retryDelay")) for info in infos)))
 
 
 def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
@@ -227,7 +211,7 @@ def _translate_status(error: "APIError", key: str, model: str) -> ModelError:
     if error.code in _PASSING_STATUSES:
         return TransientModelError(
             f"Gemini is not available ({error.code}: {message})",
-            limited=error.code == _LIMITED,
+            limited=error.code == HTTPStatus.TOO_MANY_REQUESTS,
             is_away=error.code in _AWAY,
             wait_seconds=asked_wait(error),
         )
@@ -255,8 +239,3 @@ def _details(error: "APIError") -> list[dict[str, Any]]:
     inner = body.get("error")
     details = inner.get("details") if isinstance(inner, dict) else None
     return [item for item in details if isinstance(item, dict)] if isinstance(details, list) else []
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d{1,6}(?:\.\d+)?)s?", text.strip())
-    return float(match[1]) if match else 0.0

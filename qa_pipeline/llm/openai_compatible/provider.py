@@ -21,7 +21,7 @@ from qa_pipeline.llm.openai_compatible.wire import (
     translate_line,
     translate_status,
 )
-from qa_pipeline.llm.provider import PerLoop, RawReply, capped_responses, looks_like_key, place_of
+from qa_pipeline.llm.provider import PerLoop, RawReply, capped_responses, place_of, read_key
 from qa_pipeline.llm.replies import mask_key
 from qa_pipeline.settings.llm import ModelSettings, is_loopback
 
@@ -59,7 +59,10 @@ class OpenAIProvider:
         self._settings = settings
         self._timeout = timeout_seconds
         self._url = _checked(settings.base_url or OPENAI)
-        self._key = SecretStr(_key(environ, self._url))
+        key = read_key(environ, [KEY_NAME], KEY_ADVICE)
+        if not key and not is_loopback(self._url):
+            raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
+        self._key = SecretStr(key or _NO_KEY)
         self.way = Way("schema" if settings.json_mode == "auto" else settings.json_mode)
         self._sessions = PerLoop(self._connect)
 
@@ -183,14 +186,3 @@ def _parsed(status: int, content: bytes) -> Any:
         if 200 <= status < 300:
             raise
         return content.decode(errors="replace")
-
-
-def _key(environ: Mapping[str, str], url: str) -> str:
-    key = environ.get(KEY_NAME, "").strip()
-    if not key and is_loopback(url):
-        return _NO_KEY
-    if not key:
-        raise KeyRejectedError(f"llm.provider is openai and no key is set; {KEY_ADVICE}")
-    if not looks_like_key(key):
-        raise KeyRejectedError(f"{KEY_NAME} holds characters no key has; {KEY_ADVICE}")
-    return key

@@ -17,7 +17,7 @@ from qa_pipeline.errors import (
 )
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.budget.prices import believed
-from qa_pipeline.llm.provider import RawReply
+from qa_pipeline.llm.provider import RawReply, seconds_in
 from qa_pipeline.llm.replies import CAP_ADVICE, LENGTH_ADVICE, inlined_schema, one_line
 from qa_pipeline.records import ReplyModel, Role, Usage
 from qa_pipeline.settings.llm import ModelSettings
@@ -208,11 +208,8 @@ def read_complaint(body: object) -> Complaint:
 
 
 def asked_wait(headers: Mapping[str, str]) -> float:
-    """Return the seconds in `retry-after-ms` or `Retry-After`, 0 without either.
-
-    A `Retry-After` given as a date is left out: a date needs agreeing clocks.
-    """
-    return _number(headers.get("retry-after-ms", "")) / 1000 or _number(headers.get("retry-after", ""))
+    """Return the seconds in `retry-after-ms` or `Retry-After`, 0 without either."""
+    return seconds_in(headers.get("retry-after-ms", "")) / 1000 or seconds_in(headers.get("retry-after", ""))
 
 
 def _translate_refusal(status: int, complaint: Complaint, summary: str, model: str) -> ModelError:
@@ -247,10 +244,6 @@ def translate_line(error: Exception, key: str, *, is_local: bool) -> TransientMo
         lost = f"the connection to the server was lost: {one_line(str(error), key)}"
         return TransientModelError(lost, maybe_charged=True, is_away=True)
     return TransientModelError("the server replied with something that is not JSON", maybe_charged=True)
-
-
-def _number(text: str) -> float:
-    return float(text) if re.fullmatch(r"\d{1,9}(\.\d+)?", text.strip()) else 0.0
 
 
 def read_reply(payload: Any, headers: Mapping[str, str], key: str, model: str) -> RawReply:

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import sqlalchemy as sa
 
-from qa_pipeline.llm.store.schema import LEASES, RequestId, insert_missing
+from qa_pipeline.llm.store.schema import LEASES, RequestId, insert_missing, is_request, request_parameters
 
 _LOCKS: "WeakSet[ProcessLock]" = WeakSet()
 
@@ -81,9 +81,7 @@ _BEATS = 3  # renewals in the time of a lease: one or two may be missed
 _LONGEST_OWNER = 100
 
 _OF_OWNER = LEASES.c.owner == sa.bindparam("of_owner")
-_OF_KEY = sa.and_(
-    LEASES.c.asked_model == sa.bindparam("of_model"), LEASES.c.request_key == sa.bindparam("of_key")
-)
+_OF_KEY = is_request(LEASES)
 _HOLDER = sa.select(LEASES.c.owner).where(_OF_KEY)
 _DROP = sa.delete(LEASES).where(_OF_OWNER, _OF_KEY)
 _DROP_OWNER = sa.delete(LEASES).where(_OF_OWNER)
@@ -135,9 +133,8 @@ class Leases:
 
     def take(self, connection: sa.Connection, request_id: RequestId) -> bool:
         """Claim a request that nobody living has claimed; whether it is this owner's now."""
-        model, key = request_id
         lease_key = self._lease_key(request_id)
-        row: dict[str, object] = {"asked_model": model, "request_key": key, "owner": self._owner}
+        row = {"asked_model": request_id[0], "request_key": request_id[1], "owner": self._owner}
         if self._folder is None:
             connection.execute(_DROP_EXPIRED, lease_key | self._lease)
             connection.execute(_TAKE_FOR_A_WHILE, row | self._lease)
@@ -157,4 +154,4 @@ class Leases:
         connection.execute(_RENEW, {"of_owner": self._owner} | self._lease)
 
     def _lease_key(self, request_id: RequestId) -> dict[str, object]:
-        return {"of_owner": self._owner, "of_model": request_id[0], "of_key": request_id[1]}
+        return {"of_owner": self._owner, **request_parameters(request_id)}

@@ -1,7 +1,7 @@
 """Looking after a store of replies: how much there is, what is old, and what must be erased.
 
 Calls stay when replies go, since the money was spent; only the text of an erased document's prompts is
-taken from them.
+taken from them. Every function raises ReplyStoreError when the store cannot be used.
 """
 
 import time
@@ -78,11 +78,7 @@ class Erased:
 
 
 def size(database: Database) -> Size:
-    """Count what is stored, by model, role and age.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
+    """Count what is stored, by model, role and age."""
 
     def count(connection: sa.Connection) -> Size:
         calls = connection.execute(sa.select(sa.func.count()).select_from(CALLS)).scalar_one()
@@ -96,7 +92,6 @@ def prunable(database: Database, choice: Choice) -> tuple[Share, ...]:
 
     Raises:
         InputError: nothing is chosen, which would be everything.
-        ReplyStoreError: the store cannot be used.
     """
     chosen = _chosen(choice)
     return database.read(lambda connection: _shares(connection, chosen))
@@ -107,7 +102,6 @@ def prune(database: Database, choice: Choice) -> int:
 
     Raises:
         InputError: nothing is chosen, which would be everything.
-        ReplyStoreError: the store cannot be used.
     """
     chosen = _chosen(choice)
 
@@ -123,11 +117,7 @@ def prune(database: Database, choice: Choice) -> int:
 
 
 def erase(database: Database, documents: Sequence[str]) -> Erased:
-    """Delete every reply that saw one of the documents, the prompts that show them, and their names.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
+    """Delete every reply that saw one of the documents, the prompts that show them, and their names."""
     erased = database.transact(lambda connection: _erase(connection, documents))
     if erased.replies or erased.prompts:
         _vacuum(database)
@@ -135,11 +125,7 @@ def erase(database: Database, documents: Sequence[str]) -> Erased:
 
 
 def known_documents(database: Database, beginning: str) -> list[str]:
-    """Return the ids of documents in stored replies that begin so.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
+    """Return the ids of documents in stored replies that begin so."""
     seen = REPLY_DOCUMENTS.c.document_id
     chosen = sa.select(seen).distinct().where(seen.startswith(beginning, autoescape=True)).order_by(seen)
     return list(database.read(lambda connection: connection.scalars(chosen).all()))
@@ -235,22 +221,13 @@ DocumentName = tuple[str, str, str]
 
 
 def note_documents(database: Database, names: Iterable[DocumentName]) -> None:
-    """Remember documents by their paths.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
-    rows = [{"document_id": document, "batch": batch, "path": path} for document, batch, path in names]
-    if rows:
+    """Remember documents by their paths."""
+    if rows := [dict(zip(("document_id", "batch", "path"), name, strict=True)) for name in names]:
         database.transact(lambda connection: connection.execute(insert_missing(DOCUMENT_NAMES), rows))
 
 
 def versions_of(database: Database, name: str) -> list[DocumentName]:
-    """Return the documents read under a path, or under batch and path, or of this id.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
+    """Return the documents read under a path, or under batch and path, or of this id."""
     columns = DOCUMENT_NAMES.c
     chosen = sa.select(columns.document_id, columns.batch, columns.path).where(
         sa.or_(
@@ -265,11 +242,7 @@ def versions_of(database: Database, name: str) -> list[DocumentName]:
 
 
 def read_calls(database: Database, batch: str | None = None) -> list[CallRecord]:
-    """Return the calls of a batch, or of all, in the order of time.
-
-    Raises:
-        ReplyStoreError: the store cannot be used.
-    """
+    """Return the calls of a batch, or of all, in the order of time."""
     chosen = sa.select(CALLS).order_by(CALLS.c.started_at, CALLS.c.call_id)
     if batch is not None:
         chosen = chosen.where(CALLS.c.batch == batch)

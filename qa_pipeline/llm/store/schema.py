@@ -200,6 +200,18 @@ PROVIDER_ITEMS = sa.Table(
 VERSION = sa.Table("store_version", METADATA, sa.Column("version", sa.Integer, primary_key=True))
 
 
+def is_request(table: sa.Table) -> sa.ColumnElement[bool]:
+    """Return whether a row is of a request, whose parameters are those of `request_parameters`."""
+    return sa.and_(
+        table.c.asked_model == sa.bindparam("of_model"), table.c.request_key == sa.bindparam("of_key")
+    )
+
+
+def request_parameters(request_id: RequestId) -> dict[str, str]:
+    """Return the parameters of `is_request`."""
+    return {"of_model": request_id[0], "of_key": request_id[1]}
+
+
 def insert_missing(table: sa.Table) -> sa.Insert:
     """Return an insert that leaves existing rows alone; SQLite reads what Postgres does here."""
     return postgresql.insert(table).on_conflict_do_nothing()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,16 @@ import sqlalchemy as sa
 from qa_pipeline.errors import ReplyStoreError, UnreadableReplyError
 from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.leases import LEASE_SECONDS, Leases
-from qa_pipeline.llm.store.schema import CALLS, REPLIES, REPLY_DOCUMENTS, TOKENS, RequestId, insert_missing
+from qa_pipeline.llm.store.schema import (
+    CALLS,
+    REPLIES,
+    REPLY_DOCUMENTS,
+    TOKENS,
+    RequestId,
+    insert_missing,
+    is_request,
+    request_parameters,
+)
 from qa_pipeline.records import CallRecord, Repair, ReplyModel, Usage
 
 REPLIED = "replied"
@@ -64,14 +73,8 @@ class Paid:
 
 
 _OUTCOME_COLUMNS = ("outcome", "raw", "value", "detail", "replied_model", "repair")
-_IS = {
-    table: sa.and_(
-        table.c.asked_model == sa.bindparam("of_model"), table.c.request_key == sa.bindparam("of_key")
-    )
-    for table in (REPLIES, REPLY_DOCUMENTS)
-}
-_FIND = sa.select(*(REPLIES.c[name] for name in (*_OUTCOME_COLUMNS, *TOKENS))).where(_IS[REPLIES])
-_NOTED = sa.select(REPLY_DOCUMENTS.c.document_id).where(_IS[REPLY_DOCUMENTS])
+_FIND = sa.select(*(REPLIES.c[name] for name in (*_OUTCOME_COLUMNS, *TOKENS))).where(is_request(REPLIES))
+_NOTED = sa.select(REPLY_DOCUMENTS.c.document_id).where(is_request(REPLY_DOCUMENTS))
 
 
 def call_of(row: Mapping[str, Any]) -> CallRecord:
@@ -114,11 +117,10 @@ def _insert_documents(connection: sa.Connection, documents: Collection[tuple[Req
 
 
 def _reply_row(paid: Paid, stored_at: float) -> dict[str, Any]:
-    asked_model, request_key = paid.request_id
     outcome = paid.outcome
     return {
-        "asked_model": asked_model,
-        "request_key": request_key,
+        "asked_model": paid.request_id[0],
+        "request_key": paid.request_id[1],
         "role": paid.role,
         "batch": paid.batch,
         "outcome": outcome.outcome,
@@ -128,17 +130,13 @@ def _reply_row(paid: Paid, stored_at: float) -> dict[str, Any]:
         "replied_model": outcome.model,
         "repair": outcome.repair,
         "stored_at": stored_at,
-        **_tokens(outcome.usage),
+        **asdict(outcome.usage),
     }
 
 
 def _call_row(call: CallRecord) -> dict[str, Any]:
     columns = {column.name: getattr(call, column.name) for column in CALLS.c if column.name not in TOKENS}
-    return columns | _tokens(call.usage)
-
-
-def _tokens(usage: Usage) -> dict[str, int | None]:
-    return {name: getattr(usage, name) for name in TOKENS}
+    return columns | asdict(call.usage)
 
 
 class SqlReplyStore:
@@ -183,7 +181,7 @@ class SqlReplyStore:
             reply = _find(connection, request_id)
             if reply is None or not documents:
                 return reply, set()
-            return reply, set(documents) - set(connection.scalars(_NOTED, _key_columns(request_id)))
+            return reply, set(documents) - set(connection.scalars(_NOTED, request_parameters(request_id)))
 
         reply, unseen = self._database.read(look)
         if unseen:
@@ -263,12 +261,8 @@ class SqlReplyStore:
 
 
 def _find(connection: sa.Connection, request_id: RequestId) -> Outcome | None:
-    row = connection.execute(_FIND, _key_columns(request_id)).one_or_none()
+    row = connection.execute(_FIND, request_parameters(request_id)).one_or_none()
     if row is None:
         return None
     outcome, raw, value, detail, model, repair, *tokens = row
     return Outcome(outcome, raw, value, detail, model, repair, Usage(*tokens))
-
-
-def _key_columns(request_id: RequestId) -> dict[str, str]:
-    return {"of_model": request_id[0], "of_key": request_id[1]}
