@@ -34,13 +34,14 @@ REASKED = frozenset({"not_json", "schema_breach", "empty"})
 REPLIED = "replied"
 _NUMBERS = itertools.count(1)
 LONGEST_WAIT = 120.0
-"""Seconds; a server that asks to wait longer ends the run."""
+"""Seconds; who asks to wait longer means a quota of the day, not of a minute: that ends the run."""
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 60.0
+"""Seconds; most faults pass at once, and a quota of a minute is there again after the longest."""
 _FAILING_SECONDS = 600.0  # five times the longest wait a server may ask for: a quota of a minute has passed
 _LONGEST_PROBE = 10.0
 """Seconds between two tries of a server that is away: one that restarts is back within a minute."""
-_TELL_AFTER, _TELL_EVERY = 5.0, 60.0
-_NAMED_CHUNKS = 5
+_TELL_AFTER, _TELL_EVERY = 5.0, 60.0  # seconds: a short gap is not logged, a long one once a minute
+_NAMED_CHUNKS = 5  # as many as retrieval shows by default (retrieval.top_k)
 _log = logging.getLogger(__name__)
 
 

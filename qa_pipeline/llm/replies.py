@@ -23,7 +23,7 @@ from qa_pipeline.text.refusals import is_refusal
 
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
-_NAMED_BREACHES = 3
+_NAMED_BREACHES = 3  # enough to correct a reply by; the message goes back to the model
 _TAG = "(?:think(?:ing)?|thoughts?|reasoning)"
 _ONLY_THOUGHTS = re.compile(rf"\A\s*<{_TAG}>(?!.*</{_TAG}>)", re.DOTALL | re.IGNORECASE)
 """Thoughts that do not end: what they draft is no reply."""
@@ -139,7 +139,7 @@ def _place(breach: ErrorDetails) -> str:
 
 
 LONGEST = 20_000
-"""Characters of a reply that is read as plain text."""
+"""Characters of a reply that is read as plain text: an answer is far shorter, and patterns stay fast."""
 _MARK = re.compile(
     rf"""[\[(<] \s{{0,9}} {any_of_all("reply_marks")}? [\s-]{{0,9}}
         (\d{{1,3}} (?:\s{{0,9}},\s{{0,9}}\d{{1,3}}){{0,99}}) (?:-[0-9a-f]{{8}})? \s{{0,9}} [\])>]""",
@@ -255,9 +255,7 @@ def _pattern_of(key: str) -> re.Pattern[str]:
     )
 
 
-MOST_LETTERS = 300
-
-
+MOST_LETTERS = 300  # of a server's message: what it says first names the cause, the rest may be a page
 _ENCRYPTION = re.compile(r" ssl:(?:default|True|False|None|<[^>]*>)")
 
 

@@ -28,7 +28,7 @@ STORE_EVERY = 256
 _LITTLE_ENDIAN = np.dtype("<f4")
 _LOOKUP = 500
 """Keys asked for in one statement; SQLite bounds the parameters of a statement."""
-_BUSY_SECONDS = 60.0
+_BUSY_SECONDS = 60.0  # another process holds the file for one batch of vectors at most
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (
     model TEXT NOT NULL, revision TEXT NOT NULL, precision TEXT NOT NULL, text_sha256 TEXT NOT NULL,

@@ -54,8 +54,8 @@ PartName = Literal[
 _FOLDER = Path(__file__).parent
 _SEPARATOR = "---"
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
-_NONCE_LENGTH = 8  # hex digits
-_MOST_BYTES = 100_000  # of a prompt in a user's folder
+_NONCE_LENGTH = 8  # hex digits: a document hits on them once in four billion times, and is then met
+_MOST_BYTES = 100_000  # of a prompt in a user's folder; thirty times the longest one here
 _BETWEEN = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 
 

@@ -111,7 +111,7 @@ class ProviderJob:
         created_at: Unix seconds.
         ended_at: when its end was seen.
         detail: why it failed.
-        held: room it holds under the caps of a day.
+        reservation: room it holds under the caps of a day.
     """
 
     job_key: str
@@ -126,11 +126,6 @@ class ProviderJob:
     ended_at: float | None = None
     detail: str | None = None
     reservation: DayReservation | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Return whether nothing is awaited from the job."""
-        return self.state in ("collected", "failed")
 
 
 _LOCK = 7206137

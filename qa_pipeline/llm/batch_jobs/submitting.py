@@ -37,7 +37,7 @@ MOST_REQUESTS = 10_000
 """Requests of a job; the replies to as many are read in one piece."""
 MOST_BYTES = 16 * 2**20
 """Bytes of a job; Gemini takes 20 MB with the requests inside it."""
-_FIRST_WAIT = 1.0
+_FIRST_WAIT = 1.0  # seconds, doubled each time: a job is created rarely, and nothing waits for it at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class PutOff:
 
 MOST_ATTEMPTS = 3
 """Jobs that a request is put into before it counts as failed, as tries count that are sent one by one."""
-_NAMED_JOBS = 3
+_NAMED_JOBS = 3  # the message stays one line; `qa-pipeline jobs` lists them all
 
 
 @dataclass

@@ -31,13 +31,14 @@ from qa_pipeline.records import Usage
 from qa_pipeline.settings.llm import BudgetSettings, LLMSettings
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+"""Seconds between two looks for room: short beside a call, which takes seconds; each may be a transaction."""
 
 
 @dataclass(slots=True, eq=False)
 class Reservation:
     """Room taken for one call, or for the requests of a job. The first call of a method ends it.
 
-    `held` is the room; `day` the same under the caps of a day, where there are any.
+    `amount` is the room; `day` the same under the caps of a day, where there are any.
     """
 
     budget: "Budget"
@@ -56,20 +57,16 @@ class Reservation:
             The cost; None where its tokens or the price are not known.
         """
         cost = self.budget.cost(self.asked_model, usage)
-        self._close(self.budget.taken(self.amount, usage, cost))
+        self.budget.close(self, self.budget.taken(self.amount, usage, cost))
         return cost
 
     def spend(self) -> None:
         """Count all that was reserved as spent by the run; `day` stays open until the job is collected."""
-        self.budget.close(self, self.amount)
+        self.budget.close(self, self.amount, of_day=False)
 
     def cancel(self) -> None:
         """Give the room back: nothing was charged."""
-        self._close(Amount())
-
-    def _close(self, took: Amount) -> None:
-        if self.budget.close(self, took) and self.day is not None:
-            self.budget.settle_day(self.day, took)
+        self.budget.close(self, Amount())
 
 
 class Budget:
@@ -103,7 +100,7 @@ class Budget:
         self._clock = clock
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._held = Amount()
+        self._reserved = Amount()
 
     async def reserve(
         self, request: Request[Any], asked_model: str, tokens_in: int, most_tokens_out: int
@@ -124,7 +121,7 @@ class Budget:
         return await self._taken([want], asked_model, f"{request.role}, {asked_model}", wait=True)
 
     async def commit(self, wants: Sequence[Amount], asked_model: str, message: str) -> Reservation:
-        """Take room for as many requests of a job as fit, the first ones first; `held.calls` is how many.
+        """Take room for as many requests of a job as fit, the first ones first; `amount.calls` is how many.
 
         It waits for no calls in flight, since the job may be in flight for a day itself.
 
@@ -172,15 +169,16 @@ class Budget:
         tokens = reported.input_tokens + reported.output_tokens
         return Amount(reserved.calls, tokens, reserved.cost if cost is None else cost)
 
-    def close(self, reservation: Reservation, took: Amount) -> bool:
-        """Close the reservation and count what was taken; return False when that was done before."""
+    def close(self, reservation: Reservation, took: Amount, *, of_day: bool = True) -> None:
+        """Close the reservation, unless that was done before, and count what was taken, also of the day."""
         with self._lock:
             if not reservation.is_open:
-                return False
+                return
             reservation.is_open = False
-            self._held -= reservation.amount
+            self._reserved -= reservation.amount
             self.spent += took
-            return True
+        if of_day and reservation.day is not None:
+            self.settle_day(reservation.day, took)
 
     async def _taken(
         self, wants: Sequence[Amount], asked_model: str, message: str, *, wait: bool
@@ -200,10 +198,10 @@ class Budget:
     async def _reserve(self, wants: Sequence[Amount], asked_model: str) -> Reservation | NoRoom:
         """Return room of the run and of the day, as far as there is any at present."""
         with self._lock:
-            room = self._caps.room(self.spent, self._held, wants)
+            room = self._caps.room(self.spent, self._reserved, wants)
             if isinstance(room, NoRoom):
                 return room
-            self._held += room
+            self._reserved += room
         reservation = Reservation(self, asked_model, room)
         if self._days is None:
             return reservation
@@ -216,7 +214,7 @@ class Budget:
             reservation.cancel()
             return day
         with self._lock:
-            self._held -= room - day.amount
+            self._reserved -= room - day.amount
             reservation.amount, reservation.day = day.amount, day
         return reservation
 

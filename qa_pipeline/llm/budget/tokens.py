@@ -25,8 +25,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d{1,3}")
 _MARKS = re.compile(r"[^\w\s]+|_+")
 _GAP = re.compile(r"\s{2,}")
-_OTHER_LETTER = 0.14
-_LONG_WORD = 8
+_OTHER_LETTER = 0.14  # tokens a letter, of a language that was not measured
+_LONG_WORD = 8  # letters; the rest of a longer word is in further tokens of its own
 
 
 def estimate_tokens(text: str, language: str = "en") -> int:

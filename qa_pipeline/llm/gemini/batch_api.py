@@ -33,7 +33,7 @@ _ENDED = {
 }
 _PASSING = frozenset({1, 2, 4, 8, 10, 13, 14})
 """google.rpc codes worth another try, from CANCELLED to UNAVAILABLE."""
-_JOBS_A_PAGE = 100
+_JOBS_A_PAGE = 100  # jobs a request of the listing, in place of a smaller default: fewer round trips
 _AROUND = 200
 """Bytes around a request in the body of a job."""
 

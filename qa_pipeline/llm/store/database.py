@@ -21,10 +21,10 @@ from qa_pipeline.llm.store.schema import prepare
 
 Done = TypeVar("Done")
 GONE_SECONDS = 180.0
-"""The time a Postgres server may be gone before a run gives up."""
+"""The time a Postgres server may be gone before a run gives up: long enough for a restart or a failover."""
 BUSY_SECONDS = 60.0
-"""The time another process may hold the SQLite file."""
-_LONGEST_PAUSE = 5.0
+"""The time another process may hold the SQLite file: a transaction is short, a VACUUM is not."""
+_LONGEST_PAUSE = 5.0  # seconds between two tries to reach a server that is gone
 _BEGIN = "qa_pipeline_begin"
 _OPENING_LOCK = 7206135
 """Any number; that of the advisory lock under which the tables are made."""

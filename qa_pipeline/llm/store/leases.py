@@ -77,8 +77,9 @@ os.register_at_fork(after_in_child=_drop_all)
 
 
 LEASE_SECONDS = 30.0
+"""Others wait so long for what a dead process was asking; a shorter lease ends while a busy one lives."""
 _BEATS = 3  # renewals in the time of a lease: one or two may be missed
-_LONGEST_OWNER = 100
+_LONGEST_OWNER = 100  # characters of the column
 
 _OF_OWNER = LEASES.c.owner == sa.bindparam("of_owner")
 _OF_KEY = is_request(LEASES)

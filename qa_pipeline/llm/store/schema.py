@@ -22,8 +22,7 @@ RequestId = tuple[str, str]
 KEYS_A_STATEMENT = 500
 """Keys in one statement; databases take no more than some thousand parameters."""
 
-_LONGEST_NAME = 400
-_LARGEST = 2**63 - 1  # of an integer column in SQLite and Postgres
+_LONGEST_NAME = 400  # characters: provider, model, server and every fixed parameter are in a name
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _MARK = "\ue000json:"
 
@@ -48,33 +47,11 @@ class AnyText(sa.TypeDecorator[str]):
         return text
 
 
-class ReportedName(sa.TypeDecorator[str]):
-    """A name that a server reports, as far as the column holds it."""
-
-    impl = sa.String(_LONGEST_NAME)
-    cache_ok = True
-
-    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """Return the name, cut to the column's length."""
-        return None if value is None else _UNSTORABLE.sub("\ufffd", value)[:_LONGEST_NAME]
-
-
-class ReportedCount(sa.TypeDecorator[int]):
-    """A count that a server reports, as far as the column holds it."""
-
-    impl = sa.BigInteger
-    cache_ok = True
-
-    def process_bind_param(self, value: int | None, dialect: sa.Dialect) -> int | None:
-        """Return the nearest number that fits."""
-        return None if value is None else max(0, min(value, _LARGEST))
-
-
 TOKENS = tuple(field.name for field in fields(Usage))
 
 
 def _token_columns() -> Iterator[sa.Column[Any]]:
-    return (sa.Column(name, ReportedCount) for name in TOKENS)
+    return (sa.Column(name, sa.BigInteger) for name in TOKENS)
 
 
 REPLIES = sa.Table(
@@ -89,7 +66,7 @@ REPLIES = sa.Table(
     sa.Column("detail", AnyText, comment="of a failure"),
     sa.Column("raw", AnyText, nullable=False, comment="text as it came"),
     sa.Column("value", sa.Text, comment="the reply as JSON of its model; null for a failure"),
-    sa.Column("replied_model", ReportedName),
+    sa.Column("replied_model", sa.String(_LONGEST_NAME)),
     sa.Column("repair", sa.String(20), nullable=False),
     *_token_columns(),
     sa.Column("stored_at", sa.Float, nullable=False, index=True),
@@ -128,7 +105,7 @@ CALLS = sa.Table(
     sa.Column("batch", AnyText, nullable=False, index=True),
     sa.Column("role", sa.String(20), nullable=False),
     sa.Column("asked_model", sa.String(_LONGEST_NAME), nullable=False),
-    sa.Column("replied_model", ReportedName),
+    sa.Column("replied_model", sa.String(_LONGEST_NAME)),
     sa.Column("request_key", sa.String(64), nullable=False, index=True),
     sa.Column("started_at", sa.Float, nullable=False, index=True),
     sa.Column("seconds", sa.Float, nullable=False),

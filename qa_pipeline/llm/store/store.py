@@ -162,7 +162,7 @@ class SqlReplyStore:
         file = Path(database.url.database or "")
         owners = None if database.is_postgres else file.with_name(f".{file.name}.owners")
         self._leases = Leases(owners, lease_seconds)
-        self._left: set[RequestId] = set()  # to be given up with whatever is written next
+        self._given_up: set[RequestId] = set()  # to be given up with whatever is written next
 
     @property
     def place(self) -> str:
@@ -214,7 +214,7 @@ class SqlReplyStore:
         try:
             return self._write(store) or paid.outcome
         except ReplyStoreError:
-            self._left.add(paid.request_id)
+            self._given_up.add(paid.request_id)
             raise
 
     def release(
@@ -227,7 +227,7 @@ class SqlReplyStore:
             if calls:
                 _insert_documents(connection, [(request_id, document) for document in documents])
 
-        self._left.add(request_id)
+        self._given_up.add(request_id)
         self._write(note)
 
     def beat(self) -> None:
@@ -251,12 +251,12 @@ class SqlReplyStore:
             ) from error
 
         def transaction(connection: sa.Connection) -> Done:
-            for request_id in self._left:
+            for request_id in self._given_up:
                 self._leases.drop(connection, request_id)
             return work(connection)
 
         done = self._database.transact(transaction)
-        self._left.clear()
+        self._given_up.clear()
         return done
 
 

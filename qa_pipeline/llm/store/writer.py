@@ -24,6 +24,7 @@ Done = TypeVar("Done")
 Flight = Future[Outcome | None]
 """The outcome of a request that a coroutine of this process asks; None: the next one may ask."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.5
+"""Seconds between two looks whether another process has its reply: a call takes 1 s or more."""
 
 
 class ReplyFront:

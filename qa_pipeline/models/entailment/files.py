@@ -173,7 +173,6 @@ class Labels:
     One class is the logit of entailment itself; its counterpart has no place.
     """
 
-    count: int
     entailment: tuple[int, ...]
     neutral: tuple[int, ...] = ()
     contradiction: tuple[int, ...] = ()
@@ -204,7 +203,7 @@ def read_labels(
         SettingsError: as `meanings_of`, or no class means entailment.
     """
     if len(names) == 1 and labels is None:
-        return Labels(1, (0,))
+        return Labels((0,))
     usual: Sequence[str] = ("not_entailment", "entailment") if len(names) == 2 else tuple(_NAMES)[:3]
     meaning_of = _meaning if labels is None else lambda _: None
     meanings = meanings_of(names, labels, meaning_of, usual, "entailment", model=model, setting=setting)
@@ -212,7 +211,7 @@ def read_labels(
         tuple(place for place, label_meaning in enumerate(meanings) if label_meaning == meaning)
         for meaning in ("entailment", "neutral", "contradiction")
     )
-    return Labels(len(names), entailment, neutral, contradiction)
+    return Labels(entailment, neutral, contradiction)
 
 
 def _meaning(name: str) -> Meaning | None:

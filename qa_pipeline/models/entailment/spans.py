@@ -32,7 +32,7 @@ from qa_pipeline.text.references import without_marks
 SETTING = "verification.spans"
 _PLAIN = "{question}\n\n{passages}"
 _PLACES = re.compile(r"\{(question|passages|numbered|count)\}")
-_GROUP = 64
+_GROUP = 64  # answers read at once: their tokens stay in memory, and a caller sees progress
 _SPARE = 8
 """Tokens kept free for the number and line break of each passage."""
 _UNSUPPORTED = re.compile(r"halluc|unsupport|not.?support|ungrounded|inconsistent")

@@ -40,7 +40,7 @@ class PairReader:
     def __init__(self, tokenizer: Tokenizer, most_tokens: int, template: str | None, setting: str) -> None:
         self.most_tokens = most_tokens
         self._tokenizer = tokenizer
-        self._known: dict[str, Encoding] = {}
+        self._encodings: dict[str, Encoding] = {}
         names = ["passage", "claim"] if template is None else _PLACES.findall(template)
         if names.count("passage") != 1 or names.count("claim") != 1:
             raise SettingsError(f"{setting}.template must hold {{passage}} and {{claim}} once each")
@@ -72,13 +72,13 @@ class PairReader:
 
     def learn(self, texts: Iterable[str]) -> None:
         """Tokenise many texts at once; without it each is tokenised when it is needed."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._known]
+        missing = [text for text in dict.fromkeys(texts) if text not in self._encodings]
         encodings = self._tokenizer.encode_batch(missing, add_special_tokens=False)
-        self._known.update(zip(missing, encodings, strict=True))
+        self._encodings.update(zip(missing, encodings, strict=True))
 
     def clear(self) -> None:
         """Drop what was tokenised; texts of the next call are others."""
-        self._known.clear()
+        self._encodings.clear()
 
     def room_beside(self, text: str, frame: str = "") -> int | None:
         """Return the tokens of a passage that fit beside a claim or answer; None where none do.
@@ -133,9 +133,9 @@ class PairReader:
         return self._tokenizer.post_process(self._encoding(first), self._encoding(second))
 
     def _encoding(self, text: str) -> Encoding:
-        if text not in self._known:
-            self._known[text] = self._tokenizer.encode(text, add_special_tokens=False)
-        return self._known[text]
+        if text not in self._encodings:
+            self._encodings[text] = self._tokenizer.encode(text, add_special_tokens=False)
+        return self._encodings[text]
 
 
 def _sliced(encoding: Encoding, most: int, overlap: int) -> list[Span]:

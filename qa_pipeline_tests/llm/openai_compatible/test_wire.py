@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.openai_compatible.wire import Complaint, JsonMode, Way, lesser_way, strict_schema
-from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel
+from qa_pipeline.llm.openai_compatible.wire import (
+    Complaint,
+    JsonMode,
+    Way,
+    lesser_way,
+    read_reply,
+    strict_schema,
+)
+from qa_pipeline.llm.store.schema import REPLIES
+from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, ReplyModel, Usage
 from qa_pipeline_tests.fake_server.replies import strict_complaint
 from qa_pipeline_tests.llm.requests import Decision
 
@@ -62,3 +70,12 @@ def test_the_schema_is_one_that_openai_takes_and_keeps_the_order_of_fields(
     schema = strict_schema(reply_model)
     assert strict_complaint(schema) is None
     assert list(schema["properties"]) == schema["required"] == list(reply_model.model_fields)
+
+
+def test_what_a_server_says_of_itself_fits_the_columns_of_the_store() -> None:
+    choices = [{"message": {"content": "{}"}, "finish_reason": "stop"}]
+    usage = {"prompt_tokens": 10**30, "completion_tokens": -5}
+    reply = read_reply({"model": "m\0\ud800" * 500, "choices": choices, "usage": usage}, {}, "", "m")
+    assert reply.usage == Usage()
+    assert reply.model.isprintable()
+    assert len(reply.model) <= REPLIES.c.replied_model.type.length  # type: ignore[attr-defined]

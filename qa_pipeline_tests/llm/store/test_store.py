@@ -10,7 +10,6 @@ from qa_pipeline.llm.store.database import Database
 from qa_pipeline.llm.store.leases import ProcessLock, is_alive
 from qa_pipeline.llm.store.schema import RequestId
 from qa_pipeline.llm.store.store import Outcome, SqlReplyStore
-from qa_pipeline.records import Usage
 from qa_pipeline_tests.llm.postgres_server import NewPlace
 from qa_pipeline_tests.llm.store.outcomes import OUTCOMES, paid
 
@@ -91,16 +90,6 @@ def test_whatever_is_put_is_got(store: SqlReplyStore, outcome: Outcome) -> None:
     request_id = ("m", f"{hash(outcome)}")
     store.put(paid(request_id, outcome))
     assert store.find(request_id) == outcome
-
-
-def test_what_a_server_says_of_itself_fits_any_column(store: SqlReplyStore) -> None:
-    outcome = Outcome("replied", "{}", "{}", model="m\0" * 500, usage=Usage(10**30, -5))
-    store.put(paid(("m", "k"), outcome))
-    found = store.find(("m", "k"))
-    assert found is not None
-    assert found.usage == Usage(2**63 - 1, 0)
-    assert found.model is not None
-    assert len(found.model) == 400
 
 
 def test_an_owner_can_be_looked_at_by_other_users(tmp_path: Path) -> None:

@@ -410,14 +410,15 @@ class Lent(SqlReplyStore):
         self.beaten.release()
 
 
-def test_leases_are_renewed_while_anything_is_held(new_place: NewPlace) -> None:
-    store = Lent(Database(new_place()))
+@pytest.mark.slow
+def test_leases_are_renewed_while_anything_is_held(server: Server) -> None:
+    store = Lent(Database(server.new_database()))
     front = ReplyFront(store)
 
     async def run() -> None:
         assert await front.claim("m", claim()) is None
         for _ in range(3):
-            await asyncio.to_thread(store.beaten.acquire, timeout=10)
+            assert await asyncio.to_thread(store.beaten.acquire, timeout=10)
         await front.put("m", claim(), REPLY, ())
 
     asyncio.run(run())

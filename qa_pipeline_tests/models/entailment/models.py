@@ -100,7 +100,7 @@ class WordNetwork(CountingNetwork):
 
 def word_encoder(network: WordNetwork | None = None) -> CrossEncoder:
     reader = PairReader(tokenizer(), WINDOW, None, SETTING)
-    return CrossEncoder(network or WordNetwork(), Labels(3, (0,), (1,), (2,)), reader)
+    return CrossEncoder(network or WordNetwork(), Labels((0,), (1,), (2,)), reader)
 
 
 def small_windows() -> EntailmentSettings:

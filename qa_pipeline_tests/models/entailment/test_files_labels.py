@@ -34,7 +34,7 @@ def test_three_classes_are_distinguished_in_any_order(order: list[str]) -> None:
 )
 def test_two_classes_tell_nothing_of_contradiction(names: tuple[str, str]) -> None:
     found = labels(*names)
-    assert found == Labels(2, (1,))
+    assert found == Labels((1,))
     assert np.isnan(found.probabilities(np.array([[0.0, 1.0]], dtype=np.float32))[0, 1:]).all()
 
 
@@ -54,7 +54,7 @@ def test_labels_without_a_meaning_are_shown_with_the_setting_to_use() -> None:
 @pytest.mark.parametrize("names", [("0", "1"), ("LABEL_0", "LABEL_1")])
 def test_labels_are_given_a_meaning_by_name_or_number(names: tuple[str, str]) -> None:
     assert labels("LABEL_0", "LABEL_1", wanted={names[0]: "entailment", names[1]: "contradiction"}) == Labels(
-        2, (0,), (), (1,)
+        (0,), (), (1,)
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.llm.pace import FALLS, RETURN_SECONDS, Pace
+from qa_pipeline.llm.throttle import FALLS, RETURN_SECONDS, Pace
 
 TIMES = st.floats(0, 1e9)
 
