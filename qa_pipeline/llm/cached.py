@@ -15,7 +15,7 @@ from qa_pipeline.errors import (
     UnreadableReplyError,
 )
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred
-from qa_pipeline.llm.store.store import Outcome, failed, replied
+from qa_pipeline.llm.store.store import Outcome, outcome_of_error, outcome_of_reply
 from qa_pipeline.llm.store.writer import ReplyFront
 
 
@@ -80,9 +80,9 @@ class CachedModel:
             self.calls += 1
         try:
             reply = await model.complete(request)
-            paid = replied(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
+            paid = outcome_of_reply(reply.value, reply.raw, reply.model, reply.usage, reply.repair)
         except UnreadableReplyError as error:
-            await self._front.put(self.name, request, failed(error), error.calls)
+            await self._front.put(self.name, request, outcome_of_error(error), error.calls)
             raise
         except ModelError as error:
             await self._front.release(self.name, request, error, error.calls)

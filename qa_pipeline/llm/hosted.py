@@ -178,7 +178,7 @@ class HostedModel(ReadingModel):
         asking = _Asking(request_key, self._clock.now(), calls)
         while True:
             try:
-                return await self._try(request, asking)
+                return await self._try_once(request, asking)
             except TransientModelError as error:
                 failure = error
             # out here, what is raised has no other error as its context
@@ -188,7 +188,7 @@ class HostedModel(ReadingModel):
         """Close the connections of the running loop."""
         await self.provider.aclose()
 
-    async def _try(self, request: Request[Any], asking: _Asking) -> RawReply:
+    async def _try_once(self, request: Request[Any], asking: _Asking) -> RawReply:
         most = most_request_tokens(request)
         reservation = await self._budget.reserve(request, self.name, most, self._most_output)
         try:
@@ -197,7 +197,7 @@ class HostedModel(ReadingModel):
             reservation.cancel()
             raise
         try:
-            return await self._sent(request, asking, turn, reservation)
+            return await self._send_once(request, asking, turn, reservation)
         except ModelError:
             raise  # accounted for where it was caught
         except BaseException:
@@ -207,7 +207,7 @@ class HostedModel(ReadingModel):
         finally:
             self._throttle.end()
 
-    async def _sent(
+    async def _send_once(
         self, request: Request[Any], asking: _Asking, turn: Turn, reservation: Reservation
     ) -> RawReply:
         """Send once; limits and accounts learn how it went."""
@@ -305,7 +305,7 @@ class HostedModel(ReadingModel):
                 ):  # the request may be what ends the server
                     raise self._give_up(error)
                 raise self._unavailable(f"waited for {waited / 60:.0f} min (llm.wait_minutes)", error)
-            self._tell(error, now, waited)
+            self._log_waiting(error, now, waited)
         longest = _LONGEST_PROBE if error.is_away else _LONGEST_BACKOFF
         bound = min(longest, _FIRST_BACKOFF * 2 ** min(asking.faults - 1, 10))
         return error.wait_seconds + random.uniform(0, bound)  # noqa: S311 - no secret
@@ -325,7 +325,7 @@ class HostedModel(ReadingModel):
             "run again to go on once the server answers"
         )
 
-    def _tell(self, error: TransientModelError, now: float, waited: float) -> None:
+    def _log_waiting(self, error: TransientModelError, now: float, waited: float) -> None:
         """Log now and then that the server is waited for."""
         if waited >= _TELL_AFTER and now - self._told_at >= _TELL_EVERY:
             self._told_at = now

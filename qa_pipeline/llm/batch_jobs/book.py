@@ -1,7 +1,7 @@
 """The book of batch jobs: what was submitted, what is awaited, and what came of it.
 
-A job is in the book before it is submitted, under a key that is also its name at the provider, and so do
-its requests. Whoever comes later, in whatever process, sees that a request is in a job and leaves it there.
+A job and its requests are in the book before it is submitted, under a key that is also its name at the
+provider. Any process that asks later sees that a request is in a job, and does not send it again.
 """
 
 import json
@@ -22,20 +22,20 @@ from qa_pipeline.records import CallRecord, Role, Usage
 
 JobState = Literal["submitting", "submitted", "collected", "failed"]
 ItemState = Literal["open", "answered", "free", "refused"]
-"""In a job that has not ended; replied to, for a run to read; without a reply, for a run to send again; with
-an error that no other try would change, for a run to tell."""
+"""The state of a request: `open` in a job that has not ended; `answered` where a run has to read the reply;
+`free` without a reply, for a run to send again; `refused` with an error that no other try would change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply that only a run can make something of, such as one that is to be asked once more.
+    """A reply that is kept for a run, because it needs the request, such as one to be asked once more.
 
     Args:
         text: as it came.
         model: the model that says it replied.
         usage: tokens.
-        reason: of a reply that the provider itself says cannot be used.
-        detail: of the same.
+        reason: reason code, where the provider itself says that the reply cannot be used.
+        detail: of that reason.
         call: the call that it took; None where nothing was charged.
     """
 
@@ -142,7 +142,7 @@ class JobBook:
 
     def item(self, asked_model: str, sent_key: str) -> Item | None:
         """Return the record of a request."""
-        condition = _is(asked_model, [sent_key])
+        condition = _is_item(asked_model, [sent_key])
         return self.database.read(lambda connection: next(iter(_items(connection, condition)), None))
 
     def open(
@@ -163,16 +163,16 @@ class JobBook:
         def work(connection: sa.Connection) -> tuple[ProviderJob, list[Item]] | None:
             if self.database.is_postgres:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-            sent = _portions([item.sent_key for item in items])
+            sent = _in_portions([item.sent_key for item in items])
             items_by_key = {
                 sent_item.sent_key: sent_item
                 for some in sent
-                for sent_item in _items(connection, _is(asked_model, some))
+                for sent_item in _items(connection, _is_item(asked_model, some))
             }
             of_model = sa.select(REPLIES.c.request_key).where(REPLIES.c.asked_model == asked_model)
             stored = {
                 key
-                for some in _portions([item.request_key for item in items])
+                for some in _in_portions([item.request_key for item in items])
                 for key in connection.scalars(of_model.where(REPLIES.c.request_key.in_(some)))
             }
             chosen = []
@@ -197,7 +197,7 @@ class JobBook:
         return self.database.transact(work)
 
     def submitted(self, job: ProviderJob, provider_name: str) -> bool:
-        """Note that the provider has a job; False when it has been given up meanwhile."""
+        """Note that the provider has a job; return False when the job was given up meanwhile."""
         noted = _update_awaited(job).values(state="submitted", provider_name=provider_name)
         return self.database.transact(lambda connection: connection.execute(noted).rowcount) > 0
 
@@ -280,7 +280,7 @@ def _update_awaited(job: ProviderJob) -> sa.Update:
 
 
 def end_job(connection: sa.Connection, job: ProviderJob) -> bool:
-    """Note the end of an awaited job; False when somebody else has done it."""
+    """Note the end of an awaited job; return False when another process has done it."""
     values = {name: getattr(job, name) for name in ("state", "ended_at", "detail", "provider_name")}
     return connection.execute(_update_awaited(job).values(values)).rowcount > 0
 
@@ -294,7 +294,7 @@ def set_items(
 
 
 def erase_documents(connection: sa.Connection, documents: Collection[str]) -> int:
-    """Erase the requests that saw any of the documents; how many there were. Those in a job stay in it."""
+    """Erase the requests that show any of the documents, though not from their jobs; return how many."""
     seen = [
         PROVIDER_ITEMS.c.documents.contains(json.dumps(document), autoescape=True) for document in documents
     ]
@@ -309,15 +309,15 @@ def _waiting(connection: sa.Connection) -> set[str]:
 
 
 def _drop_items(connection: sa.Connection, asked_model: str, keys: Sequence[str]) -> None:
-    for some in _portions(keys):
-        connection.execute(PROVIDER_ITEMS.delete().where(_is(asked_model, some)))
+    for some in _in_portions(keys):
+        connection.execute(PROVIDER_ITEMS.delete().where(_is_item(asked_model, some)))
 
 
-def _portions(keys: Sequence[str]) -> Iterable[Sequence[str]]:
+def _in_portions(keys: Sequence[str]) -> Iterable[Sequence[str]]:
     return (keys[start : start + KEYS_A_STATEMENT] for start in range(0, len(keys), KEYS_A_STATEMENT))
 
 
-def _is(asked_model: str, sent_keys: Sequence[str]) -> sa.ColumnElement[bool]:
+def _is_item(asked_model: str, sent_keys: Sequence[str]) -> sa.ColumnElement[bool]:
     return sa.and_(PROVIDER_ITEMS.c.asked_model == asked_model, PROVIDER_ITEMS.c.sent_key.in_(sent_keys))
 
 

@@ -1,9 +1,9 @@
-"""Batch jobs are looked at, and what those that ended brought is stored.
+"""Collecting the replies of batch jobs that have ended.
 
-A reply is read as one that came at once, and stored with its outcome, so that no run pays for it again. What
-only a run can make something of, because it has the request, is kept for it as it came: a reply to be asked
-once more, and one to a request that was too long. Everything of a job is written in one transaction, which
-only the first who collects it makes.
+A reply is read like one that came at once, and stored with its outcome, so that no run pays for it again.
+Two kinds of results need the request, which only a run has, and are kept for it as they came: a reply that
+cannot be read, so that it is asked for once more, and the refusal of a request that was too long. All of a
+job is written in one transaction, by whoever collects it first.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,14 @@ from qa_pipeline.llm.budget.budget import Budget
 from qa_pipeline.llm.hosted import REASKED
 from qa_pipeline.llm.provider import Clock, RawReply
 from qa_pipeline.llm.replies import read_reply
-from qa_pipeline.llm.store.store import Outcome, Paid, failed, insert_calls, insert_paid, replied
+from qa_pipeline.llm.store.store import (
+    Outcome,
+    Paid,
+    insert_calls,
+    insert_paid,
+    outcome_of_error,
+    outcome_of_reply,
+)
 from qa_pipeline.records import CallRecord, ReplyModel
 
 if TYPE_CHECKING:
@@ -146,7 +153,9 @@ class Collector:
 
     def _end(self, job: ProviderJob, look: JobStatus, collected: Collected, *, submitted: bool) -> None:
         items = self._book.items(job)
-        ended = self._sorted(job, items, look, submitted=submitted)
+        ended = _Ended()
+        for item in items:
+            self._sort_result(job, item, look, ended, submitted=submitted)
         came = len(ended.paid) + sum(item.state == "answered" for item in ended.items)
         state = replace(
             job, state="collected" if came else "failed", ended_at=self._clock.now(), detail=look.problem
@@ -171,32 +180,31 @@ class Collector:
         if look.problem is not None:
             collected.problems.append(f"job {job.job_key}: {look.problem}; what got no reply is free again")
 
-    def _sorted(self, job: ProviderJob, items: list[Item], look: JobStatus, *, submitted: bool) -> _Ended:
-        ended = _Ended()
-        for item in items:
-            result = look.results.get(item.sent_key, look.results.get(item.position))
-            if result is None:
-                attempts = item.attempts if submitted else item.attempts - 1
-                message = look.problem or NO_REPLY
-                ended.items.append(replace(item, state="free", attempts=attempts, failure=message))
-            elif isinstance(result, OversizedRequestError):
-                answer = Answer("", reason=result.reason, detail=result.detail)
-                ended.items.append(replace(item, state="answered", answer=answer))
-            elif isinstance(result, RawReply | UnreadableReplyError):
-                self._answered(job, item, result, ended)
-            else:
-                # free for another try, or refused for good, as the same error would be of a call
-                state: ItemState = "free" if isinstance(result, TransientModelError) else "refused"
-                ended.items.append(replace(item, state=state, failure=str(result)))
-        return ended
+    def _sort_result(
+        self, job: ProviderJob, item: Item, look: JobStatus, ended: _Ended, *, submitted: bool
+    ) -> None:
+        result = look.results.get(item.sent_key, look.results.get(item.position))
+        if result is None:
+            attempts = item.attempts if submitted else item.attempts - 1
+            message = look.problem or NO_REPLY
+            ended.items.append(replace(item, state="free", attempts=attempts, failure=message))
+        elif isinstance(result, OversizedRequestError):
+            answer = Answer("", reason=result.reason, detail=result.detail)
+            ended.items.append(replace(item, state="answered", answer=answer))
+        elif isinstance(result, RawReply | UnreadableReplyError):
+            self._sort_reply(job, item, result, ended)
+        else:
+            # free for another try, or refused for good, as the same error would be of a call
+            state: ItemState = "free" if isinstance(result, TransientModelError) else "refused"
+            ended.items.append(replace(item, state=state, failure=str(result)))
 
-    def _answered(
+    def _sort_reply(
         self, job: ProviderJob, item: Item, result: RawReply | UnreadableReplyError, ended: _Ended
     ) -> None:
-        outcome = _outcome(item, result)
-        call = self._call(job, item, outcome)
+        outcome = _read_outcome(item, result)
+        call = self._call_record(job, item, outcome)
         ended.calls.append(call)
-        ended.took += self._taken(job, call)
+        ended.took += self._amount_taken(job, call)
         if item.sent_key == item.request_key and outcome.outcome not in REASKED:
             request_id = (job.asked_model, item.request_key)
             ended.paid.append(Paid(request_id, item.role, item.batch, item.documents, outcome))
@@ -206,7 +214,7 @@ class Collector:
             answer = Answer(outcome.raw, outcome.model, outcome.usage, reason, detail, call)
             ended.items.append(replace(item, state="answered", answer=answer))
 
-    def _call(self, job: ProviderJob, item: Item, outcome: Outcome) -> CallRecord:
+    def _call_record(self, job: ProviderJob, item: Item, outcome: Outcome) -> CallRecord:
         cost = self._budget.cost(job.asked_model, outcome.usage, batched=True)
         return CallRecord(
             call_id=f"{job.job_key}-{item.position}",
@@ -227,27 +235,27 @@ class Collector:
             prompt=item.prompt,
         )
 
-    def _taken(self, job: ProviderJob, call: CallRecord) -> Amount:
+    def _amount_taken(self, job: ProviderJob, call: CallRecord) -> Amount:
         """Return what a reply took of its job's room; its share where the provider does not report it."""
         if job.reservation is None:
             return Amount()
         reserved = job.reservation.amount
         share = Amount(1, reserved.tokens // job.requests, reserved.cost / job.requests)
         cost = self._budget.cost(job.asked_model, call.usage, batched=True)
-        return self._budget.taken(share, call.usage, cost)
+        return self._budget.amount_taken(share, call.usage, cost)
 
 
-def _outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
+def _read_outcome(item: Item, result: RawReply | UnreadableReplyError) -> Outcome:
     """Return the outcome of a result, read as if it had come at once."""
     if isinstance(result, UnreadableReplyError):
-        return failed(result)
+        return outcome_of_error(result)
     try:
         value, repair = read_reply(result.text, _reply_model(item.reply_model))
     except UnreadableReplyError as error:
         error.model, error.usage = result.model, result.usage
-        return failed(error)
+        return outcome_of_error(error)
     reasked = item.sent_key != item.request_key
-    return replied(value, result.text, result.model, result.usage, "reasked" if reasked else repair)
+    return outcome_of_reply(value, result.text, result.model, result.usage, "reasked" if reasked else repair)
 
 
 def _reply_model(name: str) -> type[ReplyModel]:

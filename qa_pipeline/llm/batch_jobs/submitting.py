@@ -7,8 +7,9 @@ line broke while the job was created.
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.errors import (
@@ -42,7 +43,7 @@ _FIRST_WAIT = 1.0  # seconds, doubled each time: a job is created rarely, and no
 
 @dataclass(frozen=True, slots=True)
 class PutOff:
-    """A request to be sent, and the key of what was asked, which differs where this asks once more."""
+    """A request for the next job, and the key of the original where this is the second try of another."""
 
     request: Request[Any]
     request_key: str
@@ -151,41 +152,40 @@ class DeferredModel(ReadingModel):
 
     async def submit_all(self, basket: Basket) -> None:
         """Submit as far as the caps leave room; what is in a job already stays there."""
-        for some in self._formed(list(basket.put_off.values())):
-            waiting = some
-            while waiting and basket.refusal is None:
-                waiting = await self._submit_what_fits(waiting, basket)
+        for job in self._split_into_jobs(basket.put_off.values()):
+            rest = job
+            while rest and basket.refusal is None:
+                rest = await self._submit_what_fits(rest, basket)
 
-    def _formed(self, put_off: Sequence[PutOff]) -> Iterator[list[PutOff]]:
+    def _split_into_jobs(self, put_off: Iterable[PutOff]) -> Iterator[list[PutOff]]:
         """Yield requests in the order of asking, at most a job's size, of one role and batch."""
-        some: list[PutOff] = []
-        size = 0
-        for request in put_off:
-            more = self._provider.size(request.request)
-            full = len(some) == MOST_REQUESTS or size + more > MOST_BYTES
-            if some and (full or _kind(request) != _kind(some[0])):
-                yield some
-                some, size = [], 0
-            some.append(request)
-            size += more
-        if some:
-            yield some
+        for _, group in groupby(put_off, _role_and_batch):
+            job: list[PutOff] = []
+            size = 0
+            for request in group:
+                more = self._provider.size(request.request)
+                if job and (len(job) == MOST_REQUESTS or size + more > MOST_BYTES):
+                    yield job
+                    job, size = [], 0
+                job.append(request)
+                size += more
+            yield job
 
-    async def _submit_what_fits(self, some: list[PutOff], basket: Basket) -> list[PutOff]:
-        """Submit the first ones, as far as there is room; returns the others."""
+    async def _submit_what_fits(self, put_off: list[PutOff], basket: Basket) -> list[PutOff]:
+        """Submit the first requests, as far as there is room, and return the others."""
         wants = [
-            self._budget.most(
+            self._budget.worst_case(
                 self.name, most_request_tokens(request.request), self._most_output, batched=True
             )
-            for request in some
+            for request in put_off
         ]
-        message = f"{some[0].request.role}, {self.name}, in a batch job"
+        message = f"{put_off[0].request.role}, {self.name}, in a batch job"
         try:
             room = await self._budget.commit(wants, self.name, message)
         except BudgetExhaustedError as error:
             basket.refusal = error
-            return some
-        chosen = some[: room.amount.calls]
+            return put_off
+        chosen = put_off[: room.amount.calls]
         items = [self._item(request) for request in chosen]
         try:
             opened = self._book.open(self.name, items, run=self._run, now=time.time(), reservation=room.day)
@@ -205,7 +205,7 @@ class DeferredModel(ReadingModel):
             room.spend()
             basket.awaited |= {item.sent_key: job.job_key for item in mine}
         self._note_others(chosen, basket)
-        return some[room.amount.calls :]
+        return put_off[room.amount.calls :]
 
     async def _create(self, job: ProviderJob, requests: dict[str, Request[Any]], items: list[Item]) -> None:
         """Create a job at the provider.
@@ -252,7 +252,7 @@ class DeferredModel(ReadingModel):
                 basket.awaited[key] = item.job_key
 
 
-def _kind(put_off: PutOff) -> tuple[str, str]:
+def _role_and_batch(put_off: PutOff) -> tuple[str, str]:
     return put_off.request.role, put_off.request.batch
 
 

@@ -57,7 +57,7 @@ class Reservation:
             The cost; None where its tokens or the price are not known.
         """
         cost = self.budget.cost(self.asked_model, usage)
-        self.budget.close(self, self.budget.taken(self.amount, usage, cost))
+        self.budget.close(self, self.budget.amount_taken(self.amount, usage, cost))
         return cost
 
     def spend(self) -> None:
@@ -117,8 +117,8 @@ class Budget:
             BudgetExhaustedError: a cap leaves no room, whatever becomes of the calls in flight.
             SettingsError: cost is capped and nobody knows the price of the model.
         """
-        want = self.most(asked_model, tokens_in, most_tokens_out, batched=False)
-        return await self._taken([want], asked_model, f"{request.role}, {asked_model}", wait=True)
+        want = self.worst_case(asked_model, tokens_in, most_tokens_out, batched=False)
+        return await self._wait_for_room([want], asked_model, f"{request.role}, {asked_model}", wait=True)
 
     async def commit(self, wants: Sequence[Amount], asked_model: str, message: str) -> Reservation:
         """Take room for as many requests of a job as fit, the first ones first; `amount.calls` is how many.
@@ -130,7 +130,7 @@ class Budget:
             SettingsError: cost is capped and the model has no price.
             ReplyStoreError: the caps of the day cannot be read.
         """
-        return await self._taken(wants, asked_model, message, wait=False)
+        return await self._wait_for_room(wants, asked_model, message, wait=False)
 
     def settle_day(self, reservation: DayReservation, took: Amount) -> None:
         """Count what was taken on the day of the reservation; `end` writes it."""
@@ -146,7 +146,7 @@ class Budget:
         if self._days is not None:
             self._days.close()
 
-    def most(self, asked_model: str, tokens_in: int, most_tokens_out: int, *, batched: bool) -> Amount:
+    def worst_case(self, asked_model: str, tokens_in: int, most_tokens_out: int, *, batched: bool) -> Amount:
         """Return what one call may take at most.
 
         Raises:
@@ -161,7 +161,7 @@ class Budget:
         price = self._price(asked_model)
         return price.cost(usage, utc_day(self._clock()), batched=batched) if price else None
 
-    def taken(self, reserved: Amount, usage: Usage, cost: Decimal | None) -> Amount:
+    def amount_taken(self, reserved: Amount, usage: Usage, cost: Decimal | None) -> Amount:
         """Return what a call took: all its reservation where its tokens, or its cost, are unknown."""
         reported = believed(usage)
         if reported.input_tokens is None or reported.output_tokens is None:
@@ -180,7 +180,7 @@ class Budget:
         if of_day and reservation.day is not None:
             self.settle_day(reservation.day, took)
 
-    async def _taken(
+    async def _wait_for_room(
         self, wants: Sequence[Amount], asked_model: str, message: str, *, wait: bool
     ) -> Reservation:
         pause = _FIRST_PAUSE

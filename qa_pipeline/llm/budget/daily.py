@@ -53,16 +53,16 @@ def write(
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
         for reservation, took in settled:
             _settle(connection, reservation, took, now)
-        return _give(connection, caps, wants, now)
+        return _reserve(connection, caps, wants, now)
 
     return database.transact(work)
 
 
-def _give(
+def _reserve(
     connection: sa.Connection, caps: Caps, wants: Sequence[Amount], now: float
 ) -> DayReservation | NoRoom:
     _expire(connection, now)
-    day = _day(connection, now)
+    day = _current_day(connection, now)
     spent, reserved = (
         sum(
             (_amount(row) for row in connection.execute(sa.select(table).where(table.c.day == day))), Amount()
@@ -109,7 +109,7 @@ def _count(connection: sa.Connection, day: str, amount: Amount) -> None:
         connection.execute(SPENT.insert().values({"day": day, **columns}))
 
 
-def _day(connection: sa.Connection, now: float) -> str:
+def _current_day(connection: sa.Connection, now: float) -> str:
     """Return today, or the latest day that anything was counted on."""
     days = [utc_day(now).isoformat()]
     for table in (SPENT, RESERVED):
@@ -157,7 +157,7 @@ class DayLedger:
         try:
             return await asyncio.wrap_future(reply)
         except asyncio.CancelledError:
-            reply.add_done_callback(self._return)
+            reply.add_done_callback(self._give_back)
             raise
 
     def settle(self, reservation: DayReservation, took: Amount) -> None:
@@ -176,7 +176,7 @@ class DayLedger:
         # behind all that was asked for, so that what a cancelled call gives back is written too
         self._worker.submit(self._write_settled).result()
 
-    def _return(self, reply: "Future[DayReservation | NoRoom]") -> None:
+    def _give_back(self, reply: "Future[DayReservation | NoRoom]") -> None:
         """Give back what was taken for somebody who no longer waits."""
         reservation = None if reply.cancelled() or reply.exception() is not None else reply.result()
         if isinstance(reservation, DayReservation):

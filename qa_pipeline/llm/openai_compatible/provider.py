@@ -93,7 +93,7 @@ class OpenAIProvider:
             if lesser is None:
                 raise translate_status(status, complaint, headers, key, model)
             if self.way == way:
-                self._tell(way, lesser)
+                self._log_lesser_way(way, lesser)
                 self.way = lesser
 
     async def aclose(self) -> None:
@@ -126,7 +126,7 @@ class OpenAIProvider:
         # raised out here, where the client's error, whose frames hold the key, is no longer its context
         raise failure
 
-    def _tell(self, way: Way, lesser: Way) -> None:
+    def _log_lesser_way(self, way: Way, lesser: Way) -> None:
         if way.mode != lesser.mode:
             _log.warning(
                 "%s does not take JSON by %s and is asked by %s; llm.json_mode=%s asks so at once",

@@ -133,7 +133,7 @@ class Leases:
             self._lock = None
 
     def take(self, connection: sa.Connection, request_id: RequestId) -> bool:
-        """Claim a request that nobody living has claimed; whether it is this owner's now."""
+        """Claim a request that no living owner has claimed; return whether it is this owner's now."""
         lease_key = self._lease_key(request_id)
         row = {"asked_model": request_id[0], "request_key": request_id[1], "owner": self._owner}
         if self._folder is None:

@@ -50,12 +50,12 @@ class Outcome:
     usage: Usage = field(default_factory=Usage)
 
 
-def replied(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
+def outcome_of_reply(value: ReplyModel, raw: str, model: str | None, usage: Usage, repair: Repair) -> Outcome:
     """Return the outcome of a reply."""
     return Outcome(REPLIED, raw, value.model_dump_json(), model=model, repair=repair, usage=usage)
 
 
-def failed(error: UnreadableReplyError) -> Outcome:
+def outcome_of_error(error: UnreadableReplyError) -> Outcome:
     """Return the outcome of a reply that cannot be used."""
     return Outcome(error.reason, error.raw, detail=error.detail, model=error.model, usage=error.usage)
 
@@ -190,7 +190,7 @@ class SqlReplyStore:
         return reply
 
     def claim(self, request_id: RequestId, documents: Collection[str] = ()) -> Outcome | bool:
-        """Return the stored outcome; True when this owner is to ask, False while another one does."""
+        """Return the stored outcome; else True when this owner is to ask, False while another one does."""
 
         def take(connection: sa.Connection) -> bool:
             mine = self._leases.take(connection, request_id)
@@ -204,7 +204,7 @@ class SqlReplyStore:
         return self._write(take) if reply is None else reply
 
     def put(self, paid: Paid) -> Outcome:
-        """Store durably and give the claim up; what is stored now, another process may have been faster."""
+        """Store durably, end the claim, and return what is stored: another process may have been first."""
 
         def store(connection: sa.Connection) -> Outcome | None:
             inserted = insert_paid(connection, [paid], self._clock())
@@ -220,7 +220,7 @@ class SqlReplyStore:
     def release(
         self, request_id: RequestId, calls: Sequence[CallRecord] = (), documents: Collection[str] = ()
     ) -> None:
-        """Give a claim up of which nothing came but calls that may have been charged."""
+        """Give up a claim without an outcome, and note its calls, which may have been charged."""
 
         def note(connection: sa.Connection) -> None:
             insert_calls(connection, calls)

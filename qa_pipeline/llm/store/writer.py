@@ -22,7 +22,7 @@ from qa_pipeline.records import CallRecord
 
 Done = TypeVar("Done")
 Flight = Future[Outcome | None]
-"""The outcome of a request that a coroutine of this process asks; None: the next one may ask."""
+"""A request in flight and its outcome to come; None lets the next coroutine ask."""
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 1.0, 1.5
 """Seconds between two looks whether another process has its reply: a call takes 1 s or more."""
 
@@ -58,7 +58,7 @@ class ReplyFront:
             ModelError: what the coroutine released that asked the same.
         """
         request_id = (asked_model, request.key)
-        while (before := self._take_off(request_id)) is not None:
+        while (before := self._join_flight(request_id)) is not None:
             # shielded: who is cancelled while waiting must not cancel the others' future
             outcome = await asyncio.shield(asyncio.wrap_future(before))
             if outcome is not None:
@@ -66,19 +66,19 @@ class ReplyFront:
         try:
             outcome = await self._claimed(request_id, request.documents)
         except Exception as error:
-            self._land(request_id, error)
+            self._end_flight(request_id, error)
             raise
         except BaseException:  # cancelled, maybe just when it became this coroutine's
             self.hand_over(asked_model, request)
             raise
         if outcome is not None:
-            self._land(request_id, outcome)
+            self._end_flight(request_id, outcome)
         return outcome
 
     async def put(
         self, asked_model: str, request: Request[Any], outcome: Outcome, calls: tuple[CallRecord, ...]
     ) -> Outcome:
-        """Store an outcome durably; what is stored now, which may be what another process stored before."""
+        """Store an outcome durably; return what is stored, which another process may have stored before."""
         request_id = (asked_model, request.key)
         paid = Paid(request_id, request.role, request.batch, request.documents, outcome, calls)
 
@@ -86,9 +86,9 @@ class ReplyFront:
             try:
                 stored = self._store.put(paid)
             except Exception as error:
-                self._land(request_id, error)
+                self._end_flight(request_id, error)
                 raise
-            self._land(request_id, stored)
+            self._end_flight(request_id, stored)
             return stored
 
         return await self._do(store)
@@ -100,22 +100,22 @@ class ReplyFront:
         error: Exception,
         calls: tuple[CallRecord, ...] = (),
     ) -> None:
-        """Give up a claim because of an error; it is raised for all of this process who wait for the same."""
+        """Give up a claim because of an error, which callers of this process that wait for it get too."""
         request_id = (asked_model, request.key)
 
         def give_up() -> None:
             try:
                 self._store.release(request_id, calls, request.documents)
             finally:
-                self._land(request_id, error)
+                self._end_flight(request_id, error)
 
         await self._do(give_up)
 
     def hand_over(self, asked_model: str, request: Request[Any]) -> None:
-        """Give up a claim for a reason of one's own: the next who waits may ask. Waits for nothing."""
+        """Give up a claim without an error, so that the next caller may ask; returns at once."""
         request_id = (asked_model, request.key)
         self._submit(lambda: self._store.release(request_id))
-        self._land(request_id, None)
+        self._end_flight(request_id, None)
 
     def close(self) -> None:
         """End the thread when all that was asked is written; a later use opens the store again."""
@@ -127,7 +127,7 @@ class ReplyFront:
         closed = ReplyStoreError(f"the reply store {self.place} was closed while it was being asked")
         for request_id in flights:
             worker.submit(partial(self._store.release, request_id))
-            self._land(request_id, closed)
+            self._end_flight(request_id, closed)
         self._end()
 
     async def _claimed(self, request_id: RequestId, documents: tuple[str, ...]) -> Outcome | None:
@@ -142,7 +142,7 @@ class ReplyFront:
             await asyncio.sleep(pause)
             pause = min(pause * _GROWTH, _LONGEST_PAUSE)
 
-    def _take_off(self, request_id: RequestId) -> Flight | None:
+    def _join_flight(self, request_id: RequestId) -> Flight | None:
         """Return the flight of another asker; None where the caller is the first."""
         with self._lock:
             before = self._flights.get(request_id)
@@ -150,7 +150,7 @@ class ReplyFront:
                 self._flights[request_id] = Future()
             return before
 
-    def _land(self, request_id: RequestId, end: Outcome | Exception | None) -> None:
+    def _end_flight(self, request_id: RequestId, end: Outcome | Exception | None) -> None:
         with self._lock:
             flight = self._flights.pop(request_id, None)
         if flight is None:
