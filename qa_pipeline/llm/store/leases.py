@@ -116,24 +116,21 @@ class Leases:
         host = platform.node()[: _LONGEST_OWNER // 2]
         self._owner = f"{host}-{os.getpid()}-{uuid.uuid4().hex}"[-_LONGEST_OWNER:]
 
-    def open(self) -> None:
-        """Lock a file of its own, where locks show who lives.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
-        if self._folder is not None and self._lock is None:
-            self._lock = ProcessLock(self._folder)
-            self._owner = self._lock.name
-
     def close(self) -> None:
-        """Unlock and remove it."""
+        """Let others see at once that this owner is gone, where locks show who lives."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def take(self, connection: sa.Connection, request_id: RequestId) -> bool:
-        """Claim a request that no living owner has claimed; return whether it is this owner's now."""
+        """Claim a request that no living owner has claimed; return whether it is this owner's now.
+
+        Raises:
+            OSError: the folder of the locks cannot be written.
+        """
+        if self._folder is not None and self._lock is None:
+            self._lock = ProcessLock(self._folder)
+            self._owner = self._lock.name
         lease_key = self._lease_key(request_id)
         row = {"asked_model": request_id[0], "request_key": request_id[1], "owner": self._owner}
         if self._folder is None:

@@ -242,13 +242,6 @@ class SqlReplyStore:
 
     def _write(self, work: Callable[[sa.Connection], Done]) -> Done:
         """Return the result of work in one transaction, durable when this returns."""
-        try:
-            self._leases.open()
-        except OSError as error:
-            raise ReplyStoreError(
-                f"the reply store {self.place} cannot be used: {error.strerror or error}: {error.filename}. "
-                "Give this user the right to write there, and free some space if the disk is full"
-            ) from error
 
         def transaction(connection: sa.Connection) -> Done:
             for request_id in self._given_up:

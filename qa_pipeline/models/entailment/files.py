@@ -6,6 +6,7 @@ their classes; one that cannot be read is an error that shows what was found, ne
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -200,18 +201,14 @@ def read_labels(
     """Find out what a cross-encoder's classes mean; one class is the logit of entailment.
 
     Raises:
-        SettingsError: as `meanings_of`, or no class means entailment.
+        SettingsError: as `places_of_meanings`, or no class means entailment.
     """
     if len(names) == 1 and labels is None:
         return Labels((0,))
     usual: Sequence[str] = ("not_entailment", "entailment") if len(names) == 2 else tuple(_NAMES)[:3]
     meaning_of = _meaning if labels is None else lambda _: None
-    meanings = meanings_of(names, labels, meaning_of, usual, "entailment", model=model, setting=setting)
-    entailment, neutral, contradiction = (
-        tuple(place for place, label_meaning in enumerate(meanings) if label_meaning == meaning)
-        for meaning in ("entailment", "neutral", "contradiction")
-    )
-    return Labels(entailment, neutral, contradiction)
+    places = places_of_meanings(names, labels, meaning_of, usual, "entailment", model=model, setting=setting)
+    return Labels(*(tuple(places[meaning]) for meaning in ("entailment", "neutral", "contradiction")))
 
 
 def _meaning(name: str) -> Meaning | None:
@@ -219,7 +216,7 @@ def _meaning(name: str) -> Meaning | None:
     return next((meaning for meaning, spellings in _NAMES.items() if plain in spellings.split("|")), None)
 
 
-def meanings_of(
+def places_of_meanings(
     names: Sequence[str],
     labels: Mapping[str, str] | None,
     default_meaning: Callable[[str], str | None],
@@ -228,8 +225,8 @@ def meanings_of(
     *,
     model: str,
     setting: str,
-) -> list[str | None]:
-    """Return the meaning of each class: as set by name or number, else as its name is known.
+) -> Mapping[str | None, list[int]]:
+    """Return the places of the classes of each meaning: as set by name or number, else as a name is known.
 
     Raises:
         SettingsError: a name is unknown, `labels` names another label, or no class has the needed meaning.
@@ -239,16 +236,15 @@ def meanings_of(
     listed = ", ".join(f"{place}: {name}" for place, name in enumerate(names))
     if unknown := [name for name in configured if name not in {*names, *map(str, range(len(names)))}]:
         raise SettingsError(f"{setting} names {', '.join(unknown)}, but the labels of {model} are {listed}")
-    meanings = [
-        configured.get(name, configured.get(str(place), default_meaning(name)))
-        for place, name in enumerate(names)
-    ]
-    if None in meanings or needed not in meanings:
+    places: defaultdict[str | None, list[int]] = defaultdict(list)
+    for place, name in enumerate(names):
+        places[configured.get(name, configured.get(str(place), default_meaning(name)))].append(place)
+    if None in places or needed not in places:
         example = ", ".join(f"{name}: {meaning}" for name, meaning in zip(names, usual, strict=False))
         raise SettingsError(
             f"{model} has the labels {listed}, whose meaning is unclear; set {setting}, such as {{{example}}}"
         )
-    return meanings
+    return places
 
 
 _MINICHECK = {"labels": {"0": "not_entailment", "1": "entailment"}, "template": "{passage}{sep}{claim}"}

@@ -20,7 +20,7 @@ from qa_pipeline.models.entailment.files import (
     Logits,
     Scores,
     class_shares,
-    meanings_of,
+    places_of_meanings,
 )
 from qa_pipeline.models.entailment.models import Network, load_network
 from qa_pipeline.models.entailment.tokens import PairReader
@@ -175,14 +175,13 @@ def unsupported_classes(
     """Return the places of the classes that mean unsupported.
 
     Raises:
-        SettingsError: as `meanings_of`.
+        SettingsError: as `places_of_meanings`.
     """
     usual = ("supported", *["unsupported"] * (len(names) - 1))
-    meanings = meanings_of(names, labels, _meaning, usual, "supported", model=model, setting=setting)
-    places = tuple(place for place, meaning in enumerate(meanings) if meaning == "unsupported")
-    if not places:
+    places = places_of_meanings(names, labels, _meaning, usual, "supported", model=model, setting=setting)
+    if "unsupported" not in places:
         raise SettingsError(f"{model} has no label for unsupported words; set {setting}")
-    return places
+    return tuple(places["unsupported"])
 
 
 def _meaning(name: str) -> str | None:
