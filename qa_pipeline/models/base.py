@@ -34,7 +34,7 @@ class Encoder(Protocol):
 
     @property
     def revision(self) -> str:
-        """Commit of the hub, or `sha256:` and a hash of the files."""
+        """Return the commit of the hub, or `sha256:` and a hash of the files."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return unit-length vectors, one row for each text, in the order given."""

@@ -60,7 +60,7 @@ class SentenceEncoder(FileTokenCounter):
 
     @property
     def revision(self) -> str:
-        """Commit or hash of its files."""
+        """Return the commit or the hash of its files."""
         return self.files.revision
 
     @cached_property

@@ -104,12 +104,9 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Delimited:
-    """Untrusted texts with their labels, one after the other; `str` puts delimiters around each."""
+    """Untrusted texts with their labels, one after the other; `Prompt.fill` puts delimiters around each."""
 
     parts: tuple[tuple[str, str], ...]
-
-    def __str__(self) -> str:
-        return self.between(_nonce([text for _, text in self.parts]))
 
     def between(self, nonce: str) -> str:
         """Return the texts between delimiters that end in the nonce."""
