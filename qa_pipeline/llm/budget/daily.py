@@ -145,7 +145,7 @@ class DayLedger:
         self._clock = clock
         self._lock = threading.Lock()
         self._settled: list[Settlement] = []
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="day-ledger")
+        self._worker: ThreadPoolExecutor | None = None
 
     async def take(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
         """Take room of today for as many calls as fit, the first ones first.
@@ -153,7 +153,8 @@ class DayLedger:
         Raises:
             ReplyStoreError: the database cannot be used.
         """
-        reply = self._worker.submit(self._write, wants)
+        with self._lock:
+            reply = self._submit(wants)
         try:
             return await asyncio.wrap_future(reply)
         except asyncio.CancelledError:
@@ -164,7 +165,7 @@ class DayLedger:
         """Count what a call took; written soon, and at the latest before anything else is asked for."""
         with self._lock:
             self._settled.append((reservation, took))
-        self._worker.submit(self._write_settled)
+            self._submit([])
 
     def close(self) -> None:
         """Write all that is settled.
@@ -173,18 +174,27 @@ class DayLedger:
             ReplyStoreError: it cannot be written; the room stays held until it expires, and then counts as
                 spent.
         """
-        # behind all that was asked for, so that what a cancelled call gives back is written too
-        self._worker.submit(self._write_settled).result()
+        # no result is waited for: at the end of the process, or in the worker's own thread, none would come
+        while (worker := self._taken_worker()) is not None:  # what a cancelled call gives back begins another
+            worker.shutdown()
+        if self._settled:
+            self._write([])
+
+    def _taken_worker(self) -> ThreadPoolExecutor | None:
+        with self._lock:
+            worker, self._worker = self._worker, None
+        return worker
+
+    def _submit(self, wants: Sequence[Amount]) -> "Future[DayReservation | NoRoom]":
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, thread_name_prefix="day-ledger")
+        return self._worker.submit(self._write, wants)
 
     def _give_back(self, reply: "Future[DayReservation | NoRoom]") -> None:
         """Give back what was taken for somebody who no longer waits."""
         reservation = None if reply.cancelled() or reply.exception() is not None else reply.result()
         if isinstance(reservation, DayReservation):
             self.settle(reservation, Amount())
-
-    def _write_settled(self) -> None:
-        if self._settled:
-            self._write([])
 
     def _write(self, wants: Sequence[Amount]) -> DayReservation | NoRoom:
         with self._lock:
