@@ -7,18 +7,26 @@ import functools
 import hashlib
 import inspect
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from qa_pipeline.errors import PermanentModelError
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.extractive import statements, structure
-from qa_pipeline.llm.extractive.candidates import Candidate, ranked, well_formed
+from qa_pipeline.llm.extractive.passages import MAX_ANSWER, Candidate
 from qa_pipeline.records import Passage
 from qa_pipeline.text.blocks import blocks
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import LEXICONS, lexicon
 from qa_pipeline.text.sentences import split_sentences
+
+MAX_QUESTION = 200
+"""Characters of a question; longer ones have swallowed part of the answer."""
+_BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
+_TORN = re.compile(r"\s[.,;](?:\s|$)")
+"""The gap that a picture or a link without text left: "click on , then"."""
 
 
 class ExtractiveModel:
@@ -56,7 +64,47 @@ def find_candidates(passage: Passage) -> tuple[Candidate, ...]:
     if passage.section_path and phrases.references.fullmatch(passage.section_path[-1]):
         return ()
     candidates = [*structure.find(passage, phrases), *statements.find(passage, phrases)]
-    return tuple(ranked(candidate for candidate in candidates if well_formed(candidate, passage)))
+    return tuple(_ranked(candidate for candidate in candidates if _is_well_formed(candidate, passage)))
+
+
+def _is_well_formed(candidate: Candidate, passage: Passage) -> bool:
+    """Return whether a candidate is what every language demands."""
+    question, answer = candidate.question, candidate.answer
+    return (
+        question.endswith("?")
+        and "\n" not in question
+        and len(question) <= MAX_QUESTION
+        and 0 < len(answer) <= MAX_ANSWER
+        and not answer.rstrip().endswith("?")  # it asks, and states nothing that could be verified
+        and passage.text[candidate.start : candidate.end] == candidate.quote
+        and not _TORN.search(answer)
+        and _balanced(question)
+        and _balanced(answer)
+    )
+
+
+def _ranked(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Order candidates best first, then as in the text; keep one of each question and quoted span."""
+    best: list[Candidate] = []
+    questions: set[str] = set()
+    spans: set[tuple[int, int]] = set()
+    for candidate in sorted(
+        candidates, key=lambda scored: (-scored.score, scored.start, scored.end, scored.question)
+    ):
+        folded = candidate.question.casefold()
+        span = (candidate.start, candidate.end)
+        if folded in questions or span in spans:
+            continue
+        questions.add(folded)
+        spans.add(span)
+        best.append(candidate)
+    return best
+
+
+def _balanced(text: str) -> bool:
+    """Return whether brackets and straight double quotes come in pairs."""
+    pairs = all(text.count(first) == text.count(second) for first, second in _BRACKETS)
+    return pairs and text.count('"') % 2 == 0
 
 
 def _questions(request: Request[Any]) -> dict[str, Any]:

@@ -5,9 +5,20 @@ The kinds of sentences are rows of each language; what a subject must be to be a
 
 from collections.abc import Iterator
 
-from qa_pipeline.llm.extractive import places
-from qa_pipeline.llm.extractive.candidates import Candidate
-from qa_pipeline.llm.extractive.prose import Sentence, sentences
+from qa_pipeline.llm.extractive.passages import (
+    Candidate,
+    Place,
+    Sentence,
+    decapitalised,
+    in_language,
+    is_identifier,
+    is_named_in,
+    leans_on_context,
+    place_of,
+    points_elsewhere,
+    split_into_sentences,
+    stems,
+)
 from qa_pipeline.records import Passage
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases, Statement, fill
@@ -20,8 +31,8 @@ MAX_SUBJECT = 6
 
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask what the sentences of a passage state."""
-    place = places.place_of(passage, phrases)
-    for sentence in sentences(passage):
+    place = place_of(passage, phrases)
+    for sentence in split_into_sentences(passage):
         if not _readable(sentence, passage, phrases):
             continue
         for statement in phrases.statements:
@@ -36,7 +47,7 @@ def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
 
 
 def _question(
-    statement: Statement, sentence: Sentence, place: places.Place, passage: Passage, phrases: Phrases
+    statement: Statement, sentence: Sentence, place: Place, passage: Passage, phrases: Phrases
 ) -> str | None:
     match = statement.expression.fullmatch(sentence.text)
     if match is None or (statement.opening and (sentence.in_list or not sentence.first)):
@@ -51,9 +62,9 @@ def _question(
         placed = not _is_mentioned(groups["subject"], passage, phrases)
         groups["subject"] = subject
     if "goal" in groups:
-        if places.leans(groups["goal"], phrases) or len(groups["goal"].split()) < 2:
+        if leans_on_context(groups["goal"], phrases) or len(groups["goal"].split()) < 2:
             return None
-        placed = not any(places.is_identifier(word) for word in groups["goal"].split())
+        placed = not any(is_identifier(word) for word in groups["goal"].split())
     where = place.quoted(phrases) if place.heading or len(groups.get("subject", "").split()) > 2 else ""
     if placed and not (where and "{place}" in statement.template):
         return None
@@ -70,8 +81,8 @@ def _readable(sentence: Sentence, passage: Passage, phrases: Phrases) -> bool:
         and "```" not in text
         and " | " not in text
         and "\ufffd" not in text
-        and not places.points(text, phrases)
-        and places.in_language(text, passage.language)
+        and not points_elsewhere(text, phrases)
+        and in_language(text, passage.language)
     )
 
 
@@ -84,7 +95,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
     if (
         not inner
         or len(words) > MAX_SUBJECT
-        or places.leans(" ".join(inner), phrases)
+        or leans_on_context(" ".join(inner), phrases)
         or first in phrases.leaning - phrases.definite - phrases.indefinite
         or not outer.isdisjoint(word.lower() for word in (inner[0], inner[-1]))
         or not phrases.weak.isdisjoint(word.lower() for word in inner)
@@ -92,7 +103,7 @@ def _subject(subject: str, passage: Passage, phrases: Phrases) -> str | None:
         or any(mark in subject for mark in '"“”„«»[]{}<>=|*')
     ):
         return None
-    return places.decapitalised(subject, passage, phrases)
+    return decapitalised(subject, passage, phrases)
 
 
 def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:
@@ -102,20 +113,17 @@ def _is_mentioned(subject: str, passage: Passage, phrases: Phrases) -> bool:
     nouns_capitalised = lexicon(passage.language).nouns_capitalised
     return (
         first in phrases.indefinite
-        or any(places.is_identifier(word) for word in words)
-        or (
-            (len(words) == 1 or not nouns_capitalised)
-            and any(places.is_named_in(word, passage) for word in words)
-        )
+        or any(is_identifier(word) for word in words)
+        or ((len(words) == 1 or not nouns_capitalised) and any(is_named_in(word, passage) for word in words))
         or _headed(subject, passage, phrases)
     )
 
 
 def _headed(subject: str, passage: Passage, phrases: Phrases) -> bool:
     """Return whether a heading above the passage speaks of little else than the subject."""
-    stems = places.stems(" ".join(word for word in subject.split() if word.lower() not in phrases.definite))
-    headings = (places.stems(heading) for heading in (passage.title, *passage.section_path[-1:]))
-    return bool(stems) and any(stems <= heading and 2 * len(stems) > len(heading) for heading in headings)
+    needed = stems(" ".join(word for word in subject.split() if word.lower() not in phrases.definite))
+    headings = (stems(heading) for heading in (passage.title, *passage.section_path[-1:]))
+    return bool(needed) and any(needed <= heading and 2 * len(needed) > len(heading) for heading in headings)
 
 
 def _weak(rest: str, phrases: Phrases) -> bool:

@@ -4,17 +4,20 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-from qa_pipeline.llm.extractive.candidates import MAX_ANSWER, Candidate
-from qa_pipeline.llm.extractive.places import (
+from qa_pipeline.llm.extractive.passages import (
+    MAX_ANSWER,
+    Candidate,
+    Line,
     decapitalised,
+    heading_name,
     in_language,
-    leans,
+    leans_on_context,
     place_of,
-    points,
+    points_elsewhere,
+    split_into_lines,
+    split_into_sentences,
     stems,
-    telling,
 )
-from qa_pipeline.llm.extractive.prose import Line, lines, sentences
 from qa_pipeline.records import Passage, QuestionType
 from qa_pipeline.text.lexicon.phrases import Phrases, fill
 
@@ -39,7 +42,7 @@ _NOTHING = re.compile(r"[\W_]*|[Nn]/?[Aa]|TBD|TODO")
 def find(passage: Passage, phrases: Phrases) -> Iterator[Candidate]:
     """Ask for what the shape of the passage's text says."""
     where = place_of(passage, phrases).quoted(phrases)
-    read = lines(passage.text)
+    read = split_into_lines(passage.text)
     if where:
         yield from _pairs(read, _KEY_VALUE, "prose", where, passage, phrases)
         yield from _pairs(read, _ITEM, "list_item", where, passage, phrases)
@@ -110,10 +113,10 @@ def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phra
     """Ask what the heading above the passage's text promises: an answer, instructions or a subject."""
     place = place_of(passage, phrases)
     written = " ".join(passage.section_path[-1].replace("`", "").split()).rstrip(" ¶#")
-    heading = telling(written.rstrip("?"), phrases)
+    heading = heading_name(written.rstrip("?"), phrases)
     lead, steps = _lead(body, passage, phrases), _steps(body, passage)
     if written.endswith("?"):
-        if lead and len(heading.split()) > 2 and not leans(heading, phrases):
+        if lead and len(heading.split()) > 2 and not leans_on_context(heading, phrases):
             yield _passage(f"{heading}?", "fact_single", lead, passage, 0.95)
         return
     goal = _goal(heading, passage, phrases)
@@ -140,7 +143,7 @@ def _under_heading(body: list[Line], where: str, passage: Passage, phrases: Phra
 def _goal(heading: str, passage: Passage, phrases: Phrases) -> str:
     """Turn "Adding a filter" or "Add a filter" into "add a filter"; empty when it is no instruction."""
     match = phrases.how_to.fullmatch(heading)
-    if match is None or leans(heading, phrases):
+    if match is None or leans_on_context(heading, phrases):
         return ""
     first, _, rest = match["goal"].partition(" ")
     if phrases.infinitives:
@@ -177,7 +180,7 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     """Return the span of a section's first paragraph, where it is whole and can be read by itself."""
     if body[0].kind != "prose" or (len(body) > 1 and body[1].kind in ("list_item", "code")):
         return None
-    read = [sentence for sentence in sentences(passage) if sentence.start >= body[0].start]
+    read = [sentence for sentence in split_into_sentences(passage) if sentence.start >= body[0].start]
     last = next((place for place, line in enumerate(read[1:], 1) if line.first), len(read))
     paragraph = read[:last]
     while len(paragraph) > 1 and len(paragraph[-1].text) < MIN_SENTENCE:
@@ -189,9 +192,9 @@ def _lead(body: list[Line], passage: Passage, phrases: Phrases) -> Span | None:
     alone = (
         MIN_LEAD <= len(text) <= MAX_LEAD
         and text[0].isupper()
-        and not leans(" ".join(opening[:2]), phrases)
+        and not leans_on_context(" ".join(opening[:2]), phrases)
         and not any(word.endswith(":") for word in opening[:4])
-        and not points(text, phrases)
+        and not points_elsewhere(text, phrases)
         and in_language(text, passage.language)
     )
     return (start, end) if alone else None
@@ -220,7 +223,7 @@ def _nameable(name: str, passage: Passage, phrases: Phrases, *, empty: bool = Fa
     """Return whether a key, a column or a term can be quoted in a question and names what is asked for."""
     return (
         0 < len(name.split()) <= 5
-        and (empty or len(name) < 3 or bool(telling(name, phrases)))
+        and (empty or len(name) < 3 or bool(heading_name(name, phrases)))
         and not any(mark in name for mark in '"“”„«»()[]{}\ufffd.,;?!=')
         and (phrases.leaning | phrases.abstract).isdisjoint(name.lower().split()[:1])
         and in_language(name, passage.language)
@@ -233,6 +236,6 @@ def _answers(value: str, passage: Passage, phrases: Phrases) -> bool:
         len(value) <= MAX_VALUE
         and _NOTHING.fullmatch(value) is None
         and not value.endswith((":", "…", "..."))
-        and not points(value, phrases)
+        and not points_elsewhere(value, phrases)
         and in_language(value, passage.language)
     )

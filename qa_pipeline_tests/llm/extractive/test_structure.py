@@ -2,7 +2,7 @@
 
 import pytest
 
-from qa_pipeline.llm.extractive.candidates import Candidate
+from qa_pipeline.llm.extractive.passages import Candidate
 from qa_pipeline.llm.extractive.provider import find_candidates
 from qa_pipeline.records import Passage
 

@@ -1,13 +1,18 @@
-"""What a question names so that it can be read without its passage: headings, titles and terms."""
+"""A passage as the rules read it: its lines and sentences, its place in a document, and what a rule finds."""
 
 import functools
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-from qa_pipeline.records import Passage
+from qa_pipeline.records import Passage, QuestionType
+from qa_pipeline.text.blocks import NUMBERED_ITEM
 from qa_pipeline.text.lexicon.languages import CAPITALS, LANGUAGES, SMALL, any_of_all, lexicon
 from qa_pipeline.text.lexicon.phrases import Phrases
+from qa_pipeline.text.sentences import split_sentences
 
+MAX_ANSWER = 600
+"""Characters of an answer; longer ones are hard to read and to prove."""
 MAX_NAME = 90
 """Characters of a heading or title that can be quoted in a question."""
 
@@ -21,6 +26,111 @@ _WORD = re.compile(r"[^\W_][\w-]*")
 _IDENTIFIER = re.compile(
     rf"(?=.*(?:[{SMALL}][{CAPITALS}]|[{CAPITALS}]{{2}}|_|\(\)|[^\W\d]\.\w|\d|::|^-))[\w<@$-][^\s]*"
 )
+_HEADING = re.compile(r"#{1,6} ")
+_NUMBER = re.compile(r"\d{1,3}")
+_LIST_ITEM = re.compile(r" {0,16}(?:[-*]|\d{1,3}[.)]) ")
+
+LineKind = Literal["heading", "code", "list_item", "table_row", "prose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A question a passage answers.
+
+    `quote` is `passage.text[start:end]`, word for word; `answer` is the quote or a part of it, on one line.
+    `score` is a fixed number of the rule that ranks the candidates of a passage.
+    """
+
+    question: str
+    question_type: QuestionType
+    answer: str
+    quote: str
+    start: int
+    end: int
+    score: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line without its list marker, `passage.text[start:end]`; `number` is 0 but in an ordered list."""
+
+    kind: LineKind
+    text: str
+    start: int
+    end: int
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence; `text` is on one line, `passage.text[start:end]` verbatim; `first` opens a paragraph."""
+
+    text: str
+    start: int
+    end: int
+    in_list: bool
+    first: bool
+
+
+def split_into_lines(text: str) -> list[Line]:
+    """Return the lines of a passage, each with its kind; blank lines and code fences are left out."""
+    raw = text.split("\n")
+    in_code = _starts_in_code(raw)
+    result: list[Line] = []
+    offset = 0
+    for line in raw:
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif line.strip():
+            result.append(_line(line, offset, in_code=in_code))
+        offset += len(line) + 1
+    return result
+
+
+def split_into_sentences(passage: Passage) -> list[Sentence]:
+    """Return the sentences of paragraphs and list items, in order."""
+    result: list[Sentence] = []
+    for start, end, in_list in _paragraphs(passage.text):
+        spans = split_sentences(passage.text[start:end], passage.language)
+        for position, (first, second) in enumerate(spans):
+            verbatim = passage.text[start + first : start + second]
+            text = " ".join(verbatim.split())
+            result.append(Sentence(text, start + first, start + second, in_list, first=position == 0))
+    return result
+
+
+def _starts_in_code(raw: list[str]) -> bool:
+    """Return whether a passage seems to begin in a fence: fences are odd, the first, bare one closes it."""
+    fences = [line.strip() for line in raw if line.lstrip().startswith("```")]
+    return len(fences) % 2 == 1 and fences[0] == "```" and not raw[0].startswith("#")
+
+
+def _line(line: str, offset: int, *, in_code: bool) -> Line:
+    start, end = offset, offset + len(line)
+    if in_code:
+        return Line("code", line, start, end)
+    if _HEADING.match(line):
+        return Line("heading", line, start, end)
+    marker = NUMBERED_ITEM.match(line) or _LIST_ITEM.match(line)
+    if marker:
+        digits = _NUMBER.search(marker[0])
+        number = int(digits[0]) if digits else 0
+        return Line("list_item", line[marker.end() :], start + marker.end(), end, number)
+    kind: LineKind = "table_row" if " | " in line else "prose"
+    return Line(kind, line, start, end)
+
+
+def _paragraphs(text: str) -> list[tuple[int, int, bool]]:
+    """Join neighbouring prose lines to paragraphs: (start, end, is a list item)."""
+    result: list[tuple[int, int, bool]] = []
+    previous_end = -1
+    for line in split_into_lines(text):
+        if line.kind == "prose" and result and line.start == previous_end + 1 and not result[-1][2]:
+            result[-1] = (result[-1][0], line.end, False)
+        elif line.kind in ("prose", "list_item"):
+            result.append((line.start, line.end, line.kind == "list_item"))
+        previous_end = line.end if line.kind == "prose" else -1
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +151,12 @@ class Place:
 
 def place_of(passage: Passage, phrases: Phrases) -> Place:
     """Read the title of a passage and the innermost of its headings that names something."""
-    title, path = telling(passage.title, phrases), passage.section_path
+    title, path = heading_name(passage.title, phrases), passage.section_path
     clause = _CLAUSE.fullmatch(path[-1].strip()) if path else None
     if clause:
         chapter = next((match[0] for part in path[:-1] if (match := _CHAPTER.match(part))), "")
         return Place(title, "", f"{chapter} {clause[0]}".strip())
-    heading = next(filter(None, (telling(part, phrases) for part in reversed(path))), "")
+    heading = next(filter(None, (heading_name(part, phrases) for part in reversed(path))), "")
     if heading.lower() in title.lower():
         heading = ""
     elif title.lower() in heading.lower():
@@ -54,7 +164,7 @@ def place_of(passage: Passage, phrases: Phrases) -> Place:
     return Place(title, heading, "")
 
 
-def telling(heading: str, phrases: Phrases) -> str:
+def heading_name(heading: str, phrases: Phrases) -> str:
     """Strip a heading's numbering; empty when what is left names nothing or cannot be quoted."""
     name = _NUMBERING.sub("", " ".join(heading.replace("`", "").split()).rstrip(" :¶#"), count=1)
     named_by = [word.lower() for word in _WORD.findall(name)]
@@ -81,12 +191,12 @@ def is_identifier(word: str) -> bool:
     return len(word) <= 60 and _IDENTIFIER.fullmatch(word) is not None
 
 
-def leans(text: str, phrases: Phrases) -> bool:
+def leans_on_context(text: str, phrases: Phrases) -> bool:
     """Return whether a phrase points at something outside it: "its value", "the same file"."""
     return any(word.lower() in phrases.leaning for word in _WORD.findall(text))
 
 
-def points(text: str, phrases: Phrases) -> bool:
+def points_elsewhere(text: str, phrases: Phrases) -> bool:
     """Return whether a text sends its reader elsewhere: "the following example", "as shown below"."""
     return any(word.lower() in phrases.pointing for word in _WORD.findall(text))
 
