@@ -164,7 +164,7 @@ class ChatAbilities:
 
 
 def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
-    """The error for a request that the server does not accept; None if it accepts it."""
+    """Return the error for a request that the server does not accept; None if it accepts it."""
     lacking = [name for name in asked.body if name in abilities.lacking]
     if lacking:
         message = f"Unsupported parameter: '{lacking[0]}' is not supported with this model."

@@ -22,14 +22,14 @@ CLAIM = "Wait 10 minutes."
 
 
 def prompt(claim: str = CLAIM) -> str:
-    """What a verifier is asked."""
+    """Return what a verifier is asked."""
     return load_prompt("en", "verify").fill(
         passages=render_passages([PASSAGE]), claims=delimit_all([claim], "claim")
     )
 
 
 def config(**changes: Any) -> GenerateContentConfig:
-    """How a verifier is asked."""
+    """Return how a verifier is asked."""
     fields: dict[str, Any] = {
         "system_instruction": load_prompt("en", "verify").system,
         "temperature": 0.0,
@@ -42,14 +42,14 @@ def config(**changes: Any) -> GenerateContentConfig:
 def with_gemini(
     server: GeminiServer, use: Callable[[Client], Awaitable[Any]], *, key: str = LOOPBACK_KEY
 ) -> Any:
-    """What `use` makes of a client of the Gemini API."""
+    """Return what `use` makes of a client of the Gemini API."""
     return _used(server, use, vertexai=False, api_key=key)
 
 
 def with_vertex(
     server: GeminiServer, use: Callable[[Client], Awaitable[Any]], *, token: str = LOOPBACK_KEY
 ) -> Any:
-    """What `use` makes of a client of Vertex AI."""
+    """Return what `use` makes of a client of Vertex AI."""
     credentials = Credentials(token)  # type: ignore[no-untyped-call]
     place = {"project": "p", "location": "europe-north1"}
     return _used(server, use, vertexai=True, credentials=credentials, **place)
@@ -58,7 +58,7 @@ def with_vertex(
 def with_chat(
     server: ChatServer, use: Callable[[AsyncOpenAI], Awaitable[Any]], *, key: str = LOOPBACK_KEY
 ) -> Any:
-    """What `use` makes of a client of chat completions."""
+    """Return what `use` makes of a client of chat completions."""
 
     async def run() -> Any:
         async with AsyncOpenAI(api_key=key, base_url=server.url, max_retries=0, timeout=600) as client:
@@ -68,7 +68,7 @@ def with_chat(
 
 
 def generate(server: GeminiServer, text: str | None = None, **changes: Any) -> GenerateContentResponse:
-    """One reply of Gemini's."""
+    """Return one reply of Gemini's."""
 
     async def use(client: Client) -> GenerateContentResponse:
         return await client.aio.models.generate_content(

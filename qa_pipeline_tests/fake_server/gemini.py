@@ -154,7 +154,7 @@ _TOP, _CONFIG = frozenset(_TOP_NAMES.split()), frozenset(_CONFIG_NAMES.split())
 
 
 def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
-    """The error for a request that Google does not accept; None if it accepts it."""
+    """Return the error for a request that Google does not accept; None if it accepts it."""
     unknown = [*(asked.body.keys() - _TOP), *(asked.config.keys() - _CONFIG)]
     schema = asked.schema
     found = schema and gemini_complaint(schema, is_own="responseSchema" in asked.config)
@@ -181,7 +181,7 @@ def complaint(asked: Asked, abilities: ChatAbilities) -> ServerResponse | None:
 
 
 def camel_cased(body: dict[str, Any]) -> dict[str, Any]:
-    """A body with its own names, and those of its generationConfig, in camel case.
+    """Return a body with its own names, and those of its generationConfig, in camel case.
 
     Google reads both spellings of a field, and google-genai sends both.
     """
@@ -195,7 +195,7 @@ def camel_cased(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _camel_cased_schema(node: Any) -> Any:
-    """A schema with its keywords in camel case; names of properties stay."""
+    """Return a schema with its keywords in camel case; names of properties stay."""
     if isinstance(node, list):
         return [_camel_cased_schema(one) for one in node]
     if not isinstance(node, dict):
@@ -241,7 +241,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing changes any more."""
+        """Return whether nothing changes any more."""
         return self.state in _ENDED
 
     def moves(self, state: str) -> None:
@@ -249,7 +249,7 @@ class Job:
         self.state, self.updated = state, _now()
 
     def as_dict(self) -> dict[str, Any]:
-        """The job as an operation of Google's."""
+        """Return the job as an operation of Google's."""
         metadata: dict[str, Any] = {
             "@type": _BATCHES_TYPE,
             "name": self.name,

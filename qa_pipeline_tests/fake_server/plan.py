@@ -68,7 +68,7 @@ class ServerPlan:
             raise ValueError("the shares of faults are 0 or more each, and at most 1 together")
 
     def draw(self, request: bytes, arrival: int) -> Fault | None:
-        """The fault that the given arrival of a request meets; `request` tells it from others."""
+        """Return the fault that the given arrival of a request meets; `request` tells it from others."""
         content = f"{self.seed} {arrival} ".encode() + request
         point = random.Random(blake2b(content, digest_size=16).digest()).random()
         for fault, share in self.faults.items():

@@ -27,7 +27,7 @@ _ACCEPTED_SHARE = 0.6
 
 
 def sensible_text(asked: Asked) -> str:
-    """The text of a reply that fits the request's schema and prompt."""
+    """Return the text of a reply that fits the request's schema and prompt."""
     schema = asked.schema
     named = schema.get("properties", {}) if schema else _quoted_names(asked)
     role = next((role for name, role in _ROLES.items() if name in named), None)
@@ -36,7 +36,7 @@ def sensible_text(asked: Asked) -> str:
 
 
 def smallest(schema: dict[str, Any], definitions: dict[str, Any] | None = None) -> Any:
-    """The smallest value that fits a schema; the first of what may be chosen from."""
+    """Return the smallest value that fits a schema; the first of what may be chosen from."""
     known = definitions if definitions is not None else schema.get("$defs", {})
     if "$ref" in schema:
         return smallest(known[schema["$ref"].rpartition("/")[2]], known)
@@ -55,7 +55,7 @@ def smallest(schema: dict[str, Any], definitions: dict[str, Any] | None = None) 
 
 
 def _quoted_names(asked: Asked) -> set[str]:
-    """Names in straight quotes in the instruction, which tells what JSON is wanted where no schema does."""
+    """Return the quoted names of the instruction, which tells what JSON is wanted where no schema does."""
     return set(re.findall(r'"(\w+)"', asked.system))
 
 
@@ -93,7 +93,7 @@ def _answer(prompt: str) -> dict[str, Any]:
 
 
 def _split(prompt: str) -> dict[str, Any]:
-    """Each sentence in the parts between its semicolons, each of which makes a statement of its own."""
+    """Return the parts of each sentence between its semicolons: each makes a statement."""
     statements = [
         {"sentence": int(number), "quote": part.strip(), "claim": " ".join(part.split())}
         for number, _, text in _NUMBERED.findall(prompt)
@@ -157,7 +157,7 @@ def _back_questions(prompt: str) -> dict[str, Any]:
 
 
 def _relevant(prompt: str) -> dict[str, Any]:
-    """The sentences that share a word with the question or the right answer."""
+    """Return the sentences that share a word with the question or the right answer."""
     wanted = " ".join(_delimited(prompt)[:2])
     found = [int(number) for number, _, text in _NUMBERED.findall(prompt) if _shared(text, wanted)]
     return {"reasoning": "", "relevant": found}
@@ -191,7 +191,7 @@ def _delimited(prompt: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences of a text without its headings, unless it has nothing else."""
+    """Return the sentences of a text without its headings, unless it has nothing else."""
     found = _SENTENCE.findall(text)
     return [one for one in found if one.endswith((".", "!", "?"))] or found
 
@@ -228,7 +228,7 @@ def gemini_complaint(schema: Any, *, is_own: bool = False) -> str | None:
 
 
 def strict_complaint(schema: Any) -> str | None:
-    """What OpenAI would refuse of a strict schema; None if it accepts it."""
+    """Return what OpenAI would refuse of a strict schema; None if it accepts it."""
     if schema.get("type") != "object":
         return f'schema must be of type "object", got "{schema.get("type")}"'
     return next((found for node in _nodes(schema) if (found := _strict_node(node))), None)
@@ -249,7 +249,7 @@ def _strict_node(node: dict[str, Any]) -> str | None:
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every schema inside a schema; names of properties are not keywords."""
+    """Return every schema inside a schema; names of properties are not keywords."""
     if not isinstance(schema, dict):
         return
     yield schema

@@ -22,14 +22,14 @@ class Asked:
 
     @property
     def prompt(self) -> str:
-        """The text of the user's turns."""
+        """Return the text of the user's turns."""
         if self.protocol == "gemini":
             return "".join(_parts_text(turn["parts"]) for turn in self.body["contents"])
         return self._messages("user")
 
     @property
     def system(self) -> str:
-        """The text of the system instruction."""
+        """Return the text of the system instruction."""
         if self.protocol == "gemini":
             return _parts_text(self.body.get("systemInstruction", {}).get("parts", []))
         return self._messages("system", "developer")
@@ -42,7 +42,7 @@ class Asked:
 
     @property
     def schema(self) -> dict[str, Any] | None:
-        """The JSON schema of the reply, if one was sent."""
+        """Return the JSON schema of the reply, if one was sent."""
         if self.protocol == "gemini":
             return self.config.get("responseJsonSchema") or self.config.get("responseSchema")
         wanted: dict[str, Any] = self.body.get("response_format") or {}
@@ -51,14 +51,14 @@ class Asked:
 
     @property
     def most_tokens(self) -> int | None:
-        """The cap on the tokens of the reply."""
+        """Return the cap on the tokens of the reply."""
         if self.protocol == "gemini":
             return self.config.get("maxOutputTokens")
         return self.body.get("max_completion_tokens") or self.body.get("max_tokens")
 
     @property
     def tokens(self) -> int:
-        """Tokens of instruction and prompt."""
+        """Return the tokens of instruction and prompt."""
         return count_tokens(self.system) + count_tokens(self.prompt)
 
     def _messages(self, *roles: str) -> str:
@@ -92,14 +92,14 @@ ServerScript = Sequence[ServerResponse] | Script
 
 
 def count_tokens(text: str) -> int:
-    """Tokens of a text as this server counts them: a quarter of its letters, rounded up."""
+    """Return the tokens of a text as this server counts them: a quarter of its letters, rounded up."""
     return -(-len(text) // LETTERS_A_TOKEN)
 
 
 def json_response(
     body: object, status: int = 200, headers: tuple[tuple[str, str], ...] = ()
 ) -> ServerResponse:
-    """A response whose body is JSON."""
+    """Return a response whose body is JSON."""
     return ServerResponse(status, json.dumps(body).encode(), headers)
 
 
@@ -126,7 +126,7 @@ def resets() -> ServerResponse:
 
 
 def wait_text(seconds: float) -> str:
-    """Seconds to wait, rounded up to milliseconds so that nobody is sent back too early."""
+    """Return the seconds to wait, rounded up to milliseconds so that nobody is sent back too early."""
     return f"{math.ceil(seconds * 1000) / 1000:g}"
 
 

@@ -19,7 +19,7 @@ _DRIPS = 20
 
 
 def build_app(service: Service) -> web.Application:
-    """An application that answers every path as the service does; /stats shows its counts."""
+    """Return an application that answers every path as the service does; /stats shows its counts."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         content = await request.read()

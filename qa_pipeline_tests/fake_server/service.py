@@ -118,11 +118,11 @@ class Stats:
 
     @property
     def repeats(self) -> int:
-        """Requests that arrived more than once, for whatever reason, without their first time."""
+        """Return how many requests had arrived before, for whatever reason."""
         return self._arrivals.total() - len(self._arrivals)
 
     def arrives(self, request: bytes) -> int:
-        """Count a request; how often the very same one came before."""
+        """Count a request, and return how often the very same one came before."""
         self._arrivals[request] += 1
         return self._arrivals[request] - 1
 
@@ -134,7 +134,7 @@ class Stats:
         self.prompt_tokens += tokens
 
     def as_dict(self) -> dict[str, Any]:
-        """All counts by name."""
+        """Return all counts by name."""
         counts = {name: value for name, value in vars(self).items() if isinstance(value, int)}
         return {**counts, "repeats": self.repeats, "faults": dict(self.faults)}
 
@@ -158,7 +158,7 @@ class Service:
         self._batches = gemini.BatchJobs(self._batched, plan.batch_polls, plan.batch_ends)
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> ServerResponse:
-        """The response to a request; it is counted, and remembered if it is well formed and has the key."""
+        """Return the response to a request; count it, and remember it if it is well formed and has the key."""
         is_google = "x-goog-api-key" in headers or not path.startswith(("/v1/chat", "/v1/models"))
         dialect: Dialect = gemini if is_google else chat
         try:
@@ -238,7 +238,7 @@ class Service:
         return replace(response, delay_seconds=response.delay_seconds + latency)
 
     def _batched(self, model: str, body: Any) -> ServerResponse:
-        """One request of a batch job: without a quota, and without faults of the connection."""
+        """Return the response to a request of a batch job: no quota, and no faults of the connection."""
         self.stats.batched += 1
         mark = blake2b(json.dumps(body, sort_keys=True).encode(), digest_size=16).digest()
         asked = Asked(model, gemini.camel_cased(body))
@@ -263,7 +263,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
 
 @contextmanager
 def _shape_checked() -> Iterator[None]:
-    """Reading in here finds out whether a body has the protocol's shape."""
+    """Raise _MalformedError where what is read in the block has another shape than the protocol's."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -271,7 +271,7 @@ def _shape_checked() -> Iterator[None]:
 
 
 def _streamed(dialect: Dialect, asked: Asked, response: ServerResponse) -> ServerResponse:
-    """The events of a reply; errors and lost connections are what they are without a stream."""
+    """Return the events of a reply; errors and lost connections are what they are without a stream."""
     if response.status != 200:
         return response
     events = dialect.streamed(asked, response)
@@ -285,7 +285,7 @@ def _has_requests(body: dict[str, Any]) -> bool:
 
 
 def _sensible(dialect: Dialect, asked: Asked) -> ServerResponse:
-    """A sensible reply, cut where the request caps its tokens."""
+    """Return a sensible reply, cut where the request caps its tokens."""
     text, most = sensible_text(asked), asked.most_tokens
     if most is not None and count_tokens(text) > most:
         return dialect.reply(asked, text[: most * LETTERS_A_TOKEN], complete=False)
@@ -293,7 +293,7 @@ def _sensible(dialect: Dialect, asked: Asked) -> ServerResponse:
 
 
 def _faulty(dialect: Dialect, fault: Fault, asked: Asked) -> ServerResponse:
-    """The response of a fault."""
+    """Return the response of a fault."""
     text = sensible_text(asked)
     responses: dict[Fault, Callable[[], ServerResponse]] = {
         "rate_limit": lambda: dialect.limits_rate(RETRY_SECONDS),
