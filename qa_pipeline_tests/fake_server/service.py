@@ -158,7 +158,7 @@ class Service:
         self._batches = gemini.BatchJobs(self._batched, plan.batch_polls, plan.batch_ends)
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> ServerResponse:
-        """Return the response to a request; count it, and remember it if it is well formed and has the key."""
+        """Return the response to a request; count it, and remember a well-formed one with the key."""
         is_google = "x-goog-api-key" in headers or not path.startswith(("/v1/chat", "/v1/models"))
         dialect: Dialect = gemini if is_google else chat
         try:

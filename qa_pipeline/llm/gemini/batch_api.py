@@ -18,7 +18,7 @@ from qa_pipeline.errors import (
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.batch_jobs.book import ItemResult, JobStatus
 from qa_pipeline.llm.gemini.provider import GeminiProvider
-from qa_pipeline.llm.gemini.wire import is_too_long, read_response, typed_config
+from qa_pipeline.llm.gemini.wire import is_too_long, read_response, request_config
 
 if TYPE_CHECKING:
     from google.genai.types import BatchJob, InlinedRequest, InlinedResponse, JobError
@@ -104,7 +104,9 @@ class GeminiBatches(GeminiProvider):
         from google.genai.types import InlinedRequest
 
         return InlinedRequest(
-            contents=request.prompt, config=typed_config(request, self._settings), metadata={_KEY: key}
+            contents=request.prompt,
+            config=request_config(request, self._settings, in_job=True),
+            metadata={_KEY: key},
         )
 
     def _ended(self, job: "BatchJob", problem: str | None) -> JobStatus:

@@ -31,21 +31,12 @@ _UNSUPPORTED = frozenset({"$defs", "minLength", "maxLength", "pattern", "default
 _HARMS = ("HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT", "DANGEROUS_CONTENT")
 
 
-def request_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
-    """Return everything of a request but its prompt, for a call."""
-    from google.genai.types import AutomaticFunctionCallingConfig
-
-    for_calls = {
-        "automatic_function_calling": AutomaticFunctionCallingConfig(disable=True),
-        # on, a reply that was cut would be asked on for, unseen and at our cost
-        "automatic_continuation": False,
-    }
-    return typed_config(request, settings).model_copy(update=for_calls)
-
-
-def typed_config(request: Request[Any], settings: ModelSettings) -> "GenerateContentConfig":
-    """Return everything of a request but its prompt, in the client's terms."""
+def request_config(
+    request: Request[Any], settings: ModelSettings, *, in_job: bool = False
+) -> "GenerateContentConfig":
+    """Return everything of a request but its prompt, for a call or for a batch job."""
     from google.genai.types import (
+        AutomaticFunctionCallingConfig,
         GenerateContentConfig,
         HarmBlockThreshold,
         HarmCategory,
@@ -73,6 +64,9 @@ def typed_config(request: Request[Any], settings: ModelSettings) -> "GenerateCon
         response_json_schema=response_schema(reply_model),
         thinking_config=thinking,
         safety_settings=safety,
+        automatic_function_calling=None if in_job else AutomaticFunctionCallingConfig(disable=True),
+        # on, a reply that was cut would be asked on for, unseen and at our cost
+        automatic_continuation=None if in_job else False,
     )
 
 

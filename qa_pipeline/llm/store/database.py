@@ -97,6 +97,8 @@ def _advice(cause: BaseException, *, postgres: bool) -> str:
 class Database:
     """A database that is opened at the first use; any thread may use it.
 
+    Every method that runs work raises ReplyStoreError when the database cannot be used.
+
     Args:
         place: the SQLite file, or a postgresql:// address. A password stays out of every message.
         sleep: waits for a server that is gone; tests pass one that does not wait.
@@ -131,26 +133,15 @@ class Database:
         """Run the work in one transaction that writes, and again when the server was gone meanwhile.
 
         The work may therefore run more than once, and must do the same each time.
-
-        Raises:
-            ReplyStoreError: the database cannot be used.
         """
         return self._persist(work, sa.Engine.begin)
 
     def read(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Run work that only reads; it waits for no writer.
-
-        Raises:
-            ReplyStoreError: the database cannot be used.
-        """
+        """Run work that only reads; it waits for no writer."""
         return self._persist(work, _begun_for_reading)
 
     def outside_transactions(self, work: Callable[[sa.Connection], Done]) -> Done:
-        """Run what no transaction can hold, such as VACUUM.
-
-        Raises:
-            ReplyStoreError: the database cannot be used.
-        """
+        """Run what no transaction can hold, such as VACUUM."""
         return self._persist(work, _plain)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.factory import Models
-from qa_pipeline.llm.gemini.wire import typed_config
+from qa_pipeline.llm.gemini.wire import request_config
 from qa_pipeline.prompts.loading import delimit_all, load_prompt, render_passages
 from qa_pipeline.records import Passage, VerifyReply
 from qa_pipeline.settings.llm import LLMSettings, ModelSettings
@@ -75,7 +75,7 @@ def bare(server: Served, requests: list[Request[VerifyReply]], workers: int) -> 
     from google.genai import Client
     from google.genai.types import HttpOptions
 
-    config = typed_config(requests[0], ModelSettings())
+    config = request_config(requests[0], ModelSettings(), in_job=True)
 
     async def run() -> float:
         client = Client(api_key=server.key, http_options=HttpOptions(base_url=server.url))
