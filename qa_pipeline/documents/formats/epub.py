@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
@@ -18,7 +18,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
-from qa_pipeline.documents.formats.office.package import parse_xml
+from qa_pipeline.documents.formats.office.package import member_path, parse_xml
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -136,8 +136,7 @@ def _encrypted(archive: Archive) -> frozenset[str]:
 
 
 def _path(reference: str, folder: str) -> str:
-    """Return the name of the member that an address in the book leads to, none above the root."""
-    return posixpath.normpath(posixpath.join("/", folder, unquote(urlsplit(reference).path))).lstrip("/")
+    return member_path(urlsplit(reference).path, folder)
 
 
 def _metadata(root: "_Element", name: str) -> str | None:

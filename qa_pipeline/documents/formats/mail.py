@@ -29,8 +29,8 @@ _OF_A_MAIL = frozenset({
     "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
     "delivered-to",
 })  # fmt: skip
-_DEEPEST = 20
-_MOST_PARTS = 1000
+_DEEPEST = 20  # parts in parts: a message that was forwarded ten times has as many
+_MOST_PARTS = 1000  # more than a digest of a mailing list has
 _MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
 """The library takes seconds for as many, and all of them before it tells how many there are."""
 _LEAST_SHARE = 0.5
@@ -67,12 +67,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks = tuple(reader.message(message, level=1, depth=0))
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error
-    pieces = reader.left.pieces
+    pieces = reader.omissions.pieces
     return ParsedFile(
         blocks=blocks,
         title=_header(message, "subject"),
         language=declared_language(_header(message, "content-language")),
-        left_out=reader.left.record(),
+        left_out=reader.omissions.record(),
         notes=tuple(f"{pieces[what]} {text}" for what, text in _NOTES.items() if pieces[what]),
     )
 
@@ -82,7 +82,7 @@ class _Reader:
     path: str
     settings: DocumentSettings
     parts: int = 0
-    left: Omissions = field(default_factory=Omissions)
+    omissions: Omissions = field(default_factory=Omissions)
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
         """Yield the blocks of a message; a forwarded one has its heading below the other's."""
@@ -95,7 +95,7 @@ class _Reader:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():
             if name.title() not in (*_HEADERS, "Subject"):
-                self.left.add("header", f"{name}{value}")
+                self.omissions.add("header", f"{name}{value}")
         yield from self._part(message, level, depth)
 
     def _part(self, part: Message, level: int, depth: int) -> Iterator[Block]:
@@ -105,13 +105,13 @@ class _Reader:
             payloads = (
                 str(inner_part.get_payload()) for inner_part in part.walk() if not inner_part.is_multipart()
             )
-            self.left.add("deep_message", "".join(payloads))
+            self.omissions.add("deep_message", "".join(payloads))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
         elif part.is_multipart():
             for text in (part.preamble, part.epilogue):  # which mail programs do not show
                 if text and text.strip():
-                    self.left.add("beside_parts", text)
+                    self.omissions.add("beside_parts", text)
             versions = (self._part(version, level, depth + 1) for version in inner)
             if kind == "multipart/alternative":
                 yield from self._best_of(inner, [list(blocks) for blocks in versions])
@@ -120,7 +120,7 @@ class _Reader:
         elif _is_text(part):
             yield from self._text(part, level)
         elif _payload(part).strip():
-            self.left.add("attachment")
+            self.omissions.add("attachment")
 
     def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
         """Yield the plain one of versions of the same text, unless it is cut; then the richest."""
@@ -134,25 +134,25 @@ class _Reader:
             if place == chosen:
                 yield from blocks
             elif blocks:
-                self.left.add("alternative", "".join(block.text for block in blocks))
+                self.omissions.add("alternative", "".join(block.text for block in blocks))
 
     def _text(self, part: Message, level: int) -> list[Block]:
         try:
             text = _decoded(part)
         except DocumentFailure:
-            self.left.add("undecodable_part")
+            self.omissions.add("undecodable_part")
             return []
         if part.get_content_type() != "text/html":
             flowed = str(part.get_param("format", "")).lower() == "flowed"
             return lower_headings(tuple(self._plain(text, flowed=flowed)), by=level)
         parsed = read_inner(text, "html", self.path, self.settings)
-        self.left.update(parsed.left_out)
+        self.omissions.update(parsed.left_out)
         return lower_headings(parsed.blocks, by=level)
 
     def _plain(self, text: str, *, flowed: bool) -> Iterator[Block]:
         """Yield the blocks of a plain body; if `flowed`, lines ending in a space go on (RFC 3676)."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        kinds = _kinds(_joined(lines, self.left) if flowed else lines, self.left)
+        kinds = _kinds(_joined(lines, self.omissions) if flowed else lines, self.omissions)
         for kind, part in groupby(kinds, key=itemgetter(0)):
             run = [line for _, line in part]
             if kind == "quote":
@@ -164,7 +164,7 @@ class _Reader:
                 yield Block("paragraph", "\n".join(run))
             else:
                 parsed = read_inner("\n".join(run), "text", self.path, self.settings)
-                self.left.update(parsed.left_out)
+                self.omissions.update(parsed.left_out)
                 yield from parsed.blocks
 
 

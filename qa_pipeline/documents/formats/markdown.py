@@ -100,7 +100,7 @@ def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         return "</details>"
     opening = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
     return (
-        _box_html(opening["kind"], re.sub(r"\{[^{}]*\}", "", opening["title"] or ""), env["left"])
+        _box_html(opening["kind"], re.sub(r"\{[^{}]*\}", "", opening["title"] or ""), env["omissions"])
         if opening
         else ""
     )
@@ -119,7 +119,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     opened = state.push("html_box", "div", 1)
-    opened.content = _box_html(match["kind"], match["title"], state.env["left"])
+    opened.content = _box_html(match["kind"], match["title"], state.env["omissions"])
     before = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
@@ -131,7 +131,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 def _clean_inline(state: "StateCore") -> None:
     """Remove marks inside text: a rule between blocks and inline text."""
-    omissions: Omissions = state.env["left"]
+    omissions: Omissions = state.env["omissions"]
     around = ["", ""]
     for token in state.tokens:
         if token.type == "inline":
@@ -181,7 +181,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if front.strip():
         omissions.add("front_matter", front)
     try:
-        blocks = read_fragment(_rendered(body, {"left": omissions}), omissions)
+        blocks = read_fragment(_rendered(body, {"omissions": omissions}), omissions)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     if front.strip() and not body.strip():
@@ -241,7 +241,7 @@ def _parser() -> "MarkdownIt":
 
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return the code, a box of MyST, or includes of files."""
-    token, omissions = tokens[place], env["left"]
+    token, omissions = tokens[place], env["omissions"]
     box = _MYST.match(token.info.strip())
     lines = [line for line in token.content.split("\n") if line.strip()]
     only_includes = bool(lines) and all(map(_INCLUDE.match, lines))
@@ -249,7 +249,7 @@ def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         omissions.add("include", pieces=len(lines) if only_includes else 1)
         return ""
     if box and box["kind"] in _MYST_BOXES:
-        inside = _rendered(token.content, {"left": omissions})
+        inside = _rendered(token.content, {"omissions": omissions})
         return f"{_box_html(box['kind'], box['title'], omissions)}{inside}</details>"
     language, _, rest = token.info.strip().partition(" ")
     if rest:
@@ -267,7 +267,7 @@ def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return nothing for pictures and addresses of links, which have no place in the text."""
     token = tokens[place]
     image = token.type == "image"
-    env["left"].add(
+    env["omissions"].add(
         "image" if image else "link_target", token.content if image else str(token.attrGet("href") or "")
     )
     return ""
@@ -275,7 +275,7 @@ def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 def _footnote_mark(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     colon = ":" if tokens[place].type == "footnote_reference_open" else ""
-    env["left"].add("footnote_mark", f"[^{tokens[place].meta['label']}]{colon}")
+    env["omissions"].add("footnote_mark", f"[^{tokens[place].meta['label']}]{colon}")
     return "<div>" if colon else ""
 
 
@@ -283,7 +283,7 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return line breaks and powers; other elements would begin and end where nobody sees it."""
     markup = tokens[place].content
     if markup.startswith("<!--"):
-        env["left"].add("comment", markup[4:].removesuffix("-->"))
+        env["omissions"].add("comment", markup[4:].removesuffix("-->"))
     return markup if _KEPT_INLINE.fullmatch(markup) else ""
 
 

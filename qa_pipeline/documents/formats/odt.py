@@ -10,7 +10,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.package import parse_xml, whole
+from qa_pipeline.documents.formats.office.package import parse_xml, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -58,7 +58,7 @@ class Markup:
     """A pass over a text; notes come at the end of the section that refers to them."""
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
-        self.left = omissions
+        self.omissions = omissions
         self.parents: dict[str, str] = {}
         self.formats: dict[tuple[str, int], tuple[str, int]] = {}
         self.lists: list[str] = []
@@ -76,9 +76,9 @@ class Markup:
 
     def _learn_list(self, listed: "_Element") -> None:
         for level in listed.iterchildren(f"{_TEXT}list-level-style-number"):
-            key = listed.get(f"{_STYLE}name", ""), whole(level.get(f"{_TEXT}level"), 1)
+            key = listed.get(f"{_STYLE}name", ""), read_number(level.get(f"{_TEXT}level"), 1)
             form = level.get(f"{_STYLE}num-format", "")
-            self.formats[key] = (form, whole(level.get(f"{_TEXT}start-value"), 1))
+            self.formats[key] = (form, read_number(level.get(f"{_TEXT}start-value"), 1))
 
     def _inside(self, element: "_Element") -> str:
         parts = [escape(element.text or "")]
@@ -91,10 +91,10 @@ class Markup:
     def _element(self, element: "_Element") -> str:
         tag = element.tag
         if (what := _LEFT_OUT.get(tag)) or element.get(f"{_TEXT}display") == "none":
-            self.left.add(what or "hidden_text", "".join(map(str, element.itertext())))
+            self.omissions.add(what or "hidden_text", "".join(map(str, element.itertext())))
             return ""
         if tag == f"{_TEXT}h":
-            level = min(max(whole(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
+            level = min(max(read_number(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
             return f"{self._take_notes()}<h{level}>{self._inside(element)}</h{level}>"
         if tag == f"{_TEXT}p":
             name = self._name_of_paragraph(element)
@@ -110,7 +110,7 @@ class Markup:
     def _spaced(self, element: "_Element") -> str:
         """Return text with its blanks and line ends, which are elements; others are read as content."""
         if element.tag == f"{_TEXT}s":
-            return " " * min(whole(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
+            return " " * min(read_number(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
         if element.tag == f"{_TEXT}tab":
             return "\t"
         if element.tag == f"{_TEXT}line-break":
@@ -118,7 +118,7 @@ class Markup:
         name = _NAMES.get(element.tag)
         inside = self._inside(element)
         if name == "li" and (start := element.get(f"{_TEXT}start-value")):
-            return f'<li value="{whole(start, 1)}">{inside}</li>'
+            return f'<li value="{read_number(start, 1)}">{inside}</li>'
         return f"<{name}>{inside}</{name}>" if name else inside
 
     def _name_of_paragraph(self, element: "_Element") -> str:
@@ -160,10 +160,10 @@ class Markup:
     def _part_of_table(self, element: "_Element") -> str:
         if element.tag == f"{_TABLE}table-cell":
             reach = "".join(
-                f' {name}="{whole(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
+                f' {name}="{read_number(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
                 for name, long in (("colspan", "columns"), ("rowspan", "rows"))
             )
-            repeats = min(whole(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
+            repeats = min(read_number(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
             return f"<td{reach}>{self._inside(element)}</td>" * repeats
         if element.tag == f"{_TABLE}covered-table-cell":
             return ""

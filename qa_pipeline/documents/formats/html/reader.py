@@ -101,7 +101,7 @@ class Reader:
     """A reader that collects text between the edges of block elements and decides on their kinds."""
 
     def __init__(self, omissions: Omissions) -> None:
-        self.left = omissions
+        self.omissions = omissions
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.containers: list[str] = []
@@ -320,7 +320,7 @@ class Reader:
         raised = "".join(self.parts[start:]).strip()
         before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
         if raised.startswith("["):
-            self.left.add("footnote_mark", raised)
+            self.omissions.add("footnote_mark", raised)
             del self.parts[start:]
         elif before.isalnum() and raised.lstrip("+-−").isdigit():
             self.parts[start:] = [f"^{raised}"]
@@ -343,7 +343,7 @@ class Reader:
 
     def _close_in_grid(self, grid: Grid, tag: str) -> None:
         if tag == "table":
-            self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.left)]
+            self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.omissions)]
             self.grid = grid.outer
         elif tag == "caption":
             self.blocks.append(Block("paragraph", "".join(grid.cell or [])))

@@ -20,7 +20,7 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     PICTURE,
     WORD,
-    whole,
+    read_number,
 )
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("quote", _QUOTE),
     ("navigation", _CONTENTS),
 )
-_NO_OUTLINE = 9
-_LONGEST_CHAIN = 50
+_NO_OUTLINE = 9  # the outline level of body text
+_LONGEST_CHAIN = 50  # longer than any Word writes, so that a ring of styles ends
 _FALSE = frozenset({"0", "false", "off", "none"})
 
 
@@ -92,12 +92,11 @@ class Styles:
         self._elements = {element.get(f"{WORD}styleId", ""): element for element in styles}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
-        defaults = (
-            key
-            for key, element in self._elements.items()
-            if element.get(f"{WORD}type") == "paragraph" and element.get(f"{WORD}default", "0") not in _FALSE
+        paragraphs = (key for key in self._elements if self._elements[key].get(f"{WORD}type") == "paragraph")
+        is_default = (
+            key for key in paragraphs if self._elements[key].get(f"{WORD}default", "0") not in _FALSE
         )
-        self._default = next(defaults, None)
+        self._default = next(is_default, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
         """Return the meaning of a paragraph style, the default for none; undefined ones have a name."""
@@ -127,7 +126,7 @@ class Styles:
             (role_and_level for name in names if (role_and_level := _role_of_name(name.strip()))), ("body", 0)
         )
         outlines = (value_of(element, f"pPr/{WORD}outlineLvl") for element in chain)
-        outline = whole(next(filter(None, outlines), None), _NO_OUTLINE)
+        outline = read_number(next(filter(None, outlines), None), _NO_OUTLINE)
         if role == "body" and outline < _NO_OUTLINE:
             role, level = "heading", outline + 1
         lists = (element.find(f"{WORD}pPr/{WORD}numPr") for element in chain)
@@ -135,7 +134,7 @@ class Styles:
         hidden = any(is_on(element.find(_HIDDEN)) for element in chain)
         if listed is None:
             return ParagraphStyle(role, level, hidden=hidden)
-        depth = whole(value_of(listed, "ilvl"), 0)
+        depth = read_number(value_of(listed, "ilvl"), 0)
         return ParagraphStyle(role, level, value_of(listed, "numId"), depth, hidden)
 
     def _chain(self, style: str | None) -> Iterator["_Element"]:
@@ -439,7 +438,7 @@ class Numbering:
         return written_number(start, style, upper=form.startswith("upper"))
 
     def _start(self, number: str, level: int) -> int:
-        return whole(value_of(self._level(number, level), "start"), 1)
+        return read_number(value_of(self._level(number, level), "start"), 1)
 
     def _restart(self, number: str, level: int) -> int | None:
         """Return the start of a list that continues another and begins anew, when it is met first."""
@@ -448,7 +447,7 @@ class Numbering:
         self._restarted.add((number, level))
         starts = (value_of(change, "startOverride") for change in self._changes(number, level))
         written = next(filter(None, starts), None)
-        return None if written is None else whole(written, 1)
+        return None if written is None else read_number(written, 1)
 
     def _level(self, number: str, level: int) -> "_Element | None":
         """Return the definition of a level: the list's own, else that of the abstract list it stands for."""
@@ -456,13 +455,9 @@ class Numbering:
         if key not in self._levels:
             abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
             holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
-            levels = (
-                level_element for holder in holders for level_element in holder.iterchildren(f"{WORD}lvl")
-            )
-            self._levels[key] = next(
-                (level_element for level_element in levels if level_element.get(f"{WORD}ilvl") == str(level)),
-                None,
-            )
+            definitions = (child for holder in holders for child in holder.iterchildren(f"{WORD}lvl"))
+            of_level = (child for child in definitions if child.get(f"{WORD}ilvl") == str(level))
+            self._levels[key] = next(of_level, None)
         return self._levels[key]
 
     def _changes(self, number: str, level: int) -> "list[_Element]":

@@ -16,7 +16,8 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     WORD,
     Package,
-    whole,
+    read_number,
+    text_of,
 )
 from qa_pipeline.documents.formats.rows import Cell, render_table
 from qa_pipeline.records import Block
@@ -38,9 +39,7 @@ def paragraph_text(paragraph: "_Element") -> str:
 
 def all_text(element: "_Element") -> str:
     """Return the text of all paragraphs below an element, on one line."""
-    return " ".join(
-        filter(None, (" ".join(paragraph_text(paragraph).split()) for paragraph in element.iter(PARAGRAPH)))
-    )
+    return " ".join(" ".join(map(paragraph_text, element.iter(PARAGRAPH))).split())
 
 
 def mark_power(parts: list[str], start: int) -> None:
@@ -84,8 +83,8 @@ def chosen_branch(alternatives: "_Element") -> "_Element":
     return alternatives[0] if len(alternatives) else alternatives
 
 
-_MOST_POINTS = 5_000
-_MOST_SERIES = 200
+_MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
+_MOST_SERIES = 200  # as many columns as a row of text can name and still be read
 _PERCENT = re.compile(r"0(?:\.(?P<decimals>0+))?%")
 _DAY_ZERO = date(1899, 12, 30)
 _LAST_DAY = 2_958_465
@@ -98,7 +97,7 @@ class DrawnParts:
     def __init__(self, package: Package, omissions: Omissions) -> None:
         self._package = package
         self._omissions = omissions
-        self._known: dict[tuple[str, str], list[Block]] = {}
+        self._read_parts: dict[tuple[str, str], list[Block]] = {}
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
@@ -106,12 +105,12 @@ class DrawnParts:
         relation = drawing.get(LINK + ("id" if read is _chart else "dm"), "")
         link = self._package.links(part).get(relation)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
-        if key not in self._known:
+        if key not in self._read_parts:
             is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
-            self._known[key] = read(self._package.tree(key[1])) if is_there else []
-        if not self._known[key]:
+            self._read_parts[key] = read(self._package.tree(key[1])) if is_there else []
+        if not self._read_parts[key]:
             self._omissions.add("chart" if read is _chart else "diagram")
-        return self._known[key]
+        return self._read_parts[key]
 
 
 def _diagram(root: "_Element") -> list[Block]:
@@ -119,7 +118,7 @@ def _diagram(root: "_Element") -> list[Block]:
     points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
     links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
     below: dict[str, list[str]] = {}
-    for link in sorted(links, key=lambda relation: whole(relation.get("srcOrd"), 0)):
+    for link in sorted(links, key=lambda relation: read_number(relation.get("srcOrd"), 0)):
         below.setdefault(link.get("srcId", ""), []).append(link.get("destId", ""))
     depths: dict[str, int] = {}
     pending = [(key, 0) for key in reversed(points) if points[key].get("type") == "doc"]
@@ -168,9 +167,8 @@ def _series_name(series: "_Element") -> str:
     title = series.find(f"{CHART}tx")
     if title is None:
         return ""
-    return " ".join(" ".join(value.text or "" for value in title.iter(f"{CHART}v")).split()) or all_text(
-        title
-    )
+    values = " ".join(value.text or "" for value in title.iter(f"{CHART}v"))
+    return " ".join(values.split()) or all_text(title)
 
 
 def _points(series: "_Element", name: str) -> dict[int, str]:
@@ -191,7 +189,7 @@ def _points(series: "_Element", name: str) -> dict[int, str]:
 def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
     form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
     for point in holder.iter(f"{CHART}pt"):
-        place, value = whole(point.get("idx"), -1), point.findtext(f"{CHART}v")
+        place, value = read_number(point.get("idx"), -1), point.findtext(f"{CHART}v")
         if value is not None and place >= 0:
             yield place, _formatted(value.strip(), point.get("formatCode", form))
 
@@ -212,7 +210,7 @@ def _formatted(value: str, form: str) -> str:
 
 def equation_text(equation: "_Element") -> str:
     """Return the text of an equation; just its signs where its markup is malformed."""
-    signs = "".join(element.text or "" for element in equation.iter(f"{MATH}t"))
+    signs = text_of(equation, f"{MATH}t")
     written = _written(equation)
     return written if Counter(signs) <= Counter(written) else signs
 

@@ -185,7 +185,7 @@ def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -
     )
 
 
-def whole(written: str | None, otherwise: int) -> int:
+def read_number(written: str | None, otherwise: int) -> int:
     """Return a small number as attributes hold it, or another where it is none."""
     fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
     return int(written) if written is not None and fits else otherwise
@@ -203,16 +203,23 @@ def _no_package(content: bytes, kind: Kind) -> DocumentFailure:
     return DocumentFailure("damaged", f"the file lacks the signature of a {kind} file")
 
 
+def text_of(element: "_Element", *names: str) -> str:
+    """Return the text of all elements of some names below an element, such as its runs of text."""
+    return "".join(part.text or "" for part in element.iter(*names))
+
+
+def member_path(reference: str, folder: str) -> str:
+    """Return the name of the member that an address in a folder leads to, none above the root."""
+    return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
+
+
 def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
     """Return the links by id; none leads above the root of the container."""
     links = {}
     for element in root.iter(f"{_LINKS}Relationship"):
-        target = posixpath.normpath(posixpath.join("/", folder, unquote(element.get("Target", "")))).lstrip(
-            "/"
-        )
-        external = element.get("TargetMode") == "External"
-        purpose = element.get("Type", "").rsplit("/", 1)[-1]
-        links[element.get("Id", "")] = PartLink(purpose, None if external else target)
+        is_external = element.get("TargetMode") == "External"
+        target = None if is_external else member_path(element.get("Target", ""), folder)
+        links[element.get("Id", "")] = PartLink(element.get("Type", "").rsplit("/", 1)[-1], target)
     return links
 
 

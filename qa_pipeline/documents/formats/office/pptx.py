@@ -30,7 +30,8 @@ from qa_pipeline.documents.formats.office.package import (
     Package,
     open_package,
     read_file,
-    whole,
+    read_number,
+    text_of,
 )
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -39,6 +40,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+_ANY_TEXT = (TEXT, f"{SLIDES}text")  # comments have elements of their own
 _TREE = f"{SLIDES}cSld/{SLIDES}spTree"
 _OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
@@ -47,7 +49,7 @@ _BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
 _SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
 _FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
 _SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
-_DEEPEST = 8
+_DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _TRUE = frozenset({"1", "true"})
 _FALSE = frozenset({"0", "false"})
 
@@ -149,9 +151,9 @@ class _Reader:
         root = self.package.tree(part)
         notes = self._new(self.package.linked(part, "notesSlide"))
         if root.get("show") in _FALSE:
-            self.omissions.add("hidden_slide", _text_of(root))
+            self.omissions.add("hidden_slide", text_of(root, *_ANY_TEXT))
             for name in notes:
-                self.omissions.add("speaker_note", _text_of(self.package.tree(name)))
+                self.omissions.add("speaker_note", text_of(self.package.tree(name), *_ANY_TEXT))
             return []
         layout = self._layout_of(part)
         roles = (_role(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
@@ -166,7 +168,7 @@ class _Reader:
                 self.omissions.add("speaker_note", block.text)
         for comments in self._new(self.package.linked(part, "comments")):
             for comment in self.package.tree(comments):
-                self.omissions.add("comment", _text_of(comment))
+                self.omissions.add("comment", text_of(comment, *_ANY_TEXT))
         return [replace(block, page=number) for block in blocks]
 
     def _layout_of(self, part: str) -> _Layout:
@@ -208,7 +210,7 @@ class _Reader:
         for shape in shapes:
             if shape is not title:
                 blocks += self._blocks(shape)
-        total = sum(visible(text.text or "") for text in tree.iter(TEXT))
+        total = visible(text_of(tree, TEXT))
         if total != self._seen:
             self.omissions.count("unread", 1, total - self._seen)
         return blocks
@@ -236,7 +238,7 @@ class _Reader:
             if not text.strip():
                 continue
             properties = paragraph.find(f"{DRAWING}pPr")
-            level = 0 if properties is None else min(whole(properties.get("lvl"), 0), _DEEPEST)
+            level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
             listed = _own_bullet(properties)
             if listed is None:
                 if level not in bullets:
@@ -261,7 +263,7 @@ class _Reader:
             self.omissions.add(what, text)
 
     def _see(self, shape: "_Element") -> None:
-        self._seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
+        self._seen += visible(text_of(shape, TEXT))
 
 
 def _listed(tree: "_Element") -> "list[_Element]":
@@ -303,12 +305,8 @@ def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
     for cell in row.iterchildren(f"{DRAWING}tc"):
         text = all_text(cell)
         if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
-            columns, rows = (max(whole(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
+            columns, rows = (max(read_number(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
             cells.append(Cell(text, columns=columns, rows=rows))
         elif text:
             omissions.add("hidden_text", text)
     return cells
-
-
-def _text_of(element: "_Element") -> str:
-    return "".join(text.text or "" for text in element.iter(TEXT, f"{SLIDES}text"))

@@ -11,15 +11,15 @@ from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
 
-_LEAST_SHARE = 0.2
-_MOST_ACROSS = 0.45
-_LEAST_LINES = 4
-_MIDDLE = (0.25, 0.75)
-_STEP = 4.0
-_GUTTER = 0.8
-_DEEPEST = 2
-_NEAR = 0.5
-_MOST_TURNS = 0.2
+_LEAST_SHARE = 0.2  # of the text on each side: less is a margin or a list beside the text
+_MOST_ACROSS = 0.45  # of the text across the gutter, such as title, summary and wide tables
+_LEAST_LINES = 4  # of a column: fewer lines begin at the same place by chance
+_MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge are margins and indents
+_STEP = 4.0  # points: the beginnings of the lines of a column differ by less
+_GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
+_DEEPEST = 2  # partings, which make four columns: more are those of a table
+_NEAR = 0.5  # of the lower column's height: how much of it is beside the other one at least
+_MOST_TURNS = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
 
 
 def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
@@ -151,12 +151,12 @@ def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], l
     yield first, second, across
 
 
-_EDGE = 0.12
-_REPEATED_ON = 0.4
-_SAME_PLACE_ON = 3
-_WIDE_GAP = 1.2
-_APART = 0.8
-_LONGEST_NUMBER = 4
+_EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
+_REPEATED_ON = 0.4  # of the pages: a head on left or right pages alone is on half of them, less covers
+_SAME_PLACE_ON = 3  # pages: text at the very same height is on two of them by chance
+_WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
+_APART = 0.8  # of the type size: rows of a table are closer to one another
+_LONGEST_NUMBER = 4  # digits of a page number
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(

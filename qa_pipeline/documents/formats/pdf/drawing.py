@@ -11,12 +11,12 @@ from qa_pipeline.documents.formats.pdf.glyphs import Box, sheet, turned
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-_THIN = 3.0
-_SHORTEST_RULE = 10.0
-_MOST_SEGMENTS = 400
-_MOST_RULES = 5_000
-_DEEPEST_FORM = 3
-_WHOLE_PAGE = 0.6
+_THIN = 3.0  # points: a thicker shape is a bar or a box, and no line
+_SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows and dashes
+_MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame of a table
+_MOST_RULES = 5_000  # a page of more is a map or plan, of which no table would be made
+_DEEPEST_FORM = 3  # forms in forms: writers wrap a page once or twice, a hostile file without end
+_WHOLE_PAGE = 0.6  # of the paper: a form as large holds the page, a smaller one is a figure on it
 
 Matrix = tuple[float, float, float, float, float, float]
 _AS_IT_IS: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
@@ -67,15 +67,15 @@ class _Reader:
         from pypdfium2 import raw
 
         self.raw = raw
-        self.left = most
+        self.objects_left = most
         self.paper = paper
         self.drawing = Drawing()
 
     def read(self, take: Callable[..., Any], holder: Any, count: int, matrix: Matrix, depth: int) -> None:
         """Collect the contents of a page or a form; most of it is text, which is passed over."""
         raw, drawing = self.raw, self.drawing
-        self.left -= count
-        if self.left < 0:
+        self.objects_left -= count
+        if self.objects_left < 0:
             raise DocumentFailure("too_many_objects", "a page holds more than documents.max_page_objects")
         sides = [ctypes.c_float() for _ in range(4)]
         for item in (take(holder, number) for number in range(count)):

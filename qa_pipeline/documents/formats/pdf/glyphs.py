@@ -36,10 +36,10 @@ _BOLD_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
-_NAME_LENGTH = 128
+_NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
 _QUARTER = math.pi / 2
-_UPRIGHT = 0.05
-_TALL = 2.2
+_UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
+_TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
 
 
 class Box(NamedTuple):
@@ -210,10 +210,10 @@ _MARKS = {
 _PLAIN = {"ı": "i", "ȷ": "j"}
 _ACCENT = re.compile(f"[{''.join(_MARKS)}]")
 _LINE = re.compile("[^\r\n]+")
-_ASIDE = 0.15
-_RAISED = 0.4
-_LETTER_GAP = 0.15
-_NEIGHBOURS = 8
+_ASIDE = 0.15  # of the height: how far the middle of an accent is beside that of its letter at most
+_RAISED = 0.4  # of the height: accents of capitals are as high above those of small letters
+_LETTER_GAP = 0.15  # of the height: letters of a word are closer, a blank is wider
+_NEIGHBOURS = 8  # letters looked at on either side of an accent: those of the lines above and below too
 
 Place = tuple[float, float, float, float]
 """Left, bottom, right and top of a character as tall as its font."""

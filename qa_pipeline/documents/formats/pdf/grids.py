@@ -10,11 +10,11 @@ from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box, around
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, first_word_width, part_of, words_of
 
-_NEAR = 3.0
-_NARROWEST = 12.0
-_COVERED = 0.6
-_MOST_RULES = 400
-_MOST_FIELDS = 4_000
+_NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
+_NARROWEST = 12.0  # points: a lone line closer to a side is that side, as no column is narrower
+_COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
+_MOST_RULES = 400  # of one direction: comparing all crossings takes their product, and maps have thousands
+_MOST_FIELDS = 4_000  # of one grid: graph paper and drawings have more, tables that people read have not
 
 Places = list[float]
 
@@ -187,12 +187,12 @@ Strip = list[list[Line]]
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""
-_CROSSING = 0.1
-_ROW_STEP = 1.3
-_FEW = 3
-_PROSE_LENGTH = 30
-_PROSE_LINES = 4
-_FULL = 0.8
+_CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
+_ROW_STEP = 1.3  # of the smallest step of lines: a little more space than within a cell begins a row
+_FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
+_PROSE_LENGTH = 30  # characters of a line on average: cells are shorter, lines of a column of text longer
+_PROSE_LINES = 4  # fewer lines may be as wide as their column by chance
+_FULL = 0.8  # of the width of a column: how far a line of text reaches that was broken for want of room
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
@@ -259,10 +259,9 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
     steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
     step = steps[len(steps) // 5]  # the smallest that is not odd
-    columns = [[line for strip in strips for line in strip[place]] for place in range(len(strips[0]))]
     limits = [  # where lines end at the latest; nowhere in a column of single words, which wraps none
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
-        for column in columns
+        for column in columns_of(strips)
     ]
     counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
     key = next((place for place, count in enumerate(counts) if 2 * count >= len(strips)), 0)
@@ -303,9 +302,9 @@ def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> b
     return last.broken or last.right + _SPACE * last.size + width > limit
 
 
-def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
-    """Return the parts of lines that make up one cell."""
-    return [line for strip in row for line in strip[column]]
+def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
+    """Return the parts of lines in each column: of the strips of a row the cells, of a table its columns."""
+    return [[line for part in column for line in part] for column in zip(*strips, strict=True)]
 
 
 def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:

@@ -15,21 +15,21 @@ from qa_pipeline.text.lexicon.languages import any_of_all
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
-_LARGER = 1.1
-_COLUMN = 0.15
-_USUAL_END = 0.9
-_WORD_SPACE = 0.6
-_WIDER = 1.3
-_LEVEL = 2.0
+_LARGER = 1.1  # of the usual type size: a heading is a point larger in text of 10 points
+_COLUMN = 0.15  # of the text: lines that begin at one place and are fewer are set in, and no column
+_USUAL_END = 0.9  # of the lines of a column end before its right end; the rest reach into the margin
+_WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is certain
+_WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
+_LEVEL = 2.0  # points: lines that end so close to each other were broken at one edge
 _LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
-_NEARLY = 3
-_LEAST_INSET = 6
-_INSET = 40
-_PARAGRAPH_GAP = 1.3
+_NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
+_LEAST_INSET = 6  # points: less is unevenness of the setting
+_INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
+_PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
 _LABELLED = re.compile(r"^[^\W\d_]+:\s")
 FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
-_LABEL_GAP = 0.4
-_LABELS_BESIDE = 30
+_LABEL_GAP = 0.4  # of the type size: lines of one label in a drawing are closer
+_LABELS_BESIDE = 30  # labels that a line is compared with: not all, whose number would be squared
 _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
@@ -261,11 +261,11 @@ def with_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[
     return [group for _, group in sorted(placed, key=itemgetter(0))]
 
 
-_LONGEST = 200
-_LONGEST_BOLD = 90
-_LEAST_MATCHED = 3
-_MOST_LINES = 4
-_LEAST_SIZE = 0.85
+_LONGEST = 200  # characters of a heading; what is longer is large text, as of a motto or a slide
+_LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
+_LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
+_MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
+_LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")

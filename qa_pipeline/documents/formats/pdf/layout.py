@@ -36,7 +36,7 @@ from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_
 from qa_pipeline.records import Block
 from qa_pipeline.text.lexicon.languages import of_all
 
-_MOST_PAGES = 20
+_MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 class FailedPages:
@@ -62,10 +62,12 @@ class FailedPages:
         if not self.errors:
             return []
         described = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
-        more = ", …" if len(described) > _MOST_PAGES else ""
-        return [
-            f"{len(described)} of {pages} pages could not be read: {', '.join(described[:_MOST_PAGES])}{more}"
-        ]
+        return [f"{len(described)} of {pages} pages could not be read: {listed(described)}"]
+
+
+def listed(pages: Sequence[object]) -> str:
+    """Return the first of some pages, parted by commas, and an ellipsis in place of the others."""
+    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
 
 
 def _reason(error: Exception) -> str:
@@ -77,12 +79,12 @@ def _reason(error: Exception) -> str:
     return "damaged" if isinstance(error, PdfiumError) else type(error).__name__
 
 
-_MARGIN_SHARE = 0.2
-_FOOTNOTE_SIZE = 0.92
-_MOST_FOOTNOTES = 0.6
-_SET_IN = 6.0
-_APART = 1.6
-_MOST_FIGURES = 100
+_MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
+_FOOTNOTE_SIZE = 0.92  # of the usual type size: notes are a point smaller in text of 10 points
+_MOST_FOOTNOTES = 0.6  # of the lines of a column: where more are small, they are text in small type
+_SET_IN = 6.0  # points by which deeper items of a list are set in; less is unevenness
+_APART = 1.6  # of the type size: a note that follows text in the same size is set off from it
+_MOST_FIGURES = 100  # of a page: each looks through all of its lines
 _LAST = sys.maxsize
 
 
@@ -142,8 +144,7 @@ def lay_out_pages(
     notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
     placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
     blocks = _page_after_page(list(_blocks(placed, spelling, left_out)))
-    if spelling.joined:
-        left_out.add("line_hyphen", "-" * spelling.joined, spelling.joined)
+    left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
 
 
@@ -187,9 +188,7 @@ class _Draft:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
                 left_out.add("rotated_text", printed(line))
             elif line.turned:
-                self._set_apart(
-                    Figure((line,)), Box(line.left, line.bottom, line.right, line.top), line.start
-                )
+                self._set_apart(Figure((line,)), Box(*line[2:6]), line.start)
         return [line for line in lines if not line.turned]
 
     def stretches(self, lines: list[Line]) -> list[list[Line]]:
@@ -291,10 +290,11 @@ _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{
 _LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
-_MOST_BETWEEN = 3
-_LONGEST_ENTRY = 300
-_IN_ORDER = 0.9
-_FURTHER_PAGES = 20
+"""Fewer numbers, and twice as many first letters, are in order by chance in forms and lists of prices."""
+_MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
+_LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
+_IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
+_FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
 
 
 _Entry = tuple[int, str, int]

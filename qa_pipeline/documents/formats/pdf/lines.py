@@ -12,14 +12,14 @@ from qa_pipeline.text.lexicon.languages import of_all
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
-_LONG = 20
-_USUAL_WIDTH = 0.5
-_LOOSE = 1.12
-_WIDE_GAP = 1.2
-_STACKED = 1.2
-_RETURN = 2.0
+_LONG = 20  # characters: over fewer of them the mean width of letters differs from line to line
+_USUAL_WIDTH = 0.5  # of the type size: the mean width of letters in most fonts
+_LOOSE = 1.12  # of the usual width: justified text is as loose, a line with a wide gap is looser
+_WIDE_GAP = 1.2  # of the type size: wider than the blanks of justified text
+_STACKED = 1.2  # of the type size: how far a mark below reaches back under the mark above it
+_RETURN = 2.0  # type sizes to the left: a step back as far is a new line, and no raised mark
 _LONE_HYPHEN = "-"
-_TURN_TOLERANCE = 0.05
+_TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
 
 class Word(NamedTuple):
@@ -320,7 +320,7 @@ _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
-_BLANK_LINE = 1.6
+_BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
 _LOOKED_AT = 300
 """The part of a line that is read: time must not grow with the square of a line's length."""
 

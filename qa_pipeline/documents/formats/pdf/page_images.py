@@ -14,11 +14,11 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, around, turned
 from qa_pipeline.documents.formats.pdf.parser import read_upright
 
-_SEED = 4
-_LONGEST = 12
-_CANDIDATES = 40
-_LONE = 4
-_NEAR = 15
+_SEED = 4  # words in a row that are seldom repeated on a page
+_LONGEST = 12  # words that are compared to find the best of several places
+_CANDIDATES = 40  # places on either side that are compared: not all, whose number would be squared
+_LONE = 4  # letters of a word that is matched for being alone on the page: shorter ones are in any text
+_NEAR = 15  # words to the last match within which a single word is taken for the next
 _WORD = re.compile(f"\\d+(?:[.,:]\\d+)+|[^\\W_]+(?:[-{BROKEN_WORD}]+\\s*[^\\W_]+)*")
 """Numbers with their decimals, and other words with those that hyphens join to them."""
 
@@ -81,11 +81,11 @@ def _words(text: str) -> list[tuple[str, list[int]]]:
     return words
 
 
-_MOST_DOTS = 25_000_000
-_GAP = 1.0
-_BORDERS = ((31, 119, 180), (214, 96, 20))
-_EVIDENCE = (255, 221, 87)
-_ROOM = 1.5
+_MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
+_GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
+_BORDERS = ((31, 119, 180), (214, 96, 20))  # blue and orange, which colour-blind people tell apart
+_EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
+_ROOM = 1.5  # points between the text and its frame, so that neither touches the other
 
 Span = tuple[int, int]
 """First character and the one after the last, in the document's canonical text."""

@@ -17,7 +17,13 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
 from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
-from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents
+from qa_pipeline.documents.formats.pdf.layout import (
+    FailedPages,
+    PageContent,
+    lay_out_pages,
+    listed,
+    without_contents,
+)
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Word,
@@ -33,10 +39,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_HEADER_WITHIN = 1024
-_END_WITHIN = 2048
-_NOTED_SHARE = 0.002
-_REFUSED_SHARE = 0.25
+_HEADER_WITHIN = 1024  # bytes, in which Acrobat looks for the signature (PDF 1.7, implementation note 13)
+_END_WITHIN = 2048  # bytes: twice those in which Acrobat looks (note 18), since tools append to files
+_NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
+_REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
 """A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
 
@@ -139,8 +145,7 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
         lines = with_words(glyphs, lines, ruled=len(drawing.across) > 1)
     for text in outside:
         left_out.add("outside_page", text)
-    if glyphs.unreadable:
-        left_out.add("unreadable_character", "?" * glyphs.unreadable, glyphs.unreadable)
+    left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
     content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
     return content
@@ -159,10 +164,10 @@ def read_upright(
     return glyphs, *read_lines(glyphs, number)
 
 
-_MOST_ENTRIES = 20_000
-_MOST_ANNOTATIONS = 10_000
-_LONGEST_VALUE = 100_000
-_PASSWORD_FIELD = 1 << 13
+_MOST_ENTRIES = 20_000  # of an outline: more than any book has, and fewer than a ring of entries
+_MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
+_LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
+_PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
 
 
 def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
@@ -193,12 +198,8 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
     """Count scripts and attached files; returns what the document's row should say of them."""
     from pypdfium2 import raw
 
-    scripts = raw.FPDFDoc_GetJavaScriptActionCount(document.raw)
-    files = raw.FPDFDoc_GetAttachmentCount(document.raw)
-    if scripts > 0:
-        left_out.add("script", pieces=scripts)
-    if files > 0:
-        left_out.add("attachment", pieces=files)
+    left_out.count("script", max(raw.FPDFDoc_GetJavaScriptActionCount(document.raw), 0), 0)
+    left_out.count("attachment", max(raw.FPDFDoc_GetAttachmentCount(document.raw), 0), 0)
     dynamic = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
     return ["the PDF is an XFA form, whose own content is not read"] if dynamic else []
 
@@ -223,8 +224,7 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
         elif kind != raw.FPDF_ANNOT_POPUP:
             left_out.add("comment", _string(note, b"Contents"))
         raw.FPDFPage_CloseAnnot(note)
-    if count > _MOST_ANNOTATIONS:
-        left_out.add("comment", pieces=count - _MOST_ANNOTATIONS)
+    left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
     return values
 
 
@@ -253,9 +253,8 @@ def _string(note: Any, key: bytes) -> str:
     return buffer.raw[: length - 2].decode("utf-16-le", "replace")
 
 
-_MOSTLY = 0.5
-_STAMP = 40
-_NUMBERS_SHOWN = 20
+_MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
+_STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
@@ -280,9 +279,7 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
 
 def note(pages: int, numbers: Sequence[int], which: str) -> str:
     """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    first_numbers = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
-    more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
-    return f"{_how_many(numbers, pages)} {which}: {first_numbers}{more}"
+    return f"{_how_many(numbers, pages)} {which}: {listed(numbers)}"
 
 
 def _how_many(numbers: Sequence[int], pages: int) -> str:
@@ -293,11 +290,11 @@ def _how_many(numbers: Sequence[int], pages: int) -> str:
 
 
 _POINTS_AN_INCH = 72
-_DOTS_AN_INCH = 300
-_MOST_DOTS = 40_000_000
-_LEAST_CONFIDENCE = 30.0
-_SECONDS_A_PAGE = 120
-_SAME_SIZE = 0.2
+_DOTS_AN_INCH = 300  # what Tesseract's manual advises; finer pictures take longer and read no better
+_MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
+_LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
+_SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
+_SAME_SIZE = 0.2  # of the usual size: heights of lines differ as much with the letters in them
 _TYPE_SIZE = 0.9
 """Type size in parts of the height of a line with letters that rise and sink."""
 

@@ -14,13 +14,13 @@ from qa_pipeline.documents.formats.pdf.grids import (
     Grid,
     GridCell,
     Strip,
+    columns_of,
     fill,
     find_grids,
     gaps_between,
     had_no_room,
     is_prose,
     joined,
-    lines_of_column,
     narrowed,
     rows_of_cells,
     strips_of,
@@ -60,14 +60,13 @@ def table_of(
         gaps: the white between the columns.
         spelling: how the document spells words.
     """
-    columns = range(len(gaps) + 1)
-    rows = [[lines_of_column(row, column) for column in columns] for row in strips]
+    rows = [columns_of(row) for row in strips]
     cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
     if header:
-        names = [_header_row(row, gaps) for row in header]
-        if names[0][0].text.endswith(":"):  # it names the rest of its row
-            names = [[replace(cell, header=False) for cell in row] for row in names]
-        cells = [*names, *cells]
+        printed = strips_of(header, gaps)
+        texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
+        names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
+        cells = [*([Cell(text, header=names_columns) for text in row] for row in texts), *cells]
     else:
         cells = with_header(cells, [_is_bold(row) for row in rows])
     return _table(cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row])
@@ -110,11 +109,6 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
     return any(2 * count > len(rest) for count in numbers)
 
 
-def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    columns = strips_of([row], gaps)[0]
-    return [Cell(" ".join(part.text for part in column), header=True) for column in columns]
-
-
 def pieces_of(line: Line, gap: float) -> list[Line]:
     """Return a line cut where words are farther apart than `gap`."""
     if not line.words:
@@ -127,15 +121,15 @@ def pieces_of(line: Line, gap: float) -> list[Line]:
     return [part_of(line, words) for words in groups]
 
 
-_SAME_SIDE = 4.0
-_DOUBLE_RULE = 4.0
-_MOST_RULES = 400
-_MOST_STACKS = 40
-_MOST_HEADER_ROWS = 5
-_WIDEST_STEP = 2.6
-_LINED_ROWS = 3
-_LARGEST = 1.3
-_PADDING = 3.0
+_SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
+_DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
+_MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
+_MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
+_MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own and head none below
+_WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
+_LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
+_LARGEST = 1.3  # of the usual type size: larger text between lines is a heading, not a cell
+_PADDING = 3.0  # points between the text of a cell and its edge, into which no word is set
 
 
 def ruled_tables(
@@ -240,7 +234,7 @@ def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
 def _merged(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
     """Return a row of boxes as the rows of cells of its printed lines; unchanged without any."""
     return [
-        [replace(cell, lines=lines_of_column(part, place)) for place, cell in enumerate(row)]
+        [replace(cell, lines=lines) for cell, lines in zip(row, columns_of(part), strict=True)]
         for part in parts
     ] or [list(row)]
 
@@ -294,8 +288,7 @@ class _Stack:
         rows = [row for band in bands for row in band]
         if len(rows) == 1 or all(line.fixed for row in rows for line in row):
             return True
-        strips = strips_of(rows, gaps_between(rows, _size(rows)))
-        columns = ([line for strip in strips for line in strip[place]] for place in range(len(strips[0])))
+        columns = columns_of(strips_of(rows, gaps_between(rows, _size(rows))))
         return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
@@ -351,9 +344,9 @@ def _size(rows: Sequence[Row]) -> float:
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
 
 
-_WIDE_GAP = 1.0
-_LEAST_ROWS = 3
-_LEAST_CELLS = 6
+_WIDE_GAP = 1.0  # of the type size: blanks of justified text are narrower
+_LEAST_ROWS = 3  # rows that show two columns: two lines of text may have wide blanks above one another
+_LEAST_CELLS = 6  # three rows of two columns, or two rows of three
 _MARK = re.compile(r"^(?:[•‣▪●○◦∙–*-]|[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,5})[\]).]*)$")
 _EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
 
@@ -394,15 +387,12 @@ def _runs(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
-    columns = [[line for strip in strips for line in strip[place]] for place in range(len(gaps) + 1)]
-    several = sum(sum(map(bool, strip)) > 1 for strip in strips)
-    cells = sum(sum(map(bool, strip)) for strip in strips if sum(map(bool, strip)) > 1)
-    if cells < _LEAST_CELLS or several < (_LEAST_ROWS if len(gaps) < 2 else 2) or 2 * several < len(strips):
+    columns = columns_of(strips)
+    counts = [count for strip in strips if (count := sum(map(bool, strip))) > 1]
+    least_rows = _LEAST_ROWS if len(gaps) < 2 else 2
+    if sum(counts) < _LEAST_CELLS or len(counts) < max(least_rows, len(strips) / 2):
         return False
-    if all(line.fixed for column in columns for line in column):
-        return False
-    if len(gaps) == 1 and all(_MARK.match(line.text) for line in columns[0]):
-        return False
-    if all(_EQUATION_NUMBER.match(line.text) for line in columns[-1]):
-        return False
-    return not any(map(is_prose, columns))
+    is_code = all(line.fixed for column in columns for line in column)
+    is_list = len(gaps) == 1 and all(_MARK.match(line.text) for line in columns[0])
+    is_equations = all(_EQUATION_NUMBER.match(line.text) for line in columns[-1])
+    return not (is_code or is_list or is_equations or any(map(is_prose, columns)))
