@@ -17,7 +17,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
-_DEEPEST_ITEM = 8
+_DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 

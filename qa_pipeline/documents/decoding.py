@@ -40,8 +40,8 @@ _LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍ�
 _BEFORE_SHARP_S = frozenset("aeiouyäöü")
 _MARKS_OF_PROSE = frozenset("“”„‘’‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™´¨¿¡\xa0\xad")
 _INSIDE_WORDS = frozenset("’´\xa0\xad")
-_LEAST_PLAUSIBLE = 0.5
-_MOST_FOREIGN = 0.5
+_LEAST_PLAUSIBLE = 0.5  # of the characters beyond ASCII; where fewer fit, no text is better than a wrong one
+_MOST_FOREIGN = 0.5  # of the letters: Latin text has fewer beyond ASCII, and text of other alphabets more
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
@@ -157,7 +157,7 @@ def _refuse(content: bytes) -> NoReturn:
     raise DocumentFailure("undecodable", detail)
 
 
-_PIECE = 1_000_000
+_PIECE = 1_000_000  # bytes unpacked at a time, after which the limits are checked
 _MOST_EXPANSION = 200
 """Text shrinks to a third or a tenth; what shrinks more than this holds nothing a reader would miss."""
 _ALWAYS_ALLOWED = 1_000_000  # bytes that a file may unpack to, whatever its expansion

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from datasketch import MinHash
 
 _WORD = re.compile(r"\w+")
-_SHINGLE = 5  # words of a sequence that is compared
+_SHINGLE = 5  # words of a sequence that is compared: fewer are in any two texts, more break at each edit
 _FEWEST_WORDS = 40
 """Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
-_PERMUTATIONS = 128  # hash functions of MinHash
+_PERMUTATIONS = 128  # hash functions of MinHash, the default of datasketch; time grows with them
 _MISSES = 1e-4
 """Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
 
@@ -40,9 +40,8 @@ def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFr
         threshold: least Jaccard similarity of two near duplicates, above 0 and at most 1.
     """
     parsed = documents.filter(pl.col("status") == "parsed")
-    order = sorted(
-        parsed.select("document_id", "text").iter_rows(), key=lambda row: -len(row[1])
-    )  # stable: equal lengths keep the order of paths
+    texts = parsed.select("document_id", "text").iter_rows()
+    order = sorted(texts, key=lambda row: -len(row[1]))  # stable: equal lengths keep the order of paths
     duplicates = list(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
     marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
     marks = pl.DataFrame(duplicates, {name: documents.schema[name] for name in marked}, orient="row")
@@ -80,9 +79,7 @@ def _near_duplicates(
             continue
         sketch = _sketch(shingled)
         candidates = ((jaccard(shingled, by_name[other]), other) for other in index.query(sketch))
-        similarity, nearest = max(
-            candidates, key=lambda candidate: (candidate[0], candidate[1]), default=(0.0, "")
-        )
+        similarity, nearest = max(candidates, default=(0.0, ""))
         if similarity >= threshold:
             yield name, nearest, round(similarity, 4)
         else:

@@ -38,7 +38,7 @@ _ENCRYPTED = 0x1  # bit 0 of the same flags
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000
 """The size below which the ratio of compression is not checked."""
-_STEP = 1 << 20
+_STEP = 1 << 20  # bytes unpacked at a time
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,

@@ -20,12 +20,12 @@ from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.characters import clean, lay_out
 
-_LONGEST = 5_000_000
-_MOST_PROBLEMS = 3
+_LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
+_MOST_PROBLEMS = 3  # shown of a file: they stand in one message, and mending them shows the others
 _CARD = "README.md"
 _DATA = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_LONGEST_FRONT, _LONGEST_NAME = 200_000, 200
+_LONGEST_FRONT, _LONGEST_NAME = 200_000, 200  # characters of a card's head, and of a licence's name
 
 
 def _line(text: str) -> str:

@@ -27,7 +27,7 @@ PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.par
 DESCRIPTION_FILE = "batch.yaml"
 _NOT_DOCUMENTS = frozenset({*PAIRS_FILES, DESCRIPTION_FILE})
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # bytes read at a time
 
 
 class Stream(Protocol):

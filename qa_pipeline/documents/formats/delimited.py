@@ -22,10 +22,10 @@ from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, of_all
 
-_LONGEST_NAME = 100
-_MOSTLY = 0.8
-_LONG_VALUE = 40
-_LONGER_THAN_NAME = 4
+_LONGEST_NAME = 100  # characters of the name of a column; what is longer is a value
+_MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such as "none"
+_LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
+_LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _IDENTIFIER = re.compile(rf"[{SMALL}{CAPITALS}][\w.-]*")
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
@@ -103,13 +103,14 @@ def _is_lower_word(text: str) -> bool:
 
 
 _DELIMITERS = ("\t", ";", "|", ",")
-_NO_DELIMITER = "\x1f"
-_SAMPLE = 500_000
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_SAMPLE = 500_000  # characters from which the delimiter is chosen: the file is read once for each candidate
 SAMPLE_ROWS = 200
-_ALIKE = 0.02
-_WELL_FORMED = 0.9
-_LEAST_FIT = 0.5
-PREAMBLE_FROM = 3
+"""Rows that show how a table is written and whether its first row names the columns."""
+_ALIKE = 0.02  # of the lines: dialects that differ in fewer fit equally well
+_WELL_FORMED = 0.9  # of the lines: fewer of one width, and rows leave out their last cells
+_LEAST_FIT = 0.5  # of the lines: a sign that parts fewer of them alike is no delimiter
+_PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
 _WIDEST = 2_000
 """Columns of a table whose rows can be distinguished from its header; none that people read has more."""
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
@@ -234,14 +235,15 @@ def _filled_rows(text: str, dialect: _Dialect) -> Iterator[_Row]:
             yield cells
 
 
-def _names(sample: list[_Row], width: int) -> tuple[_Row, int]:
-    """Return the names of the columns, if there are any, and the number of the first row.
+def first_row(rows: Sequence[_Row], width: int) -> int:
+    """Return the number of the first row of a table behind lines of one cell, such as its caption."""
+    several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
+    return next(several, 0) if width >= _PREAMBLE_FROM else 0
 
-    Lines above the table, such as its caption, have one cell only.
-    """
-    first = 0
-    if width >= PREAMBLE_FROM:
-        first = next((n for n, row in enumerate(sample) if sum(map(bool, row)) > 1), 0)
+
+def _names(sample: list[_Row], width: int) -> tuple[_Row, int]:
+    """Return the names of the columns, if there are any, and the number of the first row."""
+    first = first_row(sample, width)
     if first >= len(sample) or width > _WIDEST:
         return [], min(first, len(sample))
     names, *below = sample[first:]

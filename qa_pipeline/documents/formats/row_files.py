@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
@@ -33,9 +34,9 @@ _BODY = (
     "context", "raw_content", *fields_of_all("content"),
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
-_LONG = 300
-_DEEPEST = 40
-_ROW_LEVEL = 2
+_LONG = 300  # characters of a value that is a text of its own rather than a line about the row
+_DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
+_ROW_LEVEL = 2  # of the heading of a row: below that of the document
 
 Fields = Mapping[str, object]
 """A row by name: strings, numbers, truth values, dates, bytes, None, and lists and mappings of these."""
@@ -144,17 +145,9 @@ def _body(
 
 def _described(fields: Fields) -> Iterator[Block]:
     """Yield the other fields: short ones as lines of one paragraph, long ones as paragraphs."""
-    lines: list[str] = []
-    for name, value in _flat(fields, ""):
-        line = f"{name}: {value}" if name else value
-        if len(value) > _LONG or "\n" in value:
-            yield from (Block("paragraph", "\n".join(part)) for part in (lines,) if part)
-            yield Block("paragraph", line)
-            lines = []
-        else:
-            lines.append(line)
-    if lines:
-        yield Block("paragraph", "\n".join(lines))
+    for is_long, values in groupby(_flat(fields, ""), lambda pair: len(pair[1]) > _LONG or "\n" in pair[1]):
+        lines = [f"{name}: {value}" if name else value for name, value in values]
+        yield from (Block("paragraph", text) for text in (lines if is_long else ["\n".join(lines)]))
 
 
 def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
@@ -190,7 +183,7 @@ def _bytes_in(value: object) -> int:
 
 
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-_SHOWN_PROBLEMS = 5
+_SHOWN_PROBLEMS = 5  # of a file: they stand in one cell of the documents table
 
 
 class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
@@ -274,10 +267,10 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return numbered
 
 
-_ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE = 64  # few, so that a text that is too long is noticed before all of it is in memory
 
 
-def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one Parquet file.
 
     Raises:

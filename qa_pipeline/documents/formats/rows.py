@@ -6,9 +6,9 @@ from itertools import groupby, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 
-_WIDEST = 100
-_TALLEST = 200
-_MOST_REPEATED = 20_000
+_WIDEST = 100  # columns
+_TALLEST = 200  # rows
+_MOST_REPEATED = 20_000  # cells of a table
 """Bounds on what spans may repeat: a small file must not become a huge text."""
 
 

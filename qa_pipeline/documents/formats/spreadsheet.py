@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.delimited import PREAMBLE_FROM, SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, first_row, names_columns
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -89,10 +89,9 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
     top, first_column = sheet.start or (0, 0)
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
         if first < last and 0 <= first - top < len(rows) and start - first_column < len(rows[first - top]):
+            column = start - first_column
             for row in rows[first - top + 1 : last - top + 1]:
-                row[start - first_column] = (
-                    row[start - first_column] or rows[first - top][start - first_column]
-                )
+                row[column] = row[column] or rows[first - top][column]
     return rows
 
 
@@ -123,9 +122,7 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
 
 def _table_blocks(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
-    first = 0
-    if len(table[0]) >= PREAMBLE_FROM:
-        first = next((place for place, row in enumerate(table) if sum(map(bool, row)) > 1), 0)
+    first = first_row(table, len(table[0]))
     for row in table[:first]:
         yield Block("paragraph", " ".join(filter(None, row)))
     rest = table[first:]

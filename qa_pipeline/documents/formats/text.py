@@ -19,8 +19,8 @@ _ITEM = re.compile(
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
 _NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
-_LONGEST_HEADING = 80
-_WRAPPED_AT = 50
+_LONGEST_HEADING = 80  # characters: one line of a terminal
+_WRAPPED_AT = 50  # characters: shorter lines were ended on purpose, as text is wrapped at 60 to 80
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:

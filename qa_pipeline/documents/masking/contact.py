@@ -1,7 +1,7 @@
-"""Telephone and fax numbers.
+"""Telephone numbers, e-mail addresses, logins in URLs, and addresses of machines.
 
-A number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is made of
-the digits without country and trunk prefix, so that both forms of a number get the same.
+A telephone number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is
+made of the digits without country and trunk prefix, so that both forms of a number get the same.
 """
 
 import ipaddress
@@ -22,7 +22,7 @@ from phonenumbers import (
     number_type,
 )
 
-from qa_pipeline.documents.masking.items import Family, Item, before, digits_of
+from qa_pipeline.documents.masking.items import Family, Item, before, digits_of, pattern_family
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.text.lexicon.languages import CAPITALS, any_of_all, of_all
 
@@ -52,12 +52,12 @@ _AMERICAN = re.compile(r"(?:\+?1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d
 _BEGINS = re.compile(r"\+|(?<![\d.])0\d|[2-9]\d\d\)? ?[.-]?[2-9]\d\d[.-]\d{4}")
 _TRUNK = re.compile(r"(?<![\d.])\(?(?:\+|0)\d")
 _GROUP_END = re.compile(r"\d\)?(?!\d)")
-_FEWEST_DIGITS, _MOST_DIGITS = 8, 13
-_MOST_GROUPS, _MOST_BEGINNINGS, _MOST_TRIES = 7, 2, 8
-_REMEMBERED = 4096
+_FEWEST_DIGITS, _MOST_DIGITS = 8, 13  # of a number in a row of cells: shorter and longer ones are rare
+_MOST_GROUPS, _MOST_BEGINNINGS, _MOST_TRIES = 7, 2, 8  # each try asks the library, which is slow
+_REMEMBERED = 4096  # places: tables repeat numbers, and a corpus repeats its letterheads
 _FIRST_GROUP = re.compile(r"\(?(\d+)\)?")
 _TATTERED = re.compile(r"(?:\D\d(?!\d)){3}|^[^(]*\)")
-_LONGEST_NATIONAL = 11
+_LONGEST_NATIONAL = 11  # digits behind the trunk prefix; longer ones are parts of another number
 _MOBILE_CODE = 4
 """Digits of a mobile code as people part it from the rest, where the plan's own code is longer."""
 
@@ -195,7 +195,7 @@ _ENDS = re.compile(rf"\.(?:{_KNOWN_TOPS})$")
 _DOTS = re.compile(_DOT, re.IGNORECASE)
 
 
-def _find(text: str) -> Iterator[Item]:
+def _find_emails(text: str) -> Iterator[Item]:
     patterns = [_PLAIN] if "@" in text or "%40" in text else []
     if "@" in text and ("\n" in text or " @" in text):
         patterns.append(_BROKEN)
@@ -206,9 +206,9 @@ def _find(text: str) -> Iterator[Item]:
     for pattern in patterns:
         for match in pattern.finditer(text):
             local, domain = (group for group in match.groups() if group is not None)
-            before, line_end, _ = domain.partition("\n")
-            is_broken = pattern is _BROKEN and line_end and _ENDS.search(before)
-            if not is_broken and _reaches_somebody(text, match, local, domain):
+            first_line, line_end, _ = domain.partition("\n")
+            ends_sentence = pattern is _BROKEN and line_end and _ENDS.search(first_line)
+            if not ends_sentence and _reaches_somebody(text, match, local, domain):
                 address = f"{_DOTS.sub('.', local)}@{_DOTS.sub('.', domain.replace(chr(10), ''))}"
                 yield Item("email", match.start(), match.end(), address.casefold())
 
@@ -221,7 +221,7 @@ def _reaches_somebody(text: str, match: re.Match[str], local: str, domain: str) 
     return not server and domain.rpartition(".")[2].casefold() not in _FILES
 
 
-FAMILY = Family("email", _find)
+EMAILS = Family("email", _find_emails)
 
 
 _LOGIN = re.compile(r"(?<=://)([^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?)@(?=[\w\[])")
@@ -237,7 +237,7 @@ _ANYBODY = {
 }  # fmt: skip
 
 
-def _logins_find(text: str) -> Iterator[Item]:
+def _find_logins(text: str) -> Iterator[Item]:
     for match in _LOGIN.finditer(text) if "@" in text and "://" in text else ():
         if any(_tells(part) for part in match[1].split(":", 1)):
             yield Item("url_login", match.start(), match.end(1), match[1])
@@ -251,7 +251,7 @@ def _tells(part: str) -> bool:
     return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
 
 
-LOGINS_FAMILY = Family("url_login", _logins_find)
+LOGINS = Family("url_login", _find_logins)
 
 
 _QUAD = re.compile(r"\d\.\d{1,3}\.\d{1,3}\.\d")
@@ -337,12 +337,14 @@ def _is_somebodys(written: str, network: str | None) -> bool:
     return 0 < int(address) >> 24 < 240
 
 
-def _find_mac(text: str) -> Iterator[Item]:
-    for match in _MAC.finditer(text):
-        digits = re.sub(r"[^0-9a-f]", "", match[0].lower())
-        if len(set(digits)) > 2:
-            yield Item("mac_address", match.start(), match.end(), digits)
+def _hex_digits(address: str) -> str:
+    return re.sub(r"[^0-9a-f]", "", address.lower())
+
+
+def _is_machine(match: re.Match[str]) -> bool:
+    """Return whether an address has more than two digits: broadcasts and examples repeat one or two."""
+    return len(set(_hex_digits(match[0]))) > 2
 
 
 IP = Family("ip_address", _find_ip, digits=2)
-MAC = Family("mac_address", _find_mac, digits=2)
+MAC = pattern_family("mac_address", _hex_digits, _MAC, is_right=_is_machine, digits=2)

@@ -16,7 +16,7 @@ from qa_pipeline.documents.corpus.description import BatchDescription, read_desc
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import SUFFIXES
-from qa_pipeline.documents.masking import contact, financial, identity, names, secrets
+from qa_pipeline.documents.masking import contact, names, numbers, secrets
 from qa_pipeline.documents.masking.items import Family, Item
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, keep
@@ -28,19 +28,19 @@ PLACE_HOLDER = "\ufffc"
 
 _PATTERNS = (
     secrets.ISSUED,
-    contact.LOGINS_FAMILY,
-    contact.FAMILY,
+    contact.LOGINS,
+    contact.EMAILS,
     secrets.LABELLED,
-    identity.LINES,
-    financial.ACCOUNTS,
-    financial.CARDS,
-    identity.PENSION_NUMBERS,
-    identity.TAX_IDS,
-    identity.FAMILY,
-    identity.AMERICAN,
-    identity.BRITISH,
-    identity.LABELLED,
-    identity.TAX_NUMBERS,
+    numbers.LINES,
+    numbers.ACCOUNTS,
+    numbers.CARDS,
+    numbers.PENSION_NUMBERS,
+    numbers.TAX_IDS,
+    numbers.PERSONNUMMER,
+    numbers.AMERICAN,
+    numbers.BRITISH,
+    numbers.LABELLED,
+    numbers.TAX_NUMBERS,
     contact.MAC,
     contact.IP,
 )

@@ -43,20 +43,20 @@ from qa_pipeline.settings.documents import DocumentSettings
 # -P keeps the working folder, which may be the corpus, off the import path
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
 
-_MOST_WORKERS = 8
-_START_SECONDS = 120.0
+_MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
+_START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or a busy machine
 _GRACE_SECONDS = 5.0
 """A worker keeps the time of its file itself; one that does not is killed so much later."""
 _PATIENCE_SECONDS = 0.2
 """The time the last worker must have been ready before the next starts: few small files need only one."""
-_RETRY_SECONDS = 30.0
-_WATCH_SECONDS = 0.25
+_RETRY_SECONDS = 30.0  # until memory may be free again that a worker could not start without
+_WATCH_SECONDS = 0.25  # between two looks: a worker that grows fast is seen before it dies
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
 """The failures that other files may cause, by what they left behind in the worker."""
 _LONGEST_HEAD = 1 << 16  # bytes of a reply's head: a worker is not trusted to be short
 _MOST_MESSAGES = 1 << 16  # bytes of what a worker wrote as errors
-_MOST_WAITING = 1000
-_MOST_BYTES_WAITING = 100_000_000
+_MOST_WAITING = 1000  # outcomes behind a slow file
+_MOST_BYTES_WAITING = 100_000_000  # of them: memory of this process, which has all the rest of the run
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _PASSED_ON = {
     "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH",

@@ -19,7 +19,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.characters import clean, lay_out
 
-LONGEST_DETAIL = 1000
+LONGEST_DETAIL = 1000  # characters: a detail is a sentence or two, and a worker is not trusted to be short
 _MEMORY_SHARES = {
     signal.SIGABRT: 0.2,
     signal.SIGTRAP: 0.2,

@@ -30,7 +30,7 @@ from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import load_models
 
-_IDLE_SECONDS = 60.0
+_IDLE_SECONDS = 60.0  # a step between two batches is shorter; then the memory is worth more than the start
 _NEARLY = 0.9  # of the memory allowed: a file that took so much met the limit
 _TOO_MUCH_HELD = 0.5  # of the memory allowed, held after a file
 _COLLECTIONS = (100_000, 20, 100)

@@ -15,10 +15,10 @@ _PROSE = frozenset({"p", "pre", "table", "dl", "blockquote"})
 _LISTS = frozenset({"ul", "ol"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]-"), " ")
-_LABEL_WORDS = 4
-_LINKED_SHARE = 0.8
-_LANGUAGE_CODE = 3
-_LONGEST_LABEL = 100
+_LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
+_LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
+_LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
+_LONGEST_LABEL = 100  # characters: no label is longer, and each element would copy those inside it
 
 
 def visit(

@@ -63,7 +63,7 @@ _MAIN = (
 )
 """The places where generators of pages put the content, most telling first."""
 
-_LEAST_SHARE = 0.25
+_LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
@@ -88,7 +88,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes(), **declared)
 
 
-def read_fragment(markup: str, omissions: Omissions | None = None, *, page: bool = True) -> list[Block]:
+def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:
     """Return blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
@@ -100,7 +100,6 @@ def read_fragment(markup: str, omissions: Omissions | None = None, *, page: bool
     Raises:
         DocumentFailure: elements are nested deeper than any page needs.
     """
-    omissions = Omissions() if omissions is None else omissions
     tree = parse_tree(markup)
     count_comments(tree, markup, omissions)
     return read_tree(tree, omissions, page=page)
