@@ -49,7 +49,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     if 2 * sum(not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_"))) for word in words) >= len(words):
         return True
     if any(
-        (_is_year(name) or not _is_figure(name)) and _mostly(column, _is_figure)
+        (_is_year(name) or not _is_figure(name)) and _is_mostly(column, _is_figure)
         for name, column in named_columns
     ):
         return True
@@ -57,7 +57,7 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
         _IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named_columns
     )
     if like_identifiers and any(
-        column and _share(column, _is_lower_word) < 1 - _MOSTLY for column in columns
+        column and _share_of(column, _is_lower_word) < 1 - _MOSTLY for column in columns
     ):
         return True
     return all(len(name) <= _LONG_VALUE for name, _ in named_columns) and any(
@@ -76,16 +76,16 @@ def _could_be_names(named_columns: "Sequence[tuple[str, Sequence[str]]]") -> boo
         return False
     figures = [(name, column) for name, column in named_columns if _is_figure(name)]
     return len(figures) < len(named_columns) and all(
-        _is_year(name) and not _mostly(column, _is_year) for name, column in figures
+        _is_year(name) and not _is_mostly(column, _is_year) for name, column in figures
     )
 
 
-def _share(column: Sequence[str], holds: Callable[[str], bool]) -> float:
+def _share_of(column: Sequence[str], holds: Callable[[str], bool]) -> float:
     return sum(map(holds, column)) / len(column) if column else 0.0
 
 
-def _mostly(column: Sequence[str], holds: Callable[[str], bool]) -> bool:
-    return _share(column, holds) >= _MOSTLY
+def _is_mostly(column: Sequence[str], holds: Callable[[str], bool]) -> bool:
+    return _share_of(column, holds) >= _MOSTLY
 
 
 def _is_figure(text: str) -> bool:
@@ -147,7 +147,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if hint := _EXCEL_HINT.match(text):  # the line that names the delimiter to spreadsheets
         text, expected = text[hint.end() :], hint[1]
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
-    dialect, shape = _read_whole(text, _choose(text, expected), settings)
+    dialect, shape = _read_whole(text, _choose_dialect(text, expected), settings)
     blocks, wider, unused = _write(text, dialect, shape, settings)
     notes = []
     if not dialect.quoted and '"' in text:
@@ -159,12 +159,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=left_out, notes=tuple(notes))
 
 
-def _choose(text: str, expected: str | None) -> _Dialect:
+def _choose_dialect(text: str, expected: str | None) -> _Dialect:
     """Return the dialect under which the first rows fit together best; `expected` if it fits at all."""
     text = text[:_SAMPLE]
 
     def fitting(*ways: _Dialect) -> dict[_Dialect, _Shape]:
-        shapes = {way: _shape(islice(_records(text, way), SAMPLE_ROWS)) for way in ways}
+        shapes = {way: _measure(islice(_records(text, way), SAMPLE_ROWS)) for way in ways}
         return {way: shape for way, shape in shapes.items() if shape.width > 1 and shape.fit >= _LEAST_FIT}
 
     if expected is not None and fitting(_Dialect(expected)):
@@ -188,10 +188,10 @@ def _read_whole(text: str, dialect: _Dialect, settings: DocumentSettings) -> tup
     the reading counts under which more lines fit, and of equals the one in which no quote swallows a row.
     """
     try:
-        return dialect, _shape(_records(text, dialect, strict=dialect.quoted), settings)
+        return dialect, _measure(_records(text, dialect, strict=dialect.quoted), settings)
     except csv.Error:
         ways = (_Dialect(dialect.delimiter, quoted=False), dialect)
-        shapes = {way: _shape(_records(text, way), settings) for way in ways}
+        shapes = {way: _measure(_records(text, way), settings) for way in ways}
     best = max(shapes, key=lambda way: shapes[way].fit)
     return best, shapes[best]
 
@@ -210,7 +210,7 @@ def _records(text: str, dialect: _Dialect, *, strict: bool = False) -> Iterator[
         before = reader.line_num
 
 
-def _shape(records: Iterator[tuple[_Row, int]], settings: DocumentSettings | None = None) -> _Shape:
+def _measure(records: Iterator[tuple[_Row, int]], settings: DocumentSettings | None = None) -> _Shape:
     """Return width and fit; a first row as wide as any excuses rows that leave out their last cells."""
     widths: Counter[int] = Counter()
     first = 0
@@ -241,7 +241,7 @@ def first_row(rows: Sequence[_Row], width: int) -> int:
     return next(several, 0) if width >= _PREAMBLE_FROM else 0
 
 
-def _names(sample: list[_Row], width: int) -> tuple[_Row, int]:
+def _find_names(sample: list[_Row], width: int) -> tuple[_Row, int]:
     """Return the names of the columns, if there are any, and the number of the first row."""
     first = first_row(sample, width)
     if first >= len(sample) or width > _WIDEST:
@@ -256,7 +256,7 @@ def _write(
     text: str, dialect: _Dialect, shape: _Shape, settings: DocumentSettings
 ) -> tuple[list[Block], int, list[str]]:
     """Return the rows as blocks, the number of too wide ones, and the names of columns without values."""
-    names, first = _names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
+    names, first = _find_names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
     titles = [name.rstrip(": ") for name in names]
     blocks: list[Block] = []
     unused = set(range(len(names)))

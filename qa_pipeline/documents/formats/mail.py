@@ -70,8 +70,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     pieces = reader.omissions.pieces
     return ParsedFile(
         blocks=blocks,
-        title=_header(message, "subject"),
-        language=declared_language(_header(message, "content-language")),
+        title=_read_header(message, "subject"),
+        language=declared_language(_read_header(message, "content-language")),
         left_out=reader.omissions.record(),
         notes=tuple(f"{pieces[what]} {text}" for what, text in _NOTES.items() if pieces[what]),
     )
@@ -86,10 +86,12 @@ class _Reader:
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
         """Yield the blocks of a message; a forwarded one has its heading below the other's."""
-        if subject := _header(message, "subject"):
+        if subject := _read_header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
         lines = [
-            f"{name}: {header_value}" for name in _HEADERS if (header_value := _header(message, name.lower()))
+            f"{name}: {header_value}"
+            for name in _HEADERS
+            if (header_value := _read_header(message, name.lower()))
         ]
         if lines:
             yield Block("paragraph", "\n".join(lines))
@@ -119,7 +121,7 @@ class _Reader:
                 yield from chain.from_iterable(versions)
         elif _is_text(part):
             yield from self._text(part, level)
-        elif _payload(part).strip():
+        elif _payload_of(part).strip():
             self.omissions.add("attachment")
 
     def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
@@ -138,7 +140,7 @@ class _Reader:
 
     def _text(self, part: Message, level: int) -> list[Block]:
         try:
-            text = _decoded(part)
+            text = _decode_part(part)
         except DocumentFailure:
             self.omissions.add("undecodable_part")
             return []
@@ -152,7 +154,7 @@ class _Reader:
     def _plain(self, text: str, *, flowed: bool) -> Iterator[Block]:
         """Yield the blocks of a plain body; if `flowed`, lines ending in a space go on (RFC 3676)."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        kinds = _kinds(_joined(lines, self.omissions) if flowed else lines, self.omissions)
+        kinds = _kinds_of(_join_flowed(lines, self.omissions) if flowed else lines, self.omissions)
         for kind, part in groupby(kinds, key=itemgetter(0)):
             run = [line for _, line in part]
             if kind == "quote":
@@ -168,7 +170,7 @@ class _Reader:
                 yield from parsed.blocks
 
 
-def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
+def _kinds_of(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
     """Yield each line with its kind; a signature goes on to the end or to a quote below it."""
     kind = "text"
     for line in lines:
@@ -183,7 +185,7 @@ def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
             yield kind, line
 
 
-def _joined(lines: list[str], omissions: Omissions) -> list[str]:
+def _join_flowed(lines: list[str], omissions: Omissions) -> list[str]:
     """Return the lines with those joined that were broken to fit a width, at their depth of quoting."""
     joined: list[str] = []
     open_depth = None
@@ -216,14 +218,14 @@ def _is_text(part: Message) -> bool:
     return kind in ("text/plain", "text/html", "text/markdown") or kind.startswith("multipart/")
 
 
-def _payload(part: Message) -> bytes:
+def _payload_of(part: Message) -> bytes:
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
 
 
-def _decoded(part: Message) -> str:
+def _decode_part(part: Message) -> str:
     """Return the text of a part in the encoding it declares, else in the one it looks like."""
-    content = _payload(part)
+    content = _payload_of(part)
     charset = part.get_content_charset()
     try:
         return content.decode(_SUPERSETS.get(charset, charset) if charset else "utf-8")
@@ -231,7 +233,7 @@ def _decoded(part: Message) -> str:
         return decode(content, declared=part.get_content_type() == "text/html")
 
 
-def _header(message: Message, name: str) -> str | None:
+def _read_header(message: Message, name: str) -> str | None:
     """Return a header as a reader sees it: words decoded, folded lines joined, repeats in one line."""
     raw = ", ".join(str(value) for key, value in message.raw_items() if key.lower() == name)
     content = raw.encode("utf-8", "surrogateescape")  # bytes beyond ASCII are handed out as lone surrogates
@@ -246,10 +248,10 @@ def _header(message: Message, name: str) -> str | None:
         parts = email.header.decode_header(text)
     except HeaderParseError:  # broken Base64: better as it is than not at all
         return text.strip() or None
-    return "".join(_decoded_word(word, charset) for word, charset in parts).strip() or None
+    return "".join(_decode_word(word, charset) for word, charset in parts).strip() or None
 
 
-def _decoded_word(word: bytes | str, charset: str | None) -> str:
+def _decode_word(word: bytes | str, charset: str | None) -> str:
     if isinstance(word, str):
         return word
     if charset is None:

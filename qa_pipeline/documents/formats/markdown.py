@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.html.parser import balanced, read_fragment
+from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.front_matter import split_front_matter
@@ -91,7 +91,7 @@ def _box_html(kind: str, title: str | None, omissions: Omissions) -> str:
     return f"<details>{written and f'<summary>{written}</summary>'}"
 
 
-def _opens(pattern: re.Pattern[str], params: str, _: str) -> bool:
+def _does_open(pattern: re.Pattern[str], params: str, _: str) -> bool:
     return pattern.match(params) is not None
 
 
@@ -135,11 +135,11 @@ def _clean_inline(state: "StateCore") -> None:
     around = ["", ""]
     for token in state.tokens:
         if token.type == "inline":
-            token.content = _cleaned(token.content, around, omissions)
+            token.content = _clean(token.content, around, omissions)
         around = [around[1], token.type]
 
 
-def _cleaned(text: str, around: list[str], omissions: Omissions) -> str:
+def _clean(text: str, around: list[str], omissions: Omissions) -> str:
     if around[1] == "heading_open":
         text = _HEADING_ATTRIBUTES.sub("", text)
     elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):
@@ -150,11 +150,11 @@ def _cleaned(text: str, around: list[str], omissions: Omissions) -> str:
         if includes:
             omissions.add("include", pieces=includes)
         text = _ATTRIBUTE_LINE.sub("", _STRAY_MARK.sub("", text))
-        text = _TEMPLATE_TAG.sub(partial(_replaced, omissions), text)
+        text = _TEMPLATE_TAG.sub(partial(_replace, omissions), text)
     return text
 
 
-def _replaced(omissions: Omissions, match: re.Match[str]) -> str:
+def _replace(omissions: Omissions, match: re.Match[str]) -> str:
     if match["code"]:
         return match[0]
     if match["comment"]:
@@ -181,7 +181,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if front.strip():
         omissions.add("front_matter", front)
     try:
-        blocks = read_fragment(_rendered(body, {"omissions": omissions}), omissions)
+        blocks = read_fragment(_render(body, {"omissions": omissions}), omissions)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     if front.strip() and not body.strip():
@@ -190,7 +190,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
 
 
-def _rendered(text: str, env: dict[str, Any]) -> str:
+def _render(text: str, env: dict[str, Any]) -> str:
     parser = _parser()
     tokens = parser.parse(text, env)
     if any(token.level >= _DEEPEST for token in tokens):
@@ -231,7 +231,7 @@ def _parser() -> "MarkdownIt":
         "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     for marker, pattern in _CONTAINERS.items():
-        opens = partial(_opens, pattern)
+        opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
     parser.core.ruler.before("inline", "dialects", _clean_inline)
     for name, rule in _RULES.items():
@@ -249,7 +249,7 @@ def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         omissions.add("include", pieces=len(lines) if only_includes else 1)
         return ""
     if box and box["kind"] in _MYST_BOXES:
-        inside = _rendered(token.content, {"omissions": omissions})
+        inside = _render(token.content, {"omissions": omissions})
         return f"{_box_html(box['kind'], box['title'], omissions)}{inside}</details>"
     language, _, rest = token.info.strip().partition(" ")
     if rest:
@@ -290,7 +290,7 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return the text of HTML blocks; what only opens or closes elements around Markdown has none."""
     markup = tokens[place].content
-    return balanced(markup) if _TAG.sub("", markup).strip() else ""
+    return close_elements(markup) if _TAG.sub("", markup).strip() else ""
 
 
 _RULES: dict[str, Any] = {

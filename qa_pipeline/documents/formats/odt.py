@@ -182,7 +182,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `unsupported_format` or
             `too_long`.
     """
-    trees = _trees(source.content, settings)
+    trees = _read_trees(source.content, settings)
     body = trees[0].find(_PARSER_TEXT)
     if body is None:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
@@ -193,13 +193,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if titled else _metadata(trees, "title"),
-        language=declared_language(_metadata(trees, "language")),
+        title=None if titled else _read_metadata(trees, "title"),
+        language=declared_language(_read_metadata(trees, "language")),
         left_out=omissions.record(),
     )
 
 
-def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
+def _read_trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     if not content.startswith(ZIP_START):
         return [parse_xml(content)]
     archive = open_archive(content, settings)
@@ -209,6 +209,6 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
 
 
-def _metadata(trees: "list[_Element]", name: str) -> str | None:
+def _read_metadata(trees: "list[_Element]", name: str) -> str | None:
     values = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
     return next((text.strip() for text in values if text and text.strip()), None)

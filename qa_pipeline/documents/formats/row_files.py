@@ -60,7 +60,7 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     """
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
-    shared_values = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
+    shared_values = [_shared_value(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in shared_values)
     if title and len(rows) == 1:
         shared_values[0] = (None, title)  # it is over the only row as well
@@ -94,36 +94,36 @@ def too_many_rows(settings: DocumentSettings, what: str = "the file") -> Documen
     return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
 
 
-def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
+def _shared_value(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
     """Return the first field of `names` that has one value in every row, with that value."""
-    for name in _spelt(rows[0].fields, names) if rows else ():
+    for name in _names_of(rows[0].fields, names) if rows else ():
         value = rows[0].fields[name]
-        if _says(value) and all(row.fields.get(name) == value for row in rows):
+        if _is_filled(value) and all(row.fields.get(name) == value for row in rows):
             return name, str(value).strip()
     return None, None
 
 
-def _spelt(fields: Fields, names: tuple[str, ...]) -> list[str]:
+def _names_of(fields: Fields, names: tuple[str, ...]) -> list[str]:
     """Return those of `names` that a row has, in the order of `names`, as the row spells them."""
     spelt = {name.strip().lower(): name for name in fields}
     return [spelt[name] for name in names if name in spelt]
 
 
-def _says(value: object) -> bool:
+def _is_filled(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
 def _section(
     number: int, fields: dict[str, object], omissions: Omissions, path: str, settings: DocumentSettings
 ) -> list[Block]:
-    title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
+    title = next((name for name in _names_of(fields, _TITLE) if _is_filled(fields[name])), None)
     heading = str(fields.pop(title)).strip() if title else f"Row {number}"
-    body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
+    body = next((name for name in _names_of(fields, _BODY) if _is_filled(fields[name])), None)
     text = _body(body, str(fields.pop(body)), omissions, path, settings) if body else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
         omissions.add("repeated_heading", heading)
         text = text[1:]
-    return [Block("heading", heading, _ROW_LEVEL), *_described(fields), *text]
+    return [Block("heading", heading, _ROW_LEVEL), *_describe(fields), *text]
 
 
 def _body(
@@ -143,29 +143,31 @@ def _body(
     return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 
 
-def _described(fields: Fields) -> Iterator[Block]:
+def _describe(fields: Fields) -> Iterator[Block]:
     """Yield the other fields: short ones as lines of one paragraph, long ones as paragraphs."""
-    for is_long, values in groupby(_flat(fields, ""), lambda pair: len(pair[1]) > _LONG or "\n" in pair[1]):
+    for is_long, values in groupby(
+        _flatten(fields, ""), lambda pair: len(pair[1]) > _LONG or "\n" in pair[1]
+    ):
         lines = [f"{name}: {value}" if name else value for name, value in values]
         yield from (Block("paragraph", text) for text in (lines if is_long else ["\n".join(lines)]))
 
 
-def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
+def _flatten(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Yield every value with the names above it; lists of plain values on one line, other lists numbered."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(inner, f"{name} {key}".strip())
+            yield from _flatten(inner, f"{name} {key}".strip())
     elif isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value):
         for number, inner in enumerate(value, start=1):
-            yield from _flat(inner, f"{name} {number}".strip())
+            yield from _flatten(inner, f"{name} {number}".strip())
     elif isinstance(value, list | tuple):
-        if texts := [text for item in value if (text := _plain(item))]:
+        if texts := [text for item in value if (text := _write_value(item))]:
             yield name, ", ".join(texts)
-    elif text := _plain(value):
+    elif text := _write_value(value):
         yield name, text
 
 
-def _plain(value: object) -> str:
+def _write_value(value: object) -> str:
     """Return a single value as text; bytes, such as a picture's, have none."""
     if value is None or isinstance(value, bytes):
         return ""
@@ -243,7 +245,7 @@ def _value(line: str, settings: DocumentSettings) -> object:
         raise _BrokenLine("is not UTF-8")
     try:
         value: object = json.loads(
-            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_unique
+            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_number_names
         )
     except RecursionError as error:
         raise _BrokenLine("is nested too deep") from error
@@ -254,7 +256,7 @@ def _value(line: str, settings: DocumentSettings) -> object:
     return value
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _number_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object's values by name; a repeated name is numbered, so that no value is lost."""
     fields = dict(pairs)
     if len(fields) == len(pairs):

@@ -103,13 +103,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     omissions = Omissions()
     as_written: list[str] = []
-    document = utils.new_document("document", copy(_settings()))
+    document = utils.new_document("document", copy(_load_settings()))
     try:
-        with _own_lookups():
+        with _look_up_here():
             headers = _HEADERS.match(f"{text}\n") is not None
             Parser(rfc2822=headers, inliner=_bounded_inliner(as_written)).parse(text, document)
         unread = _replace_messages(document, lines) + len(as_written)
-        fields = _first_fields(document)
+        fields = _read_first_fields(document)
         translator = _Translator(document, omissions, title=_take_title(fields))
         document.walkabout(translator)
     except RecursionError as error:
@@ -137,7 +137,7 @@ def _too_deep(lines: list[str]) -> bool:
 
 
 @cache
-def _settings() -> Any:
+def _load_settings() -> Any:
     """Return settings of parser and writer, cached: docutils derives them from a command line, slowly."""
     settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(settings).update(_SETTINGS)
@@ -145,7 +145,7 @@ def _settings() -> Any:
 
 
 @contextmanager
-def _own_lookups() -> Iterator[None]:
+def _look_up_here() -> Iterator[None]:
     """Let docutils find every directive and role here while entered."""
     before = directives.directive, roles.role, tableparser.SimpleTableParser
     directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
@@ -374,18 +374,18 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
             if isinstance(before, nodes.comment) and "malformed" in message.astext():
                 # A target or substitution, of which docutils takes the last line for a comment.
                 unread += 1
-                before.replace_self(_literal(_explicit_markup(lines, message["line"])))
+                before.replace_self(_literal(_find_markup(lines, message["line"])))
     return unread
 
 
-def _explicit_markup(lines: list[str], last: int) -> list[str]:
+def _find_markup(lines: list[str], last: int) -> list[str]:
     """Return lines of a construct behind two dots, by the number of its last line, from 1."""
     above = range(min(last, len(lines)), 0, -1)
     first = next((number for number in above if lines[number - 1].lstrip().startswith("..")), last)
     return [line.strip() for line in lines[first - 1 : last]]
 
 
-def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
+def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
     """Return the fields a file begins with, at once or under its title: the value of each by its name."""
     inside: nodes.Element = document
     while True:
@@ -419,7 +419,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
     def __init__(self, document: nodes.document, omissions: Omissions, title: nodes.Element | None) -> None:
         super().__init__(document)
         self.omissions = omissions
-        self.labels = dict(_labels(document))
+        self.labels = dict(_find_labels(document))
         self.resolved: dict[str, str] = {}
         self.used: set[int] = set()
         if title is not None:
@@ -554,7 +554,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
     visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing
 
 
-def _labels(document: nodes.document) -> Iterator[tuple[str, str]]:
+def _find_labels(document: nodes.document) -> Iterator[tuple[str, str]]:
     """Yield the labels right above a section, with its title."""
     waiting: list[str] = []
     for node in document.findall(nodes.Element):

@@ -51,7 +51,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if about.visible != SheetVisibleEnum.Visible:
             omissions.add("hidden_sheet", "".join("".join(row) for row in rows_of_sheet))
             continue
-        tables = [block for table in _tables(rows_of_sheet) for block in _table_blocks(table, omissions)]
+        tables = [block for table in _find_tables(rows_of_sheet) for block in _write_table(table, omissions)]
         if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(about.name)):
             blocks.append(Block("heading", about.name, 2))
         blocks += tables
@@ -84,7 +84,7 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
         raise too_many_rows(settings)
     if sheet.height * sheet.width > _MOST_CELLS:
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
-    rows = [[_text(value) for value in row] for row in sheet.iter_rows()]
+    rows = [[_write_value(value) for value in row] for row in sheet.iter_rows()]
     # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     top, first_column = sheet.start or (0, 0)
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
@@ -95,7 +95,7 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
     return rows
 
 
-def _text(value: object) -> str:
+def _write_value(value: object) -> str:
     """Return a cell as text: whole numbers without a decimal point, days without a time of day."""
     if isinstance(value, bool):
         return str(value).upper()
@@ -108,7 +108,7 @@ def _text(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+def _find_tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     """Yield the rows together between blank ones, without columns that are blank in all of them."""
     table: list[_Row] = []
     for row in [*rows, []]:
@@ -120,7 +120,7 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
             table = []
 
 
-def _table_blocks(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
+def _write_table(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
     first = first_row(table, len(table[0]))
     for row in table[:first]:

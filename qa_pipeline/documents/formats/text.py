@@ -74,7 +74,7 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
         return [Block("heading", lines[0], level)]
     if all(line.startswith("    ") for line in lines):
         return [Block("code", "\n".join(line[4:] for line in lines))]
-    return [Block("paragraph", _reflow(lines))]
+    return [Block("paragraph", _join_wrapped(lines))]
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
@@ -93,7 +93,7 @@ def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
     ]
 
 
-def _reflow(lines: list[str]) -> str:
+def _join_wrapped(lines: list[str]) -> str:
     """Join lines that were wrapped to a width; keep short lines, as of an address or a verse."""
     wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
     return (" " if wrapped else "\n").join(line.strip() for line in lines)

@@ -85,13 +85,13 @@ def _table_blocks(
     one_way = len(rows) == 1 or all(len(row) <= 1 for row in rows)
     if sum(map(len, rows)) == 1 or (one_way and any(len(cell.blocks) > 1 for row in rows for cell in row)):
         return [block for row in rows for cell in row for block in cell.blocks]
-    texts = list(_filled_down(rows))
+    texts = list(_fill_down(rows))
     pairs = [row for row, written in zip(rows, texts, strict=True) if any(written)]
     paired = all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
     first_row, first_column = _look_of(table, styles)
     names = header_rows if header_rows < len(rows) else 0
     if not header_rows:
-        names = _named_rows(rows, texts, set_off=first_row, paired=paired)
+        names = _count_named_rows(rows, texts, set_off=first_row, paired=paired)
     keys = first_column or (not names and paired)
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     cells = []
@@ -107,7 +107,7 @@ def _table_blocks(
     return [Block("table_row", line) for line in counted_lines(cells, omissions)]
 
 
-def _named_rows(
+def _count_named_rows(
     rows: list[list[_RawCell]], texts: Sequence[Sequence[str]], *, set_off: bool, paired: bool
 ) -> int:
     """Return 1 if the first row names the columns, by its looks or its text; else 0."""
@@ -134,7 +134,7 @@ def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
     return row, column
 
 
-def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
+def _read_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
     properties = properties_of(cell, f"{WORD}tcPr")
     span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
     columns = 1 if span is None else max(read_number(span.get(VALUE), 1), 1)
@@ -144,7 +144,7 @@ def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell
     return _RawCell(blocks, columns, goes_on, bold)
 
 
-def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
+def _fill_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
     """Yield the texts of the cells; one over several rows is in each of them, up to a limit."""
     above: dict[int, str] = {}
     budget = _MOST_REPEATED
@@ -152,7 +152,7 @@ def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
         texts = []
         column = 0
         for cell in row:
-            text = _one_line(cell.blocks)
+            text = _write_line(cell.blocks)
             if cell.goes_on and not text and len(above.get(column, "")) <= budget:
                 text = above.get(column, "")
                 budget -= len(text)
@@ -163,7 +163,7 @@ def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
         yield texts
 
 
-def _one_line(blocks: Sequence[Block]) -> str:
+def _write_line(blocks: Sequence[Block]) -> str:
     if not blocks:
         return ""
     parts = [" ".join(blocks[0].text.split())]
@@ -216,7 +216,7 @@ class _BlockReader:
 
     def read(self, body: "_Element") -> list[Block]:
         """Return the blocks of the body, with notes at the end of the sections that refer to them."""
-        for element in _parts(body, _PARAGRAPH, _TABLE):
+        for element in _children_of(body, _PARAGRAPH, _TABLE):
             waiting, self.pending = self.pending, []
             blocks = self._read([element])
             met, self.pending = self.pending, waiting  # notes on a heading belong to the section it opens
@@ -259,7 +259,7 @@ class _BlockReader:
 
     def _closed(self, element: "_Element") -> list[Block]:
         """Return the blocks of an element that no text goes on after."""
-        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
+        return self._read(_children_of(element, _PARAGRAPH, _TABLE)) + self._carried_over()
 
     def _paragraph(self, paragraph: "_Element") -> list[Block]:
         properties = properties_of(paragraph, _PROPERTIES)
@@ -317,12 +317,12 @@ class _BlockReader:
     def _table(self, element: "_Element") -> list[Block]:
         rows: list[list[_RawCell]] = []
         header_rows = 0
-        for row in _parts(element, f"{WORD}tr"):
-            row_cells = list(_parts(row, f"{WORD}tc"))
+        for row in _children_of(element, f"{WORD}tr"):
+            row_cells = list(_children_of(row, f"{WORD}tc"))
             weigh = len(rows) < 2 or len(row_cells) == 2
             header_rows += header_rows == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
             indent = read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0)
-            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
+            cells = [_read_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
             if len(rows) > self.settings.max_rows:
                 raise too_many_rows(self.settings, "a table")
@@ -338,13 +338,13 @@ class _BlockReader:
         check_length(self.length, self.settings)
 
 
-def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
+def _children_of(element: "_Element", *names: str) -> "Iterator[_Element]":
     """Yield the elements of some names right below another, in content controls and the like too."""
     for child in element:
         if child.tag in names:
             yield child
         elif child.tag in _WRAPPERS:
-            yield from _parts(child, *names)
+            yield from _children_of(child, *names)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -372,12 +372,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     reader = _BlockReader(
         styles, numbering, notes, partial(DrawnParts(package, omissions).read, main), omissions, settings
     )
-    blocks = _levelled(list(_joined(reader.read(document if body is None else body))))
+    blocks = _set_levels(list(_join_code(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
     return read_file(package, blocks, omissions)
 
 
-def _joined(blocks: list[Block]) -> Iterator[Block]:
+def _join_code(blocks: list[Block]) -> Iterator[Block]:
     for is_code, group in groupby(blocks, key=lambda block: block.kind == "code"):
         if is_code:
             yield Block("code", "\n".join(block.text for block in group))
@@ -385,7 +385,7 @@ def _joined(blocks: list[Block]) -> Iterator[Block]:
             yield from group
 
 
-def _levelled(blocks: list[Block]) -> list[Block]:
+def _set_levels(blocks: list[Block]) -> list[Block]:
     """Return the headings with their final levels: those below a document's only title are one lower."""
     headings = [block.level for block in blocks if block.kind == "heading"]
     down = headings[:1] == [_TITLE_LEVEL] and headings.count(_TITLE_LEVEL) == 1

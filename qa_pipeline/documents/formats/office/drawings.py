@@ -101,19 +101,21 @@ class DrawnParts:
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
-        purpose, read = ("chart", _chart) if drawing.tag == f"{CHART}chart" else ("diagramData", _diagram)
-        relation = drawing.get(LINK + ("id" if read is _chart else "dm"), "")
+        purpose, read = (
+            ("chart", _read_chart) if drawing.tag == f"{CHART}chart" else ("diagramData", _read_diagram)
+        )
+        relation = drawing.get(LINK + ("id" if read is _read_chart else "dm"), "")
         link = self._package.links(part).get(relation)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
         if key not in self._read_parts:
             is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
             self._read_parts[key] = read(self._package.tree(key[1])) if is_there else []
         if not self._read_parts[key]:
-            self._omissions.add("chart" if read is _chart else "diagram")
+            self._omissions.add("chart" if read is _read_chart else "diagram")
         return self._read_parts[key]
 
 
-def _diagram(root: "_Element") -> list[Block]:
+def _read_diagram(root: "_Element") -> list[Block]:
     """Return the texts of a diagram as list items; detached ones come last."""
     points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
     links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
@@ -135,7 +137,7 @@ def _diagram(root: "_Element") -> list[Block]:
     ]
 
 
-def _chart(root: "_Element") -> list[Block]:
+def _read_chart(root: "_Element") -> list[Block]:
     """Return title and axes of a chart as a paragraph, its values as rows; nothing of a huge one.
 
     The name of a series without values, which no row repeats, is in the paragraph.
@@ -145,16 +147,16 @@ def _chart(root: "_Element") -> list[Block]:
     points = sum(1 for _ in root.iter(f"{CHART}pt"))
     if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
         return []
-    rows, unused = render_table(_grid(series))
+    rows, unused = render_table(_cells_of(series))
     text = ", ".join(filter(None, [*titles, *unused]))
     return [Block("paragraph", text)] * bool(text) + [Block("table_row", row) for row in rows]
 
 
-def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
-    columns = [_points(part, "val") or _points(part, "yVal") for part in series]
+def _cells_of(series: "Sequence[_Element]") -> list[list[Cell]]:
+    columns = [_read_points(part, "val") or _read_points(part, "yVal") for part in series]
     categories: dict[int, str] = {}
     for part in series:
-        categories = {**(_points(part, "cat") or _points(part, "xVal")), **categories}
+        categories = {**(_read_points(part, "cat") or _read_points(part, "xVal")), **categories}
     head = [Cell("", header=True), *(Cell(_series_name(part), header=True) for part in series)]
     places = sorted(set(categories).union(*columns))
     return [head] + [
@@ -171,12 +173,14 @@ def _series_name(series: "_Element") -> str:
     return " ".join(values.split()) or all_text(title)
 
 
-def _points(series: "_Element", name: str) -> dict[int, str]:
+def _read_points(series: "_Element", name: str) -> dict[int, str]:
     """Return the values of a series by place; of nested categories the outer ones come first."""
     holder = series.find(f"{CHART}{name}")
     if holder is None:
         return {}
-    inner, *outer = [dict(_level(level)) for level in holder.iter(f"{CHART}lvl")] or [dict(_level(holder))]
+    inner, *outer = [dict(_read_level(level)) for level in holder.iter(f"{CHART}lvl")] or [
+        dict(_read_level(holder))
+    ]
     for level in outer:
         name_of_group = ""
         for place in sorted(inner.keys() | level.keys()):
@@ -186,15 +190,15 @@ def _points(series: "_Element", name: str) -> dict[int, str]:
     return inner
 
 
-def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
+def _read_level(holder: "_Element") -> Iterator[tuple[int, str]]:
     form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
     for point in holder.iter(f"{CHART}pt"):
         place, value = read_number(point.get("idx"), -1), point.findtext(f"{CHART}v")
         if value is not None and place >= 0:
-            yield place, _formatted(value.strip(), point.get("formatCode", form))
+            yield place, _format_value(value.strip(), point.get("formatCode", form))
 
 
-def _formatted(value: str, form: str) -> str:
+def _format_value(value: str, form: str) -> str:
     """Return a value as the chart shows it, at least days and shares."""
     try:
         number = float(value)
@@ -211,47 +215,51 @@ def _formatted(value: str, form: str) -> str:
 def equation_text(equation: "_Element") -> str:
     """Return the text of an equation; just its signs where its markup is malformed."""
     signs = text_of(equation, f"{MATH}t")
-    written = _written(equation)
+    written = _write(equation)
     return written if Counter(signs) <= Counter(written) else signs
 
 
-def _written(element: "_Element") -> str:
+def _write(element: "_Element") -> str:
     name = element.tag.removeprefix(MATH)
     if name == "f":
-        return f"{_grouped(_part(element, 'num'))}/{_grouped(_part(element, 'den'))}"
+        return f"{_in_brackets(_write_part(element, 'num'))}/{_in_brackets(_write_part(element, 'den'))}"
     if name in ("sSup", "sSub", "sSubSup"):
-        return _part(element, "e") + _limits(element)
+        return _write_part(element, "e") + _write_limits(element)
     if name == "rad":
-        degree = _part(element, "deg")
-        return f"√{f'[{degree}]' if degree else ''}({_part(element, 'e')})"
+        degree = _write_part(element, "deg")
+        return f"√{f'[{degree}]' if degree else ''}({_write_part(element, 'e')})"
     if name == "nary":
-        return f"{_sign(element, 'naryPr/{0}chr', '∫')}{_limits(element)} {_part(element, 'e')}"
+        return (
+            f"{_sign_of(element, 'naryPr/{0}chr', '∫')}{_write_limits(element)} {_write_part(element, 'e')}"
+        )
     if name == "d":
-        between = _sign(element, "dPr/{0}sepChr", "|").join(map(_inside, element.iterchildren(f"{MATH}e")))
-        return f"{_sign(element, 'dPr/{0}begChr', '(')}{between}{_sign(element, 'dPr/{0}endChr', ')')}"
+        between = _sign_of(element, "dPr/{0}sepChr", "|").join(
+            map(_write_children, element.iterchildren(f"{MATH}e"))
+        )
+        return f"{_sign_of(element, 'dPr/{0}begChr', '(')}{between}{_sign_of(element, 'dPr/{0}endChr', ')')}"
     if name == "m":
-        return "; ".join(", ".join(map(_inside, row)) for row in element.iterchildren(f"{MATH}mr"))
-    return (element.text or "") if name == "t" else _inside(element)
+        return "; ".join(", ".join(map(_write_children, row)) for row in element.iterchildren(f"{MATH}mr"))
+    return (element.text or "") if name == "t" else _write_children(element)
 
 
-def _inside(element: "_Element") -> str:
-    return "".join(map(_written, element))
+def _write_children(element: "_Element") -> str:
+    return "".join(map(_write, element))
 
 
-def _part(element: "_Element", name: str) -> str:
+def _write_part(element: "_Element", name: str) -> str:
     part = element.find(MATH + name)
-    return "" if part is None else _inside(part)
+    return "" if part is None else _write_children(part)
 
 
-def _sign(element: "_Element", path: str, otherwise: str) -> str:
+def _sign_of(element: "_Element", path: str, otherwise: str) -> str:
     sign = element.find(MATH + path.format(MATH))
     return otherwise if sign is None else sign.get(f"{MATH}val", otherwise)
 
 
-def _limits(element: "_Element") -> str:
-    below, above = _part(element, "sub"), _part(element, "sup")
-    return (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")
+def _write_limits(element: "_Element") -> str:
+    below, above = _write_part(element, "sub"), _write_part(element, "sup")
+    return (f"_{_in_brackets(below)}" if below else "") + (f"^{_in_brackets(above)}" if above else "")
 
 
-def _grouped(text: str) -> str:
+def _in_brackets(text: str) -> str:
     return text if len(text.strip()) <= 1 or text.isalnum() else f"({text})"

@@ -133,7 +133,7 @@ class Package:
             self._last = None
             content = self.archive.read(part)
             strict = _STRICT in content[:4096]
-            root = parse_xml(_STRICT_DECLARATION.sub(_renamed, content) if strict else content)
+            root = parse_xml(_STRICT_DECLARATION.sub(_rename_namespace, content) if strict else content)
             self._last = part, root
         return self._last[1]
 
@@ -148,7 +148,7 @@ def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings
         DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
     """
     if not content.startswith(ZIP_START):
-        raise _no_package(content, expected_kind)
+        raise _refuse_package(content, expected_kind)
     package = Package(open_archive(content, settings))
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
@@ -191,7 +191,7 @@ def read_number(written: str | None, otherwise: int) -> int:
     return int(written) if written is not None and fits else otherwise
 
 
-def _no_package(content: bytes, kind: Kind) -> DocumentFailure:
+def _refuse_package(content: bytes, kind: Kind) -> DocumentFailure:
     if content.startswith(_OLE_START):
         if _OLE_ENCRYPTED in content:
             return DocumentFailure("encrypted", "the file is protected by a password")
@@ -223,7 +223,7 @@ def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
     return links
 
 
-def _renamed(declaration: "re.Match[bytes]") -> bytes:
+def _rename_namespace(declaration: "re.Match[bytes]") -> bytes:
     """Return a namespace of the strict form under the common name, which programs write by default."""
     family, _, name = declaration[2].partition(b"/")
     return b"/".join((declaration[1] + b"http://schemas.openxmlformats.org", family, b"2006", name))

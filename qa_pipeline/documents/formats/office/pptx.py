@@ -61,7 +61,7 @@ class _Role(NamedTuple):
     number: str
 
 
-def _role(shape: "_Element") -> _Role | None:
+def _role_of(shape: "_Element") -> _Role | None:
     placeholder = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
     return None if placeholder is None else _Role(placeholder.get("type", "obj"), placeholder.get("idx", "0"))
 
@@ -73,7 +73,7 @@ class _Layout:
         self.is_title = layout is not None and layout.get("type") == "title"
         self.placeholders: dict[str, _Element] = {}
         for shape in [] if layout is None else layout.iter(_SHAPE):
-            if (role := _role(shape)) is not None:
+            if (role := _role_of(shape)) is not None:
                 self.placeholders.setdefault(role.number, shape)
 
     def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
@@ -103,7 +103,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             `too_many_pages` or `too_long`.
     """
     package, main = open_package(source.content, "PowerPoint", settings)
-    slides = _slides(package, main, settings)
+    slides = _find_slides(package, main, settings)
     reader = _Reader(package, settings)
     blocks: list[Block] = []
     length = 0
@@ -117,7 +117,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return read_file(package, blocks, reader.omissions)
 
 
-def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
+def _find_slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
     links = package.links(main)
     slide_paths = [
         links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")
@@ -156,7 +156,7 @@ class _Reader:
                 self.omissions.add("speaker_note", text_of(self.package.tree(name), *_ANY_TEXT))
             return []
         layout = self._layout_of(part)
-        roles = (_role(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
+        roles = (_role_of(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
         opening = layout.is_title or any(role is not None and role.type == "ctrTitle" for role in roles)
         blocks = self._read(part, layout, 1 if number == 1 and opening else 2)
         for name in notes:
@@ -181,7 +181,7 @@ class _Reader:
             for path, root in zip(parts, roots, strict=True):
                 for shape in root.iter(_SHAPE) if path in new else ():
                     # Text that is shown on each slide, such as the name of a company.
-                    if _role(shape) is None and (text := all_text(shape)):
+                    if _role_of(shape) is None and (text := all_text(shape)):
                         self.omissions.add("slide_master", text)
         return self._layouts[name]
 
@@ -196,11 +196,11 @@ class _Reader:
         tree = self.package.tree(part).find(_TREE)
         if tree is None:
             return []
-        shapes = _listed(tree)
+        shapes = _shapes_of(tree)
         placeholders = (
             shape
             for shape in shapes
-            if shape.tag == _SHAPE and (role := _role(shape)) and role.type in _TITLES
+            if shape.tag == _SHAPE and (role := _role_of(shape)) and role.type in _TITLES
         )
         title = next((shape for shape in placeholders if all_text(shape)), None)
         blocks: list[Block] = []
@@ -216,18 +216,18 @@ class _Reader:
         return blocks
 
     def _blocks(self, shape: "_Element") -> list[Block]:
-        if _attribute(shape, "hidden") in _TRUE:
+        if _attribute_of(shape, "hidden") in _TRUE:
             self._leave_out("hidden_text", shape)
             return []
         if shape.tag == _GROUP:
-            return [block for inner in _listed(shape) for block in self._blocks(inner)]
-        role = _role(shape)
+            return [block for inner in _shapes_of(shape) for block in self._blocks(inner)]
+        role = _role_of(shape)
         if shape.tag not in (_PICTURE, _FRAME) and role is not None and role.type in _FURNITURE:
             self._leave_out("running_foot", shape)
             return []
         self._see(shape)
         if shape.tag == _PICTURE:
-            self.omissions.add("image", _attribute(shape, "descr"))
+            self.omissions.add("image", _attribute_of(shape, "descr"))
             return []
         return self._frame(shape) if shape.tag == _FRAME else list(self._paragraphs(shape, role))
 
@@ -252,7 +252,7 @@ class _Reader:
             self.omissions.add("embedded_object")
         for element in frame.iter(f"{DRAWING}tbl", f"{CHART}chart", f"{DIAGRAM}relIds"):
             if element.tag == f"{DRAWING}tbl":
-                blocks += _table(element, self.omissions)
+                blocks += _read_table(element, self.omissions)
             else:
                 blocks += self._drawn.read(self._part, element)
         return blocks
@@ -266,27 +266,27 @@ class _Reader:
         self._seen += visible(text_of(shape, TEXT))
 
 
-def _listed(tree: "_Element") -> "list[_Element]":
+def _shapes_of(tree: "_Element") -> "list[_Element]":
     """Return the shapes right below an element; of one given in several forms the form with text."""
     shapes = []
     for child in tree:
         if child.tag in _SHAPES:
             shapes.append(child)
         elif child.tag == f"{ALTERNATIVES}AlternateContent":
-            shapes += _listed(chosen_branch(child))
+            shapes += _shapes_of(chosen_branch(child))
     return shapes
 
 
-def _attribute(shape: "_Element", name: str) -> str:
+def _attribute_of(shape: "_Element", name: str) -> str:
     """Return an attribute of a shape; its properties are first in the first element of each kind."""
     properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
     return "" if properties is None else properties.get(name, "")
 
 
-def _table(table: "_Element", omissions: Omissions) -> list[Block]:
+def _read_table(table: "_Element", omissions: Omissions) -> list[Block]:
     """Return a table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
-    grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
+    grid = [_read_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
     table_properties = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
     names, keys = (
         table_properties is not None and table_properties.get(name) in _TRUE
@@ -300,7 +300,7 @@ def _table(table: "_Element", omissions: Omissions) -> list[Block]:
     return [Block("table_row", line) for line in counted_lines(grid, omissions)]
 
 
-def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
+def _read_cells(row: "_Element", omissions: Omissions) -> list[Cell]:
     cells = []
     for cell in row.iterchildren(f"{DRAWING}tc"):
         text = all_text(cell)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import Box, sheet, turned
+from qa_pipeline.documents.formats.pdf.glyphs import Box, paper_of, turn_box
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
@@ -40,7 +40,9 @@ class Drawing:
         if not turn and paper.left == paper.bottom == 0:
             return self
         kinds = (self.across, self.upright, self.figures, self.pictures)
-        across, upright, figures, pictures = ([turned(box, turn, paper) for box in boxes] for boxes in kinds)
+        across, upright, figures, pictures = (
+            [turn_box(box, turn, paper) for box in boxes] for boxes in kinds
+        )
         return Drawing(*((upright, across) if turn % 2 else (across, upright)), figures, pictures)
 
 
@@ -54,7 +56,7 @@ def read_drawing(page: "PdfPage", most: int) -> Drawing:
     Raises:
         DocumentFailure: `too_many_objects`.
     """
-    reader = _Reader(most, sheet(page))
+    reader = _Reader(most, paper_of(page))
     count = reader.raw.FPDFPage_CountObjects(page.raw)
     reader.read(reader.raw.FPDFPage_GetObject, page.raw, count, _AS_IT_IS, 0)
     return reader.drawing
@@ -83,7 +85,7 @@ class _Reader:
             if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *sides):
                 continue
             first, bottom, second, top = (side.value for side in sides)
-            box = _mapped(first, bottom, second, top, matrix)
+            box = _map_box(first, bottom, second, top, matrix)
             if kind == raw.FPDF_PAGEOBJ_IMAGE:
                 drawing.pictures.append(box)
             elif kind == raw.FPDF_PAGEOBJ_PATH:
@@ -129,9 +131,9 @@ class _Reader:
             if kind == raw.FPDF_SEGMENT_MOVETO:
                 start = here
             else:
-                self._rule(_mapped(*last, *here, matrix))
+                self._rule(_map_box(*last, *here, matrix))
             if raw.FPDFPathSegment_GetClose(segment):
-                self._rule(_mapped(*here, *start, matrix))
+                self._rule(_map_box(*here, *start, matrix))
             last = here
 
     def _matrix(self, item: Any, outer: Matrix) -> Matrix:
@@ -147,7 +149,7 @@ class _Reader:
         )  # fmt: skip
 
 
-def _mapped(first: float, bottom: float, second: float, top: float, matrix: Matrix) -> Box:
+def _map_box(first: float, bottom: float, second: float, top: float, matrix: Matrix) -> Box:
     a, b, c, d, e, f = matrix
     first, bottom = a * first + c * bottom + e, b * first + d * bottom + f
     second, top = a * second + c * top + e, b * second + d * top + f

@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
-from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
+from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
 from qa_pipeline.documents.formats.pdf.layout import (
     FailedPages,
     PageContent,
     lay_out_pages,
-    listed,
-    without_contents,
+    list_pages,
+    remove_contents,
 )
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Word,
-    printed,
+    add_words,
+    printed_text,
     read_lines,
     turn_of,
-    with_words,
 )
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -74,8 +74,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             outline = outline_of(document)
             title = title_of(document)
         notes += count_scans(pages, left_out)
-        notes += _broken_letters(pages, left_out)
-        blocks = lay_out_pages(without_contents(pages, left_out), outline, left_out, failed)
+        notes += _count_broken_letters(pages, left_out)
+        blocks = lay_out_pages(remove_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
             for error in failed.errors.values():
                 raise error
@@ -120,7 +120,7 @@ def _read_pages(
     return pages
 
 
-def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+def _count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
     signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
@@ -141,8 +141,8 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
         glyphs, lines, outside = read_upright(page, textpage, number)
-        drawing = drawing.turned(glyphs.turn, sheet(page))
-        lines = with_words(glyphs, lines, ruled=len(drawing.across) > 1)
+        drawing = drawing.turned(glyphs.turn, paper_of(page))
+        lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
     for text in outside:
         left_out.add("outside_page", text)
     left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
@@ -216,33 +216,33 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
             continue
         kind = raw.FPDFAnnot_GetSubtype(note)
         if kind == raw.FPDF_ANNOT_WIDGET:
-            values += _value(note, left_out)
+            values += _read_value(note, left_out)
         elif kind == raw.FPDF_ANNOT_LINK:
             action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
             if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
                 left_out.add("launch_action")
         elif kind != raw.FPDF_ANNOT_POPUP:
-            left_out.add("comment", _string(note, b"Contents"))
+            left_out.add("comment", _read_string(note, b"Contents"))
         raw.FPDFPage_CloseAnnot(note)
     left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
     return values
 
 
-def _value(field: Any, left_out: Omissions) -> Iterator[str]:
+def _read_value(field: Any, left_out: Omissions) -> Iterator[str]:
     from pypdfium2 import raw
 
     flags = ctypes.c_float()
     raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
     written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
-    value = _string(field, b"V").strip() if written else ""
+    value = _read_string(field, b"V").strip() if written else ""
     if not value or int(flags.value) & _PASSWORD_FIELD:
         left_out.add("form_field", value)
         return
-    name = (_string(field, b"TU") or _string(field, b"T")).strip().rstrip(":")
+    name = (_read_string(field, b"TU") or _read_string(field, b"T")).strip().rstrip(":")
     yield f"{name}: {value}" if name else value
 
 
-def _string(note: Any, key: bytes) -> str:
+def _read_string(note: Any, key: bytes) -> str:
     from pypdfium2 import raw
 
     length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
@@ -270,19 +270,19 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     if not any((page.lines or page.fields) and not page.scanned for page in pages):
         raise DocumentFailure(
             "scanned",
-            f"{_how_many(scans, len(pages))} without text; to have them read, install the ocr extra and"
+            f"{_count_in_words(scans, len(pages))} without text; to have them read, install the ocr extra and"
             " Tesseract and set documents.ocr",
         )
     left_out.add("scanned_page", pieces=len(scans))
-    return [note(len(pages), scans, "without text")]
+    return [describe_pages(len(pages), scans, "without text")]
 
 
-def note(pages: int, numbers: Sequence[int], which: str) -> str:
+def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
     """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    return f"{_how_many(numbers, pages)} {which}: {listed(numbers)}"
+    return f"{_count_in_words(numbers, pages)} {which}: {list_pages(numbers)}"
 
 
-def _how_many(numbers: Sequence[int], pages: int) -> str:
+def _count_in_words(numbers: Sequence[int], pages: int) -> str:
     if len(numbers) == pages:
         return f"all {pages} pages are pictures" if pages > 1 else "the only page is a picture"
     verb = "is a picture" if len(numbers) == 1 else "are pictures"
@@ -312,18 +312,18 @@ def read_scans(
     scans = [page for page in pages if page.scanned]
     if not (settings.ocr and scans):
         return []
-    engine = _engine(settings.ocr_languages)
+    engine = _load_engine(settings.ocr_languages)
     for page in scans:
         lines = _read(document, page, engine, settings)
         if lines:
             for line in page.lines:
-                left_out.add("stamp", printed(line))
+                left_out.add("stamp", printed_text(line))
             page.lines, page.scanned = lines, False
     done = [page.number for page in scans if not page.scanned]
-    return [note(len(pages), done, "read by OCR")] if done else []
+    return [describe_pages(len(pages), done, "read by OCR")] if done else []
 
 
-def _engine(languages: Sequence[str]) -> Any:
+def _load_engine(languages: Sequence[str]) -> Any:
     try:
         import pytesseract
     except ImportError as error:
@@ -355,10 +355,10 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
     except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
-    return _evened(_lines(words, page.number, scale, height))
+    return _even_sizes(_gather_lines(words, page.number, scale, height))
 
 
-def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
+def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
     """Return the words that Tesseract reports, gathered into lines; distances from pixels to points."""
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
@@ -379,7 +379,7 @@ def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: fl
     return lines
 
 
-def _evened(lines: Sequence[Line]) -> list[Line]:
+def _even_sizes(lines: Sequence[Line]) -> list[Line]:
     """Return the lines, those of nearly the usual height in one type size: letters make the difference."""
     usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
     return [

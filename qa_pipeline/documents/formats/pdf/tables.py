@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box, around
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.grids import (
     Gap,
     Grid,
@@ -20,12 +20,12 @@ from qa_pipeline.documents.formats.pdf.grids import (
     gaps_between,
     had_no_room,
     is_prose,
-    joined,
-    narrowed,
+    join_rules,
+    narrow_gaps,
     rows_of_cells,
     strips_of,
 )
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, joined_text, part_of, rows_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
@@ -61,20 +61,22 @@ def table_of(
         spelling: how the document spells words.
     """
     rows = [columns_of(row) for row in strips]
-    cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
+    cells = [[Cell(join_text(cell, spelling)) for cell in row] for row in rows]
     if header:
         printed = strips_of(header, gaps)
         texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
         names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
         cells = [*([Cell(text, header=names_columns) for text in row] for row in texts), *cells]
     else:
-        cells = with_header(cells, [_is_bold(row) for row in rows])
-    return _table(cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row])
+        cells = mark_header(cells, [_is_bold(row) for row in rows])
+    return _write_table(
+        cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row]
+    )
 
 
-def _table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
+def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
     rows, unused = render_table(cells)
-    box = around(line[2:6] for line in lines)
+    box = enclose(line[2:6] for line in lines)
     return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
 
 
@@ -82,7 +84,7 @@ def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
     return all(line.bold for cell in row for line in cell)
 
 
-def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
+def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows of a table without a marked header, those marked that name its columns.
 
     They are the bold rows at its top, or a row of words above columns of numbers.
@@ -93,12 +95,12 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
     """
     count = len(list(takewhile(bool, bold)))
     if not 0 < count < len(rows):
-        count = int(_above_numbers([[cell.text for cell in row] for row in rows]))
+        count = int(_is_above_numbers([[cell.text for cell in row] for row in rows]))
     header = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
     return [*header, *(list(row) for row in rows[count:])]
 
 
-def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
+def _is_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
     names, rest = rows[0], rows[1:]
     if any(_NUMBER.match(name) or name.endswith(":") for name in names):
         return False
@@ -145,7 +147,7 @@ def ruled_tables(
     tables: list[Table] = []
     remaining = list(lines)
     for grid in find_grids(drawing):
-        table, remaining = _of_grid(grid, remaining, spelling)
+        table, remaining = _read_grid(grid, remaining, spelling)
         tables += table
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
@@ -155,7 +157,7 @@ def ruled_tables(
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     """Return the lines across that begin and end alike, from the top, for pairs of sides with several."""
-    across = joined(rules, along=0)
+    across = join_rules(rules, along=0)
     if not 2 <= len(across) <= _MOST_RULES:
         return []
     groups: list[list[Box]] = []
@@ -170,7 +172,7 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     return [group for group in groups if len(group) > 1][:_MOST_STACKS]
 
 
-def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
+def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
     """Return the table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
@@ -179,20 +181,20 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
     rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
     for cell in grid.cells:
         rows[cell.row].append(cell)
-    parted = [_parted(row, grid) for row in rows]
+    parted = [_part_rows(row, grid) for row in rows]
     if len(rows) < _LINED_ROWS:  # upright lines alone part the columns
-        parted = [rows_of_cells(_strips(row)) for row in rows]
+        parted = [rows_of_cells(_strips_of_boxes(row)) for row in rows]
     else:
-        printed = [max(len(_strips(row)), _LINED_ROWS) for row in rows]
+        printed = [max(len(_strips_of_boxes(row)), _LINED_ROWS) for row in rows]
         if not any(len(parts) == count for parts, count in zip(parted, printed, strict=True)):
             parted = [[] for _ in rows]
-    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _merged(row, parts)]
+    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _split_cells(row, parts)]
     cells = [
-        [Cell(joined_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
+        [Cell(join_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
         for row in rows
     ]
     bold = [_is_bold([cell.lines for cell in row]) for row in rows]
-    return [_table(with_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
+    return [_write_table(mark_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
@@ -203,7 +205,7 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
     return shared_rows < 2 or all(map(is_prose, columns.values()))
 
 
-def _strips(row: Sequence[GridCell]) -> list[Strip]:
+def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
     """Return the printed lines of a row of boxes; none where a box reaches over several rows."""
     if any(cell.rows > 1 for cell in row):
         return []
@@ -216,11 +218,11 @@ def _strips(row: Sequence[GridCell]) -> list[Strip]:
     return strips
 
 
-def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
+def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     """Return the rows that no line parts: no cell goes on in the next row for want of room."""
     ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
-    for strip in _strips(row):
+    for strip in _strips_of_boxes(row):
         above = parts[-1][-1] if parts else strip
         both = [place for place in range(len(row)) if above[place] and strip[place]]
         goes_on = any(had_no_room(above[place], strip[place], ends[place]) for place in both)
@@ -231,7 +233,7 @@ def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     return parts
 
 
-def _merged(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
+def _split_cells(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
     """Return a row of boxes as the rows of cells of its printed lines; unchanged without any."""
     return [
         [replace(cell, lines=lines) for cell, lines in zip(row, columns_of(part), strict=True)]
@@ -288,7 +290,7 @@ class _Stack:
         rows = [row for band in bands for row in band]
         if len(rows) == 1 or all(line.fixed for row in rows for line in row):
             return True
-        columns = columns_of(strips_of(rows, gaps_between(rows, _size(rows))))
+        columns = columns_of(strips_of(rows, gaps_between(rows, _size_of(rows))))
         return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
@@ -307,7 +309,7 @@ class _Stack:
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        size = _size(rows)
+        size = _size_of(rows)
         if any(line.size > _LARGEST * size for row in rows for line in row):
             return []  # a heading and the text below it, between the lines at the edges of a page
         return gaps_between(rows, size)
@@ -317,12 +319,12 @@ class _Stack:
 
         With `full`, the first of them must have text in every column.
         """
-        size = _size(rows)
+        size = _size_of(rows)
         gaps = gaps_between(rows, size)
         further: list[Row] = []
         last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom)) if beyond else []
         for row in beyond:
-            remaining = narrowed(gaps, row, 0.5 * size)
+            remaining = narrow_gaps(gaps, row, 0.5 * size)
             apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
             outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
             if apart or outside or len(remaining) < len(gaps):
@@ -335,12 +337,12 @@ class _Stack:
 
     def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
         body = [row for band in bands for row in band]
-        gaps = gaps_between([*header, *body], _size(body))
+        gaps = gaps_between([*header, *body], _size_of(body))
         cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
         return table_of(header, cells, gaps, spelling)
 
 
-def _size(rows: Sequence[Row]) -> float:
+def _size_of(rows: Sequence[Row]) -> float:
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
 
 
@@ -359,8 +361,8 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
         spelling: how the document spells words.
     """
     tables = []
-    for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
-        gaps = gaps_between(run, _size(run))
+    for run in _find_runs(list(rows_of([line for line in lines if not line.turned]))):
+        gaps = gaps_between(run, _size_of(run))
         strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             table = table_of([], rows_of_cells(strips), gaps, spelling)
@@ -368,7 +370,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     return tables
 
 
-def _runs(rows: Sequence[Row]) -> list[list[Row]]:
+def _find_runs(rows: Sequence[Row]) -> list[list[Row]]:
     """Return rows one below the other that begin and end with one of several pieces, most of them such."""
     runs: list[list[Row]] = []
     current: list[Row] = []
