@@ -208,9 +208,8 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
     else:
         suffix = PurePosixPath(file.path).suffix or "no suffix"
         supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
-        detail = (
-            f"{suffix}; supported are {supported}; documents.readers can name a reader for another suffix"
-        )
+        advice = "documents.readers can name a reader for another suffix"
+        detail = f"{suffix}; supported are {supported}; {advice}"
     raise DocumentFailure("unsupported_format", detail)
 
 

@@ -193,10 +193,8 @@ def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> t
     total = sum(entry.file_size for entry in opened.infolist())
     ratio = limits.max_compression_ratio
     if total > _HARMLESS and total > ratio * size:
-        detail = (
-            f"it would unpack to {total // size} times its size, documents.max_compression_ratio = {ratio}"
-        )
-        raise DocumentFailure("archive_bomb", detail)
+        grown = f"it would unpack to {total // size} times its size"
+        raise DocumentFailure("archive_bomb", f"{grown}, documents.max_compression_ratio = {ratio}")
     return opened, total
 
 
@@ -274,9 +272,8 @@ def _member(entry: zipfile.ZipInfo) -> Member:
         problem = ("encrypted", "the content is protected by a password")
     elif entry.compress_type not in _METHODS:
         problem = ("unsupported_format", "compressed by another method than Deflate")
-    return Member(
-        entry, entry.filename, path, entry.file_size, DocumentFailure(*problem) if problem else None
-    )
+    failure = DocumentFailure(*problem) if problem else None
+    return Member(entry, entry.filename, path, entry.file_size, failure)
 
 
 def _stored(name: str) -> str:

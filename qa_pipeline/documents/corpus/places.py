@@ -68,9 +68,8 @@ class BatchFiles:
         A folder of that name with files in it comes as a file that cannot be read.
         """
         listed = self.list()
-        matching = sorted(
-            (file for file in listed if file.path == path), key=lambda file: file.failure is not None
-        )
+        named = (file for file in listed if file.path == path)
+        matching = sorted(named, key=lambda file: file.failure is not None)
         below = (file for file in listed if file.path.startswith(f"{path}/"))
         if not matching and (inside := next(below, None)):
             folder = DocumentFailure("not_a_file", "a folder is in its place")

@@ -58,9 +58,8 @@ class RemoteCorpus(Corpus):
             inside = path[len(self._root) :].lstrip("/")
             first, _, rest = inside.partition("/")
             seen = (inside, info.get("size"), _stamp(info) or _time(info))
-            hashes[first if rest else without_suffix(first)].update(
-                repr(seen).encode("utf-8", "surrogatepass")
-            )
+            name = first if rest else without_suffix(first)
+            hashes[name].update(repr(seen).encode("utf-8", "surrogatepass"))
         return {name: hashes[name].hexdigest() if name in hashes else None for name in names}
 
     def _entries(self) -> Iterator[Entry]:
@@ -75,9 +74,8 @@ class RemoteCorpus(Corpus):
             return BatchFiles(name, partial(_files_below, self._files, path, address))
         for key, info in sorted(self._in_root().items()):
             if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
-                return archive_batch(
-                    key, partial(_opened, self._files, info["name"]), self.limits, _stamp(info)
-                )
+                opener = partial(_opened, self._files, info["name"])
+                return archive_batch(key, opener, self.limits, _stamp(info))
         raise CorpusError(f"batch {address} does not exist")
 
     def _in_root(self) -> dict[str, Info]:

@@ -110,12 +110,9 @@ def _package_path(archive: Archive) -> str:
 
 def _list_chapters(root: "_Element", folder: str) -> Iterator[_Chapter]:
     items = {item.get("id", ""): item for item in _find_elements(root, "item")}
-    references = (
-        reference
-        for reference in _find_elements(root, "reference")
-        if reference.get("type", "").lower() == "toc"
-    )
-    contents = {_member_path(reference.get("href", ""), folder) for reference in references}
+    references = _find_elements(root, "reference")
+    tables = (reference for reference in references if reference.get("type", "").lower() == "toc")
+    contents = {_member_path(table.get("href", ""), folder) for table in tables}
     for place in _find_elements(root, "itemref"):
         item = items.get(place.get("idref", ""))
         if item is None:
@@ -133,9 +130,8 @@ def _find_encrypted(archive: Archive) -> frozenset[str]:
     for data in _find_elements(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
         methods = {method.get("Algorithm", "") for method in _find_elements(data, "EncryptionMethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            encrypted |= {
-                _member_path(cipher.get("URI", ""), "") for cipher in _find_elements(data, "CipherReference")
-            }
+            ciphers = _find_elements(data, "CipherReference")
+            encrypted |= {_member_path(cipher.get("URI", ""), "") for cipher in ciphers}
     return frozenset(encrypted)
 
 
@@ -144,9 +140,8 @@ def _member_path(reference: str, folder: str) -> str:
 
 
 def _read_metadata(root: "_Element", name: str) -> str | None:
-    values = (
-        element for metadata in _find_elements(root, "metadata") for element in _find_elements(metadata, name)
-    )
+    groups = _find_elements(root, "metadata")
+    values = (element for group in groups for element in _find_elements(group, name))
     texts = (" ".join("".join(map(str, value.itertext())).split()) for value in values)
     return next(filter(None, texts), None)
 

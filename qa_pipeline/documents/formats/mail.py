@@ -88,11 +88,8 @@ class _Reader:
         """Yield the blocks of a message; a forwarded one has its heading below the other's."""
         if subject := _read_header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
-        lines = [
-            f"{name}: {header_value}"
-            for name in _HEADERS
-            if (header_value := _read_header(message, name.lower()))
-        ]
+        headers = ((name, _read_header(message, name.lower())) for name in _HEADERS)
+        lines = [f"{name}: {value}" for name, value in headers if value]
         if lines:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():
@@ -104,10 +101,8 @@ class _Reader:
         self.parts += 1
         kind, inner = part.get_content_type(), _inner_parts(part)
         if depth > _DEEPEST or self.parts > _MOST_PARTS:
-            payloads = (
-                str(inner_part.get_payload()) for inner_part in part.walk() if not inner_part.is_multipart()
-            )
-            self.omissions.add("deep_message", "".join(payloads))
+            leaves = (leaf for leaf in part.walk() if not leaf.is_multipart())
+            self.omissions.add("deep_message", "".join(str(leaf.get_payload()) for leaf in leaves))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
         elif part.is_multipart():
@@ -127,9 +122,8 @@ class _Reader:
     def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
         """Yield the plain one of versions of the same text, unless it is cut; then the richest."""
         lengths = [sum(len(block.text) for block in blocks) for blocks in versions]
-        good = [
-            place for place, length in enumerate(lengths) if length and length >= _LEAST_SHARE * max(lengths)
-        ]
+        least = max(1, _LEAST_SHARE * max(lengths, default=0))
+        good = [place for place, length in enumerate(lengths) if length >= least]
         plain = [place for place in good if parts[place].get_content_type() == "text/plain"]
         chosen = next(iter(plain or good[-1:]), None)
         for place, blocks in enumerate(versions):
@@ -158,10 +152,8 @@ class _Reader:
         for kind, part in groupby(kinds, key=itemgetter(0)):
             run = [line for _, line in part]
             if kind == "quote":
-                paragraphs = (
-                    list(some) for blank, some in groupby(run, key=lambda line: not line.strip()) if not blank
-                )
-                yield from (Block("quote", "\n".join(paragraph)) for paragraph in paragraphs)
+                by_blank = groupby(run, key=lambda line: not line.strip())
+                yield from (Block("quote", "\n".join(lines)) for is_blank, lines in by_blank if not is_blank)
             elif kind == "signature":
                 yield Block("paragraph", "\n".join(run))
             else:

@@ -99,19 +99,15 @@ def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     if tokens[place].nesting < 0:
         return "</details>"
     opening = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
-    return (
-        _box_html(opening["kind"], re.sub(r"\{[^{}]*\}", "", opening["title"] or ""), env["omissions"])
-        if opening
-        else ""
-    )
+    title = re.sub(r"\{[^{}]*\}", "", opening["title"] or "") if opening else ""
+    return _box_html(opening["kind"], title, env["omissions"]) if opening else ""
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a mark and what is indented by four spaces below it: a rule for blocks."""
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
-    match = (
-        _INDENTED_BOX.match(line) if line[:1] in ("!", "?", "=") and not state.is_code_block(start) else None
-    )
+    may_begin = line[:1] in ("!", "?", "=") and not state.is_code_block(start)
+    match = _INDENTED_BOX.match(line) if may_begin else None
     if match is None or silent:
         return match is not None
     indent = state.sCount[start] + 4
@@ -227,9 +223,8 @@ def _parser() -> "MarkdownIt":
     parser.use(deflist_plugin)
     # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
-    parser.block.ruler.before(
-        "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
+    interrupts = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    parser.block.ruler.before("fence", "indented_box", _indented_box, interrupts)
     for marker, pattern in _CONTAINERS.items():
         opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
@@ -266,10 +261,10 @@ def _code(text: str) -> str:
 def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return nothing for pictures and addresses of links, which have no place in the text."""
     token = tokens[place]
-    image = token.type == "image"
-    env["omissions"].add(
-        "image" if image else "link_target", token.content if image else str(token.attrGet("href") or "")
-    )
+    if token.type == "image":
+        env["omissions"].add("image", token.content)
+    else:
+        env["omissions"].add("link_target", str(token.attrGet("href") or ""))
     return ""
 
 

@@ -122,9 +122,10 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
     """
     if any(names):
         width = len(names)
-        return " | ".join(
-            [f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled]
+        named = (
+            f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled
         )
+        return " | ".join(named)
     texts = [text for _, text in filled]
     if len(texts) > 1 and (keyed or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"

@@ -52,9 +52,8 @@ def pattern_family(
             while match:
                 if passes := is_right(match):
                     yield Item(kind, match.start(), match.end(), value(match[0]))
-                match = pattern.search(
-                    text, match.end() if passes or not search_inside else match.start() + 1
-                )
+                next_place = match.end() if passes or not search_inside else match.start() + 1
+                match = pattern.search(text, next_place)
 
     return Family(kind, find, digits)
 

@@ -151,9 +151,8 @@ def _replace(
         counts.update(item.kind for item in items)
         work, written = _stand_in(work, written, items, write)
     pieces = work.split(PLACE_HOLDER)
-    return "".join(
-        piece + replacement for piece, replacement in zip(pieces, [*written, ""], strict=True)
-    ), counts
+    replaced = zip(pieces, [*written, ""], strict=True)
+    return "".join(piece + replacement for piece, replacement in replaced), counts
 
 
 def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write) -> tuple[str, list[str]]:

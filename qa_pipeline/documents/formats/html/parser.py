@@ -157,9 +157,8 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
         if name.lower() not in _NO_END_TAG:  # never too low for tags that need an end tag
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
-                raise DocumentFailure(
-                    "nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep"
-                )
+                detail = f"elements are nested more than {_DEEPEST} levels deep"
+                raise DocumentFailure("nested_too_deep", detail)
     return LexborHTMLParser(markup)
 
 

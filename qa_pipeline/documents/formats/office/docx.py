@@ -98,11 +98,9 @@ def _table_blocks(
     for place, (row, written) in enumerate(zip(rows, texts, strict=True)):
         header = place < names or (len(row) == 1 < width == row[0].columns)
         key = keys and any(written[1:])
+        placed = enumerate(zip(row, written, strict=True))
         cells.append(
-            [
-                Cell(text, header or (key and column == 0), cell.columns)
-                for column, (cell, text) in enumerate(zip(row, written, strict=True))
-            ]
+            [Cell(text, header or (key and not column), cell.columns) for column, (cell, text) in placed]
         )
     return [Block("table_row", line) for line in counted_lines(cells, omissions)]
 
@@ -268,9 +266,8 @@ class _BlockReader:
         own_text = "".join(inline.parts)
         self._measure(len(own_text))
         text, self.carried = self.carried + own_text, ""
-        self.pending += [
-            (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
-        ]
+        notes = inline.notes
+        self.pending += [(note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in notes]
         beside_text = [block for box in inline.boxes for block in self._closed(box)]
         for drawing in inline.drawn:
             drawn_blocks = self.read_drawing(drawing)
@@ -369,9 +366,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
     }
     body = document.find(f"{WORD}body")
-    reader = _BlockReader(
-        styles, numbering, notes, partial(DrawnParts(package, omissions).read, main), omissions, settings
-    )
+    drawings = partial(DrawnParts(package, omissions).read, main)
+    reader = _BlockReader(styles, numbering, notes, drawings, omissions, settings)
     blocks = _set_levels(list(_join_code(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
     return read_file(package, blocks, omissions)

@@ -93,10 +93,8 @@ class Styles:
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
         paragraphs = (key for key in self._elements if self._elements[key].get(f"{WORD}type") == "paragraph")
-        is_default = (
-            key for key in paragraphs if self._elements[key].get(f"{WORD}default", "0") not in _FALSE
-        )
-        self._default = next(is_default, None)
+        defaults = (key for key in paragraphs if self._elements[key].get(f"{WORD}default", "0") not in _FALSE)
+        self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
         """Return the meaning of a paragraph style, the default for none; undefined ones have a name."""
@@ -112,19 +110,16 @@ class Styles:
 
     def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
         """Return whether a table style sets the first row or column off from the others."""
-        changes = (
-            change for element in self._chain(style) for change in element.iterchildren(f"{WORD}tblStylePr")
+        parts = (
+            child for element in self._chain(style) for child in element.iterchildren(f"{WORD}tblStylePr")
         )
-        return any(change.get(f"{WORD}type") == part for change in changes)
+        return any(child.get(f"{WORD}type") == part for child in parts)
 
     def _resolve(self, style: str | None) -> ParagraphStyle:
         chain = list(self._chain(style))
-        names = [value_of(element, "name", element.get(f"{WORD}styleId", "")) for element in chain] or [
-            style or ""
-        ]
-        role, level = next(
-            (role_and_level for name in names if (role_and_level := _role_of_name(name.strip()))), ("body", 0)
-        )
+        names = [value_of(element, "name", element.get(f"{WORD}styleId", "")) for element in chain]
+        roles = (_role_of_name(name.strip()) for name in names or [style or ""])
+        role, level = next(filter(None, roles), ("body", 0))
         outlines = (value_of(element, f"pPr/{WORD}outlineLvl") for element in chain)
         outline = read_number(next(filter(None, outlines), None), _NO_OUTLINE)
         if role == "body" and outline < _NO_OUTLINE:
@@ -331,9 +326,8 @@ def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
             continue  # it went with what it is in
         texts = [text.text or "" for text in element.iter(TEXT, f"{WORD}delText")]
         if texts or what != "alternative":
-            written = sum(
-                next(paragraph.iter(TEXT), None) is not None for paragraph in element.iter(f"{WORD}p")
-            )
+            paragraphs = element.iter(f"{WORD}p")
+            written = sum(next(paragraph.iter(TEXT), None) is not None for paragraph in paragraphs)
             omissions.add(what, "".join([*texts, _description(element)]), max(written, 1))
         if element.tag == _CELL:  # its place keeps the columns of the row
             element[:] = []
@@ -376,12 +370,10 @@ def _description(element: "_Element") -> str:
     """Return the description of a picture, or the letters of a word drawn as one."""
     if element.tag == f"{_VML}textpath":
         return element.get("string", "")
-    around = (
-        element.iterancestors(f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
-    )
-    about = next(
-        (properties for drawing in around if (properties := drawing.find(f"{_DRAWN}docPr")) is not None), None
-    )
+    names = (f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
+    around = element.iterancestors(*names) if names else ()
+    properties = (drawing.find(f"{_DRAWN}docPr") for drawing in around)
+    about = next((description for description in properties if description is not None), None)
     return "" if about is None else about.get("descr", "")
 
 
@@ -399,12 +391,8 @@ class Numbering:
     def __init__(self, root: "_Element | None") -> None:
         definitions = [] if root is None else list(root)
         self._abstract, self._lists = (
-            {
-                definition.get(f"{WORD}{name}Id", ""): definition
-                for definition in definitions
-                if definition.tag == f"{WORD}{name}"
-            }
-            for name in ("abstractNum", "num")
+            {child.get(f"{name}Id", ""): child for child in definitions if child.tag == name}
+            for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
         self._levels: dict[tuple[str, int], _Element | None] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)

@@ -101,9 +101,8 @@ class DrawnParts:
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
-        purpose, read = (
-            ("chart", _read_chart) if drawing.tag == f"{CHART}chart" else ("diagramData", _read_diagram)
-        )
+        is_chart = drawing.tag == f"{CHART}chart"
+        purpose, read = ("chart", _read_chart) if is_chart else ("diagramData", _read_diagram)
         relation = drawing.get(LINK + ("id" if read is _read_chart else "dm"), "")
         link = self._package.links(part).get(relation)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
@@ -178,9 +177,8 @@ def _read_points(series: "_Element", name: str) -> dict[int, str]:
     holder = series.find(f"{CHART}{name}")
     if holder is None:
         return {}
-    inner, *outer = [dict(_read_level(level)) for level in holder.iter(f"{CHART}lvl")] or [
-        dict(_read_level(holder))
-    ]
+    levels = list(holder.iter(f"{CHART}lvl")) or [holder]
+    inner, *outer = [dict(_read_level(level)) for level in levels]
     for level in outer:
         name_of_group = ""
         for place in sorted(inner.keys() | level.keys()):
@@ -229,13 +227,11 @@ def _write(element: "_Element") -> str:
         degree = _write_part(element, "deg")
         return f"√{f'[{degree}]' if degree else ''}({_write_part(element, 'e')})"
     if name == "nary":
-        return (
-            f"{_sign_of(element, 'naryPr/{0}chr', '∫')}{_write_limits(element)} {_write_part(element, 'e')}"
-        )
+        sign = _sign_of(element, "naryPr/{0}chr", "∫")
+        return f"{sign}{_write_limits(element)} {_write_part(element, 'e')}"
     if name == "d":
-        between = _sign_of(element, "dPr/{0}sepChr", "|").join(
-            map(_write_children, element.iterchildren(f"{MATH}e"))
-        )
+        parts = map(_write_children, element.iterchildren(f"{MATH}e"))
+        between = _sign_of(element, "dPr/{0}sepChr", "|").join(parts)
         return f"{_sign_of(element, 'dPr/{0}begChr', '(')}{between}{_sign_of(element, 'dPr/{0}endChr', ')')}"
     if name == "m":
         return "; ".join(", ".join(map(_write_children, row)) for row in element.iterchildren(f"{MATH}mr"))

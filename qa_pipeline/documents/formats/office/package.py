@@ -112,9 +112,8 @@ class Package:
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`."""
         targets = (link.target for link in self.links(part).values() if link.purpose == purpose)
-        return [
-            target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
-        ]
+        inside = (target for target in dict.fromkeys(targets) if target is not None)
+        return [target for target in inside if self.archive.find(target)]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """Return the roots of the linked parts."""

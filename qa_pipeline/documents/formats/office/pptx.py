@@ -119,11 +119,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 
 def _find_slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
     links = package.links(main)
-    slide_paths = [
-        links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")
-    ]
-    targets = [link.target for link in slide_paths if link is not None and link.target is not None]
-    if len(targets) < len(slide_paths):
+    slide_ids = package.tree(main).iter(f"{SLIDES}sldId")
+    slide_links = [links.get(slide.get(f"{LINK}id", "")) for slide in slide_ids]
+    targets = [link.target for link in slide_links if link is not None and link.target is not None]
+    if len(targets) < len(slide_links):
         raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
     slides = list(dict.fromkeys(targets))
     if len(slides) > settings.max_pages:
@@ -197,11 +196,8 @@ class _Reader:
         if tree is None:
             return []
         shapes = _shapes_of(tree)
-        placeholders = (
-            shape
-            for shape in shapes
-            if shape.tag == _SHAPE and (role := _role_of(shape)) and role.type in _TITLES
-        )
+        roles = ((shape, _role_of(shape)) for shape in shapes if shape.tag == _SHAPE)
+        placeholders = (shape for shape, role in roles if role and role.type in _TITLES)
         title = next((shape for shape in placeholders if all_text(shape)), None)
         blocks: list[Block] = []
         if title is not None:
@@ -287,11 +283,9 @@ def _read_table(table: "_Element", omissions: Omissions) -> list[Block]:
     """Return a table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_read_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    table_properties = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
-    names, keys = (
-        table_properties is not None and table_properties.get(name) in _TRUE
-        for name in ("firstRow", "firstCol")
-    )
+    has_names = properties is not None and len(grid) > 1 and max(map(len, grid)) > 1
+    flags = properties.attrib if properties is not None and has_names else {}
+    names, keys = (flags.get(name) in _TRUE for name in ("firstRow", "firstCol"))
     for row in grid[:1] if names else ():
         row[:] = [replace(cell, header=True) for cell in row]
     for row in grid if keys else ():  # a key alone in its row would name columns instead of a value

@@ -212,9 +212,8 @@ def _lines_near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Ke
     for index, line in enumerate(lines):
         if line.bottom < low or line.top > high:
             at = round(line.bottom / 2)
-            keys[index] = [
-                (_fold_numbers(text, line.page), at) for text in (line.text, *_split_head(line, lines))
-            ]
+            texts = (line.text, *_split_head(line, lines))
+            keys[index] = [(_fold_numbers(text, line.page), at) for text in texts]
     return keys
 
 

@@ -268,9 +268,8 @@ def _find_letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tup
             neighbours = [place for _, place in letters[max(near - _NEIGHBOURS, 0) : near + _NEIGHBOURS]]
             below = [place for place in neighbours if place not in taken and _is_below(box(place), above)]
             letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
-            composed = unicodedata.normalize(
-                "NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]]
-            )
+            plain = _PLAIN.get(text[letter], text[letter])
+            composed = unicodedata.normalize("NFC", plain + _MARKS[text[accent]])
             if below and len(composed) == 1:
                 accented[accent] = (letter, composed)
                 taken.add(letter)

@@ -323,11 +323,8 @@ def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int])
 
 def _mark_bold_headings(groups: list[Group], shape: Shape, level: int) -> None:
     """Set headings of body size below all larger ones, and below one another by number."""
-    depths = {
-        place: depth
-        for place in range(len(groups))
-        if (depth := _bold_heading(groups, place, shape)) is not None
-    }
+    numbered = ((place, _bold_heading(groups, place, shape)) for place in range(len(groups)))
+    depths = {place: depth for place, depth in numbered if depth is not None}
     least = min((depth for depth in depths.values() if depth), default=0)
     for place, depth in depths.items():
         groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)

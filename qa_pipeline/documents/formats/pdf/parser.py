@@ -365,9 +365,8 @@ def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, hei
     lines = []
     by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))
     for number, words in enumerate(list(part) for _, part in by_line):
-        parts = tuple(
-            Word(word["text"], word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words
-        )
+        sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
+        parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))
         top = height - min(word["top"] for word in words) / scale
         bottom = height - max(word["top"] + word["height"] for word in words) / scale
         lines.append(

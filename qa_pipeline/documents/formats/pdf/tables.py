@@ -69,9 +69,8 @@ def table_of(
         cells = [*([Cell(text, header=names_columns) for text in row] for row in texts), *cells]
     else:
         cells = mark_header(cells, [_is_bold(row) for row in rows])
-    return _write_table(
-        cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row]
-    )
+    lines = [line for row in rows for cell in row for line in cell]
+    return _write_table(cells, [*(line for row in header for line in row), *lines])
 
 
 def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
