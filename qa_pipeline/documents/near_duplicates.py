@@ -95,11 +95,10 @@ def band_codes(shingled: Shingles, threshold: float) -> list[int]:
         return []
     bands, values = _bands(threshold)
     parts = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
-    return [_band_code(place, part.tobytes()) for place, part in enumerate(parts)]
-
-
-def _band_code(place: int, part: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(part, digest_size=8, salt=place.to_bytes(4)).digest())
+    hashes = (
+        hashlib.blake2b(part.tobytes(), digest_size=8, salt=n.to_bytes(4)) for n, part in enumerate(parts)
+    )
+    return [int.from_bytes(code.digest()) for code in hashes]
 
 
 def _sketch(shingled: Shingles) -> "MinHash":

@@ -80,12 +80,13 @@ class Archive:
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
         """
-        stream = self.open(name)
-        # Asked for all at once, the library would decompress all there is before it cuts.
-        return b"".join(iter(lambda: stream.read(_STEP), b""))
+        with self.open(name) as stream:
+            # Asked for all at once, the library would decompress all there is before it cuts.
+            return b"".join(iter(lambda: stream.read(_STEP), b""))
 
-    def open(self, name: str) -> "MemberStream":
-        """Return a stream of a member's bytes.
+    @contextmanager
+    def open(self, name: str) -> "Iterator[MemberStream]":
+        """Yield a stream of a member's bytes.
 
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
@@ -96,7 +97,8 @@ class Archive:
         if member.failure is not None:
             raise member.failure
         with _damage_reported():
-            return MemberStream(self._opened.open(member.entry))
+            stream = self._opened.open(member.entry)
+        yield MemberStream(stream)
 
 
 class MemberStream:
@@ -160,7 +162,7 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
             problem = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
         unique = raw if count[raw] == 1 else raw + b"\0" + str(place).encode()
         if not _is_hidden(unique):
-            opener = partial(_opened_member, archive, member.name)
+            opener = partial(archive.open, member.name)
             yield FoundFile(stored_path(raw), unique, 0 if problem else member.size, opener, problem)
 
 
@@ -174,11 +176,6 @@ def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
         return hash_text(stamp) if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
         raise _refused(name, failure) from failure
-
-
-@contextmanager
-def _opened_member(archive: Archive, name: str) -> Iterator[MemberStream]:
-    yield archive.open(name)
 
 
 def _refused(name: str, failure: DocumentFailure) -> CorpusError:

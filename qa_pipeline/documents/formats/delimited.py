@@ -39,45 +39,37 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     And something must speak for it: a column of figures under a word, words that tables use as names, names
     written like a program's over values that are not, or long values under a short name.
     """
-    columns = [
-        [row[place] for row in below if place < len(row) and row[place]] for place in range(len(first))
-    ]
-    named_columns = [(name, column) for name, column in zip(first, columns, strict=True) if name]
-    if not any(columns) or 2 * len(named_columns) <= len(first) or not _could_be_names(named_columns):
+    places = range(len(first))
+    columns = [[row[place] for row in below if place < len(row) and row[place]] for place in places]
+    named = [(name, column) for name, column in zip(first, columns, strict=True) if name]
+    if not any(columns) or 2 * len(named) <= len(first) or not _could_be_names(named):
         return False
-    words = [name.casefold() for name, _ in named_columns]
-    if 2 * sum(not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_"))) for word in words) >= len(words):
+    words = [name.casefold() for name, _ in named]
+    common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
+    figures = [name for name, column in named if _is_mostly(column, _is_figure)]
+    if 2 * len(common) >= len(words) or any(_is_year(name) or not _is_figure(name) for name in figures):
         return True
-    if any(
-        (_is_year(name) or not _is_figure(name)) and _is_mostly(column, _is_figure)
-        for name, column in named_columns
-    ):
+    values = list(filter(None, columns))
+    like_identifiers = (_IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named)
+    if any(_share_of(column, _is_lower_word) < 1 - _MOSTLY for column in values) and all(like_identifiers):
         return True
-    like_identifiers = all(
-        _IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named_columns
-    )
-    if like_identifiers and any(
-        column and _share_of(column, _is_lower_word) < 1 - _MOSTLY for column in columns
-    ):
-        return True
-    return all(len(name) <= _LONG_VALUE for name, _ in named_columns) and any(
+    has_long_values = (
         column and median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
-        for name, column in named_columns
+        for name, column in named
     )
+    return all(len(name) <= _LONG_VALUE for name, _ in named) and any(has_long_values)
 
 
-def _could_be_names(named_columns: "Sequence[tuple[str, Sequence[str]]]") -> bool:
+def _could_be_names(named: Sequence[tuple[str, Sequence[str]]]) -> bool:
     """Return whether words over columns are short, unlike each other and the values, not all figures."""
-    if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name, _ in named_columns):
+    names = [name for name, _ in named]
+    if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name in names):
         return False
-    if len({name.casefold() for name, _ in named_columns}) < len(named_columns) or any(
-        name in cells for name, cells in named_columns
-    ):
+    if len({name.casefold() for name in names}) < len(names) or any(name in cells for name, cells in named):
         return False
-    figures = [(name, column) for name, column in named_columns if _is_figure(name)]
-    return len(figures) < len(named_columns) and all(
-        _is_year(name) and not _is_mostly(column, _is_year) for name, column in figures
-    )
+    figures = [(name, column) for name, column in named if _is_figure(name)]
+    are_years = (_is_year(name) and not _is_mostly(column, _is_year) for name, column in figures)
+    return len(figures) < len(named) and all(are_years)
 
 
 def _share_of(column: Sequence[str], holds: Callable[[str], bool]) -> float:

@@ -45,13 +45,9 @@ _NAMES = {
     f"{_TEXT}list-header": "div",
     f"{_DRAW}text-box": "div",
 }
-_STYLES = {
-    "Title": "h1",
-    "Preformatted_20_Text": "pre",
-    "Quotations": "blockquote",
-}
+_STYLES = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "blockquote"}
 _FORMATS = frozenset({"1", "a", "A", "i", "I"})
-_MOST_REPEATED = 100
+_MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
 
 
 class Markup:

@@ -119,16 +119,13 @@ def _numbers(
     written: str, regions: tuple[str, ...], leniency: int, *, is_labelled: bool, tries: int = _MOST_TRIES
 ) -> list[tuple[int, PhoneNumberMatch]]:
     """Return the numbers the library sees, with where they begin; the longest where two plans disagree."""
-    matches = [
-        match
-        for region in regions
-        for match in PhoneNumberMatcher(written, region, leniency, max_tries=tries)
-        if _is_phone(match, region, is_labelled)
-    ]
+    matches: list[PhoneNumberMatch] = []
+    for region in regions:
+        plan = PhoneNumberMatcher(written, region, leniency, max_tries=tries)
+        matches += (match for match in plan if _is_phone(match, region, is_labelled))
+    matches.sort(key=lambda match: (match.start - match.end, not is_valid_number(match.number)))
     taken: list[PhoneNumberMatch] = []
-    for match in sorted(
-        matches, key=lambda match_: (match_.start - match_.end, not is_valid_number(match_.number))
-    ):
+    for match in matches:
         if all(match.end <= other.start or other.end <= match.start for other in taken):
             taken.append(match)
     return [(match.start, match) for match in taken]
@@ -149,11 +146,8 @@ def _is_phone(match: PhoneNumberMatch, region: str, is_labelled: bool) -> bool:
     first = _FIRST_GROUP.match(written)
     codes = (area, area[:_MOBILE_CODE]) if mobile else (area,)
     is_long = len(digits_of(written)) > _LONGEST_NATIONAL + 1
-    return (
-        first is not None
-        and first[1] in codes
-        and not (is_long or _TATTERED.search(" ".join(written.split())))
-    )
+    is_tattered = _TATTERED.search(" ".join(written.split())) is not None
+    return first is not None and first[1] in codes and not (is_long or is_tattered)
 
 
 _LETTER = r"[^\W_]"

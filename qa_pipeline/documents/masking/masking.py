@@ -94,19 +94,14 @@ _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLAC
 Write = Callable[[Item], str]
 
 
-@cache
-def text_mask(settings: MaskingSettings) -> Mask:
-    """Return a function that masks a text as the settings ask."""
-    return _mask(settings, bare=False)
-
-
-@cache
 def bare_mask(settings: MaskingSettings) -> Mask:
     """Return a mask for paths and URLs, where brackets mean something: tokens go without them."""
-    return _mask(settings, bare=True)
+    return text_mask(settings, bare=True)
 
 
-def _mask(settings: MaskingSettings, *, bare: bool) -> Mask:
+@cache
+def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
+    """Return a function that masks a text as the settings ask; `bare` tokens have no brackets."""
     if settings.action == "off":
         return keep
     families, write = families_of(settings), _writer(settings)

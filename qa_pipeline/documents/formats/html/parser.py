@@ -54,18 +54,9 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
 
 
 _MAIN = (
-    "main",
-    "[role=main]",
-    "#page-content",
-    "#main-content",
-    "#mw-content-text",
-    "#bodyContent",
-    "#content",
-    "#main",
-    ".markdown-body",
-    ".main-content",
-    "article",
-)
+    "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
+    "#main", ".markdown-body", ".main-content", "article",
+)  # fmt: skip
 """The places where generators of pages put the content, most telling first."""
 
 _LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name

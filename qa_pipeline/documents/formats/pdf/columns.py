@@ -114,10 +114,8 @@ def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> b
     by row, both sides must be running text.
     """
     sides = (first, second)
-    if any(
-        len(side) < _LEAST_LINES or sum(len(line.text) for line in side) < _LEAST_SHARE * total
-        for side in sides
-    ):
+    lengths = [sum(len(line.text) for line in side) for side in sides]
+    if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
     low = [min(line.bottom for line in side) for side in sides]
     high = [max(line.top for line in side) for side in sides]
@@ -220,14 +218,9 @@ def _lines_near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Ke
 def _split_head(line: Line, lines: Sequence[Line]) -> list[str]:
     """Return the left and right text of a line set apart from all others, as few table rows are."""
     parts = pieces_of(line, _WIDE_GAP * line.size)
-    room = _APART * line.size
-    if len(parts) < 2 or any(
-        other.bottom < line.top + room and line.bottom - room < other.top
-        for other in lines
-        if other is not line
-    ):
-        return []
-    return [part.text for part in parts]
+    low, high = line.bottom - _APART * line.size, line.top + _APART * line.size
+    near = (other for other in lines if other is not line and other.bottom < high and low < other.top)
+    return [part.text for part in parts] if len(parts) > 1 and next(near, None) is None else []
 
 
 def _fold_numbers(text: str, page: int) -> str:
