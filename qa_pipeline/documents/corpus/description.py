@@ -129,7 +129,7 @@ def _parsed(content: bytes, name: str) -> Any:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise CorpusError(f"{name}{line}: {error.problem}; it must be plain YAML") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorpusError(f"{name} is not readable YAML in UTF-8") from error
+        raise CorpusError(f"{name} cannot be read as YAML in UTF-8; save it so") from error
 
 
 def _problem(problem: Mapping[str, Any], mask: Mask) -> str:

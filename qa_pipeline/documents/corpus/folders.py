@@ -62,12 +62,13 @@ class FolderCorpus(Corpus):
             with os.scandir(folder) as entries:
                 return [_entry(entry, base) for entry in entries]
         except OSError as error:
-            raise CorpusError(f"corpus folder {folder} cannot be read: {error.strerror}") from error
+            problem = f"corpus folder {folder} cannot be read: {error.strerror}"
+            raise CorpusError(f"{problem}; let the user who runs this read it") from error
 
     def _batch(self, name: str) -> BatchFiles:
         place = self._place(name)
         if not (place.is_dir() or (place.is_file() and is_archive(place.name))):
-            raise CorpusError(f"batch folder {place} does not exist or is not a folder")
+            raise _missing_batch(place)
         if not place.resolve().is_relative_to(Path(self.location).resolve()):
             raise CorpusError(f"{place.name} {LINKED}")
         if place.is_dir():
@@ -90,6 +91,11 @@ def open_folder(folder: Path) -> BatchFiles:
     What cannot be opened or leads out of the folder is listed with its failure.
     """
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
+
+
+def _missing_batch(folder: Path | str) -> CorpusError:
+    advice = "name a folder or ZIP archive of the corpus"
+    return CorpusError(f"batch folder {folder} does not exist or is not a folder; {advice}")
 
 
 def _entry(entry: os.DirEntry[str], base: str) -> Entry:
@@ -134,7 +140,7 @@ def _locations(folder: str) -> list[str]:
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
-        raise CorpusError(f"batch folder {folder} does not exist or is not a folder")
+        raise _missing_batch(folder)
     base = os.path.realpath(folder)
     pending = [folder]
     while pending:

@@ -76,7 +76,7 @@ class RemoteCorpus(Corpus):
             if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
                 opener = partial(_opened, self._files, info["name"])
                 return archive_batch(key, opener, self.limits, _stamp(info))
-        raise CorpusError(f"batch {address} does not exist")
+        raise CorpusError(f"batch {address} does not exist; name a folder or ZIP archive of the corpus")
 
     def _in_root(self) -> dict[str, Info]:
         """Return what is directly at the address, by name; some stores list the address itself too."""

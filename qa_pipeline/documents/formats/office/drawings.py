@@ -129,11 +129,9 @@ def _read_diagram(root: "_Element") -> list[Block]:
             depths[key] = depth
             pending += [(child, depth + 1) for child in reversed(below.get(key, []))]
     depths |= {key: 1 for key in points if key not in depths}
-    return [
-        Block("list_item", text, max(depth - 1, 0))
-        for key, depth in depths.items()
-        if points[key].get("type", "node") in ("node", "asst") and (text := all_text(points[key]))
-    ]
+    nodes = (key for key in depths if points[key].get("type", "node") in ("node", "asst"))
+    items = ((all_text(points[key]), max(depths[key] - 1, 0)) for key in nodes)
+    return [Block("list_item", text, depth) for text, depth in items if text]
 
 
 def _read_chart(root: "_Element") -> list[Block]:
@@ -158,10 +156,8 @@ def _cells_of(series: "Sequence[_Element]") -> list[list[Cell]]:
         categories = {**(_read_points(part, "cat") or _read_points(part, "xVal")), **categories}
     head = [Cell("", header=True), *(Cell(_series_name(part), header=True) for part in series)]
     places = sorted(set(categories).union(*columns))
-    return [head] + [
-        [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
-        for place in places
-    ]
+    rows = ([values.get(place, "") for values in (categories, *columns)] for place in places)
+    return [head, *([Cell(text) for text in row] for row in rows)]
 
 
 def _series_name(series: "_Element") -> str:

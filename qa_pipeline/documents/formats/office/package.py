@@ -36,9 +36,8 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         if "Excessive depth" in str(error.msg):
-            raise DocumentFailure(
-                "nested_too_deep", "elements are nested more than 256 levels deep"
-            ) from error
+            detail = "elements are nested more than 256 levels deep"
+            raise DocumentFailure("nested_too_deep", detail) from error
         # The message of the library may hold text of the document; its place does not.
         raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
     # Formats made of XML parts forbid document types: nothing but an attack needs one there.
@@ -69,7 +68,7 @@ _ROOTS: dict[str, Kind] = {
 _SUFFIXES: dict[Kind, str] = {"Word": ".docx", "PowerPoint": ".pptx", "Excel": ".xlsx"}
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_LARGEST_TREE = 50_000_000
+_LARGEST_TREE = 50_000_000  # bytes
 """A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
 
 # The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
@@ -151,17 +150,14 @@ def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings
     package = Package(open_archive(content, settings))
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
-        raise DocumentFailure(
-            "damaged", f"the ZIP container holds no document, so it is not a {expected_kind} file"
-        )
+        detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"
+        raise DocumentFailure("damaged", detail)
     kind = _ROOTS.get(str(package.tree(main).tag))
     if kind is None:
         raise DocumentFailure("damaged", f"the main part is not one of a {expected_kind} file")
     if kind != expected_kind:
-        raise DocumentFailure(
-            "unsupported_format",
-            f"the file is one of {kind}, not {expected_kind}; its suffix should be {_SUFFIXES[kind]}",
-        )
+        detail = f"the file is one of {kind}, not {expected_kind}; its suffix should be {_SUFFIXES[kind]}"
+        raise DocumentFailure("unsupported_format", detail)
     return package, main
 
 
@@ -194,9 +190,8 @@ def _refuse_package(content: bytes, kind: Kind) -> DocumentFailure:
     if content.startswith(_OLE_START):
         if _OLE_ENCRYPTED in content:
             return DocumentFailure("encrypted", "the file is protected by a password")
-        return DocumentFailure(
-            "unsupported_format", f"an old {kind} file, whatever its suffix; save it as {_SUFFIXES[kind]}"
-        )
+        detail = f"an old {kind} file, whatever its suffix; save it as {_SUFFIXES[kind]}"
+        return DocumentFailure("unsupported_format", detail)
     if content.startswith(b"{\\rtf"):
         return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[kind]}")
     return DocumentFailure("damaged", f"the file lacks the signature of a {kind} file")

@@ -327,9 +327,8 @@ def _load_engine(languages: Sequence[str]) -> Any:
     try:
         import pytesseract
     except ImportError as error:
-        raise DocumentFailure(
-            "scanned", "documents.ocr is set, but the ocr extra is not installed"
-        ) from error
+        detail = "documents.ocr is set, but the ocr extra is not installed"
+        raise DocumentFailure("scanned", detail) from error
     try:
         installed = set(pytesseract.get_languages(config=""))
     except (pytesseract.TesseractNotFoundError, pytesseract.TesseractError) as error:
