@@ -54,7 +54,7 @@ def shingles(text: str) -> Shingles:
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
-    codes = np.fromiter(map(_code, words), dtype=np.uint64, count=len(words))
+    codes = np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
     mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
     for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
         mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
@@ -62,7 +62,7 @@ def shingles(text: str) -> Shingles:
 
 
 @lru_cache(maxsize=200_000)
-def _code(word: str) -> int:
+def _hash_word(word: str) -> int:
     return zlib.crc32(word.encode())
 
 
@@ -72,7 +72,7 @@ def _near_duplicates(
     """Yield each document that is nearly the same as an earlier one, which is no near duplicate itself."""
     from datasketch import MinHashLSH
 
-    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
+    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_choose_bands(threshold))
     by_name = dict(sets)
     for name, shingled in sets:
         if not len(shingled):
@@ -93,7 +93,7 @@ def band_codes(shingled: Shingles, threshold: float) -> list[int]:
     """
     if not len(shingled):
         return []
-    bands, values = _bands(threshold)
+    bands, values = _choose_bands(threshold)
     parts = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
     hashes = (
         hashlib.blake2b(part.tobytes(), digest_size=8, salt=n.to_bytes(4)) for n, part in enumerate(parts)
@@ -115,7 +115,7 @@ def _blank() -> "MinHash":
 
 
 @cache
-def _bands(threshold: float) -> tuple[int, int]:
+def _choose_bands(threshold: float) -> tuple[int, int]:
     """Return how many bands of how many values to use: as many values as keep misses at `_MISSES`."""
     best = (_PERMUTATIONS, 1)
     for values in range(2, _PERMUTATIONS // 2 + 1):  # MinHashLSH takes no fewer than two bands

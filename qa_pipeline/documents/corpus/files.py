@@ -64,7 +64,7 @@ def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
     return [file for file in files if file.path not in _NOT_DOCUMENTS]
 
 
-def in_order(files: Iterable[FoundFile]) -> list[FoundFile]:
+def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Return the files in the order in which they are listed everywhere."""
     return sorted(files, key=lambda file: (file.path, file.raw))
 

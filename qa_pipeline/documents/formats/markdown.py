@@ -223,8 +223,8 @@ def _parser() -> "MarkdownIt":
     parser.use(deflist_plugin)
     # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
-    interrupts = {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    parser.block.ruler.before("fence", "indented_box", _indented_box, interrupts)
+    interrupted = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", "indented_box", _indented_box, {"alt": interrupted})
     for marker, pattern in _CONTAINERS.items():
         opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)

@@ -22,7 +22,7 @@ from phonenumbers import (
     number_type,
 )
 
-from qa_pipeline.documents.masking.items import Family, Item, before, digits_of, pattern_family
+from qa_pipeline.documents.masking.items import Family, Item, digits_of, pattern_family, text_before
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.text.lexicon.languages import CAPITALS, any_of_all, of_all
 
@@ -84,9 +84,9 @@ def phone_family(regions: tuple[str, ...]) -> Family:
 
 def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
     start, written = window.start(), window[0].replace("\n", " ")
-    leads = before(text, start)
+    leads = text_before(text, start)
     is_labelled = _PHONE_LABEL.search(leads) is not None
-    if not (is_labelled or _BEGINS.search(written)) or _OTHER_NAMED.search(before(text, start, 24)):
+    if not (is_labelled or _BEGINS.search(written)) or _OTHER_NAMED.search(text_before(text, start, 24)):
         return
     # a plan may be younger than the library's: where a label leaves no doubt, the length must do
     sure = written.startswith("+") or _LABELLED.search(leads)
@@ -202,12 +202,12 @@ def _find_emails(text: str) -> Iterator[Item]:
             local, domain = (group for group in match.groups() if group is not None)
             first_line, line_end, _ = domain.partition("\n")
             ends_sentence = pattern is _BROKEN and line_end and _ENDS.search(first_line)
-            if not ends_sentence and _reaches_somebody(text, match, local, domain):
+            if not ends_sentence and _is_mail_address(text, match, local, domain):
                 address = f"{_DOTS.sub('.', local)}@{_DOTS.sub('.', domain.replace(chr(10), ''))}"
                 yield Item("email", match.start(), match.end(), address.casefold())
 
 
-def _reaches_somebody(text: str, match: re.Match[str], local: str, domain: str) -> bool:
+def _is_mail_address(text: str, match: re.Match[str], local: str, domain: str) -> bool:
     """Return whether an address is no user of version control, file such as `logo@2x.png` or decorator."""
     if len(local) == 1 and text[match.start() - 1 : match.start()] == "\\":
         return False
@@ -233,14 +233,14 @@ _ANYBODY = {
 
 def _find_logins(text: str) -> Iterator[Item]:
     for match in _LOGIN.finditer(text) if "@" in text and "://" in text else ():
-        if any(_tells(part) for part in match[1].split(":", 1)):
+        if any(_is_personal(part) for part in match[1].split(":", 1)):
             yield Item("url_login", match.start(), match.end(1), match[1])
     for match in _OPTION.finditer(text) if "-u" in text or "-a" in text else ():
-        if _tells(match[1].partition(":")[2]):
+        if _is_personal(match[1].partition(":")[2]):
             yield Item("url_login", *match.span(1), match[1])
 
 
-def _tells(part: str) -> bool:
+def _is_personal(part: str) -> bool:
     """Return whether a part is somebody's, and no placeholder."""
     return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
 
@@ -290,16 +290,16 @@ _WIDEST_HOST = {4: 31, 6: 127}
 
 def _find_ip(text: str) -> Iterator[Item]:
     for match in _IPV4.finditer(text) if _QUAD.search(text) else ():
-        if not _is_number_of_something(text, match) and _is_somebodys(match[1], match[2]):
+        if not _is_number_of_something(text, match) and _is_assigned(match[1], match[2]):
             yield Item("ip_address", *match.span(1), str(ipaddress.ip_address(match[1])))
     for match in _IPV6.finditer(text) if text.count(":") > 1 else ():
-        if _GROUP.search(match[1]) and _is_somebodys(match[1], match[2]):
+        if _GROUP.search(match[1]) and _is_assigned(match[1], match[2]):
             yield Item("ip_address", *match.span(1), str(ipaddress.ip_address(match[1])))
 
 
 def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
     """Return whether a number is that of a version, or of a chapter at the beginning of its line."""
-    leads = before(text, match.start(), 24)
+    leads = text_before(text, match.start(), 24)
     if _VERSION.search(leads):
         return True
     if _MACHINE.search(leads) or _PORT.match(text, match.end(1)):
@@ -313,7 +313,7 @@ def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
     return bool(_REFERRED.search(leads) or (begins_line and title.match(text, match.end())))
 
 
-def _is_somebodys(written: str, network: str | None) -> bool:
+def _is_assigned(written: str, network: str | None) -> bool:
     try:
         address = ipaddress.ip_address(written)
         around = ipaddress.ip_network(f"{address}/{network}" if network else address, strict=False)

@@ -68,7 +68,7 @@ def characters_of(text: str) -> str:
     return "".join(character for character in text.upper() if character.isalnum())
 
 
-def before(text: str, start: int, reach: int = 40) -> str:
+def text_before(text: str, start: int, reach: int = 40) -> str:
     """Return the text just before a place, where a word may name what follows."""
     return text[max(0, start - reach) : start]
 

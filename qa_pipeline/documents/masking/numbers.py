@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from qa_pipeline.documents.masking.items import (
     Family,
     Item,
-    before,
     characters_of,
     digits_of,
     luhn,
@@ -17,6 +16,7 @@ from qa_pipeline.documents.masking.items import (
     mod_97,
     pattern_family,
     pension_number,
+    text_before,
 )
 from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
@@ -82,7 +82,7 @@ def _is_personnummer(match: re.Match[str]) -> bool:
     month, day = match[3] or match[7], match[4] or match[8]
     if not _is_date(century, year, int(month), int(day)) or not luhn(digits_of(match[0])[-10:]):
         return False
-    leads = before(match.string, match.start())
+    leads = text_before(match.string, match.start())
     blank_only = match[9] is not None and _TIME_OF_DAY.search(match[0])  # as dates are written with the time
     return not _CLOCK.search(leads) and not (blank_only and not _CONTEXT.search(leads))
 
@@ -134,7 +134,7 @@ def _is_tax_id(match: re.Match[str]) -> bool:
 
 def _is_amount(match: re.Match[str]) -> bool:
     text = match.string
-    amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(before(text, match.start(), 5))
+    amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(text_before(text, match.start(), 5))
     return match[0].count(".") == 3 and bool(amount)
 
 
@@ -151,7 +151,7 @@ def _is_pension_number(match: re.Match[str]) -> bool:
 
 def _is_tax_number(match: re.Match[str]) -> bool:
     """Return whether a word for tax numbers is before a number: no check digit holds in all states."""
-    label = _TAX_NUMBER_NAMED.search(before(match.string, match.start()))
+    label = _TAX_NUMBER_NAMED.search(text_before(match.string, match.start()))
     return bool(label or _UNMISTAKABLE.fullmatch(match[0]))
 
 
@@ -180,7 +180,7 @@ _AMERICAN_NAMED = re.compile(r"\bssn\b|social\s+security", re.IGNORECASE)
 
 
 def _is_american(match: re.Match[str]) -> bool:
-    return match[1] == "-" or bool(_AMERICAN_NAMED.search(before(match.string, match.start())))
+    return match[1] == "-" or bool(_AMERICAN_NAMED.search(text_before(match.string, match.start())))
 
 
 BRITISH = pattern_family("uk_nino", characters_of, _BRITISH, digits=6)
@@ -226,13 +226,13 @@ def _find_accounts(text: str) -> Iterator[Item]:
         length = _LENGTHS.get(match[1].upper())
         if length is None or match.start() < end:
             continue
-        account = _take(text, match.start(), length)
+        account = _end_of_account(text, match.start(), length)
         if account is not None and mod_97(value := characters_of(text[match.start() : account])):
             end = account
             yield Item("iban", match.start(), end, value)
 
 
-def _take(text: str, start: int, length: int) -> int | None:
+def _end_of_account(text: str, start: int, length: int) -> int | None:
     """Return the end of `length` letters and digits, single blanks apart, if the number ends there."""
     place, taken, blank = start, 0, False
     while taken < length and place < len(text):

@@ -33,7 +33,7 @@ from qa_pipeline.documents.sandbox.replies import (
     read_columns,
     read_head,
     timed_out,
-    unusable,
+    unusable_reply,
     why_it_died,
     why_not_started,
 )
@@ -240,7 +240,7 @@ class Worker:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    env=bare(environ),
+                    env=bare_environment(environ),
                     bufsize=0,
                     process_group=0,
                     pass_fds=(theirs.fileno(),),
@@ -276,7 +276,7 @@ class Worker:
         head = {
             "path": request.source.path,
             "format": request.format,
-            "settings": json.dumps(settings.model_dump(), default=_revealed),
+            "settings": json.dumps(settings.model_dump(), default=_reveal),
             "longest_reply": longest,
         }
         self._deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
@@ -292,7 +292,7 @@ class Worker:
                 return timed_out(settings), 0
             if isinstance(error, EOFError | ConnectionError):
                 return why_it_died(status, grown, messages, settings), 0
-            return unusable(error), 0
+            return unusable_reply(error), 0
         finally:
             self._deadline = math.inf
 
@@ -339,7 +339,7 @@ def _not_started(cause: str) -> SandboxError:
     )
 
 
-def bare(environ: Mapping[str, str]) -> dict[str, str]:
+def bare_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a worker: places of programs and modules, and no key of any service."""
     environment = {
         name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")
@@ -350,6 +350,6 @@ def bare(environ: Mapping[str, str]) -> dict[str, str]:
     return environment | _ALONE
 
 
-def _revealed(value: object) -> str:
+def _reveal(value: object) -> str:
     """Return a secret of the settings in plain text, which goes over the connection and nowhere else."""
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -67,7 +67,7 @@ def read_columns(body: bytes) -> Row:
     return row
 
 
-def unusable(error: Exception) -> DocumentFailure:
+def unusable_reply(error: Exception) -> DocumentFailure:
     """Return the failure of a file whose worker sent no reply; the document is not quoted."""
     problem = error.errors(include_input=False)[0]["type"] if isinstance(error, ValidationError) else error
     detail = f"the worker that parsed it sent a reply that cannot be used ({problem})"

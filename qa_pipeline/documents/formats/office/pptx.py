@@ -283,9 +283,10 @@ def _read_table(table: "_Element", omissions: Omissions) -> list[Block]:
     """Return a table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
     grid = [_read_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    has_names = properties is not None and len(grid) > 1 and max(map(len, grid)) > 1
-    flags = properties.attrib if properties is not None and has_names else {}
-    names, keys = (flags.get(name) in _TRUE for name in ("firstRow", "firstCol"))
+    if properties is None or len(grid) < 2 or max(map(len, grid)) < 2:
+        names = keys = False
+    else:
+        names, keys = (properties.get(name) in _TRUE for name in ("firstRow", "firstCol"))
     for row in grid[:1] if names else ():
         row[:] = [replace(cell, header=True) for cell in row]
     for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
