@@ -17,7 +17,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.characters import clean, lay_out
 
 _LONGEST_HEADING = 300  # characters: what is longer becomes a paragraph
-_DEEPEST_ITEM = 8
+_DEEPEST_ITEM = 8  # levels of a list that are written by blanks: deeper ones would be all blanks
 _TIGHT = frozenset({"list_item", "table_row"})
 _DELIMITER = re.compile(r"^[^\S\n]*(`{3,})", re.MULTILINE)
 
@@ -93,7 +93,7 @@ class _Draft:
             self._open_section(0)
         if block.page is not None and (not self.page_starts or self.page_starts[-1][0] < block.page):
             self.page_starts.append((block.page, self.length))
-        self._append(_written(block, kind, text))
+        self._append(_write_block(block, kind, text))
         self.end = self.length
         self.previous = kind
 
@@ -125,7 +125,7 @@ class _Draft:
         return [Page(number, start, end) for (number, start), (_, end) in pairwise(stops)]
 
 
-def _written(block: Block, kind: BlockKind, text: str) -> str:
+def _write_block(block: Block, kind: BlockKind, text: str) -> str:
     if kind == "heading":
         return f"{'#' * min(max(block.level, 1), 6)} {text}"
     if kind == "list_item" and not block.continues:
@@ -220,11 +220,11 @@ def written_number(value: int, style: Style = "digits", *, upper: bool = False) 
     """Return a number as `6.`, `b)` or `iv)`, since `A. ` may begin a name; else in digits."""
     if style == "digits" or not 0 < value <= _LARGEST[style]:
         return f"{value}."
-    written = _letters(value) if style == "letters" else _roman(value)
+    written = _write_letters(value) if style == "letters" else _write_roman(value)
     return f"{written.upper() if upper else written})"
 
 
-def _letters(value: int) -> str:
+def _write_letters(value: int) -> str:
     """Return a letter code: a to z, then aa, ab and so on."""
     written = ""
     while value:
@@ -233,7 +233,7 @@ def _letters(value: int) -> str:
     return written
 
 
-def _roman(value: int) -> str:
+def _write_roman(value: int) -> str:
     written = ""
     for worth, numeral in _ROMAN:
         count, value = divmod(value, worth)

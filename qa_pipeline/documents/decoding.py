@@ -40,8 +40,8 @@ _LETTERS_OF_NAMES = frozenset("èêëàáâóòôíîïúûñçæøœÈÀÁÓÍ�
 _BEFORE_SHARP_S = frozenset("aeiouyäöü")
 _MARKS_OF_PROSE = frozenset("“”„‘’‚«»‹›–—…•·€£§°²³±×½¼¾µ®©™´¨¿¡\xa0\xad")
 _INSIDE_WORDS = frozenset("’´\xa0\xad")
-_LEAST_PLAUSIBLE = 0.5
-_MOST_FOREIGN = 0.5
+_LEAST_PLAUSIBLE = 0.5  # of the characters beyond ASCII; where fewer fit, no text is better than a wrong one
+_MOST_FOREIGN = 0.5  # of the letters: Latin text has fewer beyond ASCII, and text of other alphabets more
 # Browsers read these labels as their Windows superset, and pages rely on it (WHATWG Encoding, 4.2).
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
@@ -58,13 +58,13 @@ def decode(content: bytes, *, declared: bool = False) -> str:
     """
     for mark, encoding in _MARKS:
         if content.startswith(mark):
-            if (text := _attempt(content[len(mark) :], encoding)) is None:
+            if (text := _try_decoding(content[len(mark) :], encoding)) is None:
                 detail = f"the byte order mark indicates {encoding}, which does not fit"
                 raise DocumentFailure("undecodable", detail)
             return text
     _refuse_binary(content)
-    for candidate in (_declaration(content) if declared else None, "utf-8"):
-        if candidate is not None and (text := _attempt(content, candidate)) is not None:
+    for candidate in (_find_declaration(content) if declared else None, "utf-8"):
+        if candidate is not None and (text := _try_decoding(content, candidate)) is not None:
             return text
     return _guess(content)
 
@@ -80,7 +80,7 @@ def _refuse_binary(content: bytes) -> None:
         raise DocumentFailure("binary_content", "the file holds NUL characters, which text never does")
 
 
-def _declaration(content: bytes) -> str | None:
+def _find_declaration(content: bytes) -> str | None:
     match = _DECLARATION.search(content[:_DECLARED_WITHIN])
     if not match:
         return None
@@ -92,7 +92,7 @@ def _declaration(content: bytes) -> str | None:
     return _SUPERSETS.get(name, name)
 
 
-def _attempt(content: bytes, encoding: str) -> str | None:
+def _try_decoding(content: bytes, encoding: str) -> str | None:
     try:
         text = content.decode(encoding)
     except (UnicodeError, LookupError):  # LookupError: a codec that is not a text encoding, such as rot13
@@ -110,8 +110,8 @@ def _guess(content: bytes) -> str:
     start = content[:_GUESSED_FROM]
     if 0 in start:  # UTF-16, where in Latin text the high bytes are the zeros
         order = "le" if start[1::2].count(0) > start[::2].count(0) else "be"
-        return _attempt(content, f"utf-16-{order}") or _refuse(content)
-    texts = [_attempt(content, encoding) for encoding in _SINGLE_BYTE]
+        return _try_decoding(content, f"utf-16-{order}") or _refuse(content)
+    texts = [_try_decoding(content, encoding) for encoding in _SINGLE_BYTE]
     weighed = [(_plausibility(text[:_GUESSED_FROM]), text) for text in texts if text is not None]
     share, best = max(weighed, key=itemgetter(0), default=(0.0, ""))  # of equals the first
     return best if share >= _LEAST_PLAUSIBLE else _refuse(content)
@@ -157,7 +157,7 @@ def _refuse(content: bytes) -> NoReturn:
     raise DocumentFailure("undecodable", detail)
 
 
-_PIECE = 1_000_000
+_PIECE = 1_000_000  # bytes unpacked at a time, after which the limits are checked
 _MOST_EXPANSION = 200
 """Text shrinks to a third or a tenth; what shrinks more than this holds nothing a reader would miss."""
 _ALWAYS_ALLOWED = 1_000_000  # bytes that a file may unpack to, whatever its expansion
@@ -197,7 +197,7 @@ def unpack(content: bytes, suffix: str, limit: int) -> bytes:
     return unpacked
 
 
-def _read(file: Any) -> Iterator[bytes]:
+def _read_pieces(file: Any) -> Iterator[bytes]:
     with closing(file):
         while piece := file.read(_PIECE):
             yield piece
@@ -220,12 +220,12 @@ def _xz(content: bytes) -> Iterator[bytes]:
 def _zstandard(content: bytes) -> Iterator[bytes]:
     import pyarrow
 
-    return _read(pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd"))
+    return _read_pieces(pyarrow.CompressedInputStream(pyarrow.BufferReader(content), "zstd"))
 
 
 UNPACKERS: dict[str, Callable[[bytes], Iterator[bytes]]] = {
-    ".gz": lambda content: _read(gzip.GzipFile(fileobj=io.BytesIO(content))),
-    ".bz2": lambda content: _read(bz2.BZ2File(io.BytesIO(content))),
+    ".gz": lambda content: _read_pieces(gzip.GzipFile(fileobj=io.BytesIO(content))),
+    ".bz2": lambda content: _read_pieces(bz2.BZ2File(io.BytesIO(content))),
     ".xz": _xz,
     ".zst": _zstandard,
 }

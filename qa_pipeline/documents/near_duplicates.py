@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from datasketch import MinHash
 
 _WORD = re.compile(r"\w+")
-_SHINGLE = 5  # words of a sequence that is compared
+_SHINGLE = 5  # words of a sequence that is compared: fewer are in any two texts, more break at each edit
 _FEWEST_WORDS = 40
 """Shorter documents are compared by nobody: a form letter of two lines is no duplicate of another."""
-_PERMUTATIONS = 128  # hash functions of MinHash
+_PERMUTATIONS = 128  # hash functions of MinHash, the default of datasketch; time grows with them
 _MISSES = 1e-4
 """Share of texts just as similar as the threshold that may be overlooked; of more similar ones far fewer."""
 
@@ -40,9 +40,8 @@ def mark_near_duplicates(documents: pl.DataFrame, threshold: float) -> pl.DataFr
         threshold: least Jaccard similarity of two near duplicates, above 0 and at most 1.
     """
     parsed = documents.filter(pl.col("status") == "parsed")
-    order = sorted(
-        parsed.select("document_id", "text").iter_rows(), key=lambda row: -len(row[1])
-    )  # stable: equal lengths keep the order of paths
+    texts = parsed.select("document_id", "text").iter_rows()
+    order = sorted(texts, key=lambda row: -len(row[1]))  # stable: equal lengths keep the order of paths
     duplicates = list(_near_duplicates([(name, shingles(text)) for name, text in order], threshold))
     marked = ("document_id", "near_duplicate_of", "near_duplicate_similarity")
     marks = pl.DataFrame(duplicates, {name: documents.schema[name] for name in marked}, orient="row")
@@ -55,7 +54,7 @@ def shingles(text: str) -> Shingles:
     words = _WORD.findall(text.lower())
     if len(words) < _FEWEST_WORDS:
         return np.zeros(0, dtype=np.uint32)
-    codes = np.fromiter(map(_code, words), dtype=np.uint64, count=len(words))
+    codes = np.fromiter(map(_hash_word, words), dtype=np.uint64, count=len(words))
     mixed = np.zeros(len(words) - _SHINGLE + 1, dtype=np.uint64)
     for place in range(_SHINGLE):  # a polynomial in an odd number, modulo 2^64, whose upper half is mixed
         mixed = (mixed + codes[place : len(codes) - _SHINGLE + 1 + place]) * np.uint64(0x9E3779B97F4A7C15)
@@ -63,7 +62,7 @@ def shingles(text: str) -> Shingles:
 
 
 @lru_cache(maxsize=200_000)
-def _code(word: str) -> int:
+def _hash_word(word: str) -> int:
     return zlib.crc32(word.encode())
 
 
@@ -73,16 +72,14 @@ def _near_duplicates(
     """Yield each document that is nearly the same as an earlier one, which is no near duplicate itself."""
     from datasketch import MinHashLSH
 
-    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_bands(threshold))
+    index = MinHashLSH(num_perm=_PERMUTATIONS, params=_choose_bands(threshold))
     by_name = dict(sets)
     for name, shingled in sets:
         if not len(shingled):
             continue
         sketch = _sketch(shingled)
         candidates = ((jaccard(shingled, by_name[other]), other) for other in index.query(sketch))
-        similarity, nearest = max(
-            candidates, key=lambda candidate: (candidate[0], candidate[1]), default=(0.0, "")
-        )
+        similarity, nearest = max(candidates, default=(0.0, ""))
         if similarity >= threshold:
             yield name, nearest, round(similarity, 4)
         else:
@@ -96,13 +93,12 @@ def band_codes(shingled: Shingles, threshold: float) -> list[int]:
     """
     if not len(shingled):
         return []
-    bands, values = _bands(threshold)
+    bands, values = _choose_bands(threshold)
     parts = _sketch(shingled).hashvalues[: bands * values].astype("<u8").reshape(bands, values)
-    return [_band_code(place, part.tobytes()) for place, part in enumerate(parts)]
-
-
-def _band_code(place: int, part: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(part, digest_size=8, salt=place.to_bytes(4)).digest())
+    hashes = (
+        hashlib.blake2b(part.tobytes(), digest_size=8, salt=n.to_bytes(4)) for n, part in enumerate(parts)
+    )
+    return [int.from_bytes(code.digest()) for code in hashes]
 
 
 def _sketch(shingled: Shingles) -> "MinHash":
@@ -119,7 +115,7 @@ def _blank() -> "MinHash":
 
 
 @cache
-def _bands(threshold: float) -> tuple[int, int]:
+def _choose_bands(threshold: float) -> tuple[int, int]:
     """Return how many bands of how many values to use: as many values as keep misses at `_MISSES`."""
     best = (_PERMUTATIONS, 1)
     for values in range(2, _PERMUTATIONS // 2 + 1):  # MinHashLSH takes no fewer than two bands

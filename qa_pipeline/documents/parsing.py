@@ -31,9 +31,9 @@ CONTENT_COLUMNS = (
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
 """Settings that decide how fast a document is read or whether it fails, never its text."""
 
-_LONGEST_TITLE = 300
-_LONGEST_NOTE = 2000
-_LONGEST_LOOKED_AT = 10_000
+_LONGEST_TITLE = 300  # characters, as of a heading
+_LONGEST_NOTE = 2000  # characters of an address, which browsers take up to, or of a licence
+_LONGEST_LOOKED_AT = 10_000  # characters that are masked before they are cut
 _LIBRARIES = (
     "docutils", "lxml", "markdown-it-py", "mdit-py-plugins", "phonenumberslite", "py3langid", "pyarrow",
     "pypdfium2", "python-calamine", "selectolax",
@@ -117,12 +117,12 @@ def parser_version(settings: DocumentSettings) -> str:
     How many files are parsed at once, and how long and in how much memory one may be, decides no text.
     """
     names = names_version(settings.masking.names_models)
-    content = "\n".join([_code(), settings.model_dump_json(exclude=set(ONLY_SPEED)), names])
+    content = "\n".join([_hash_code(), settings.model_dump_json(exclude=set(ONLY_SPEED)), names])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 
 
 @cache
-def _code() -> str:
+def _hash_code() -> str:
     package = Path(__file__).parents[1]
     files = [file for folder in ("documents", "text") for file in sorted((package / folder).rglob("*.py"))]
     sources = [file for file in files if file.parent.name != "corpus"]  # finding a file decides no text

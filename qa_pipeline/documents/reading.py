@@ -83,12 +83,12 @@ class _Work:
         self.settings = settings
         self.forgotten = forgotten
         self.description = description
-        self.found = files
+        self.files = files
         self.version = parser_version(settings)
-        self.known = _earlier_rows(previous, self.version)
+        self.earlier = _earlier_rows(previous, self.version)
         self.bare_mask = bare_mask(settings.masking)
         self.card_licence = self.bare_mask(card_licence(files) or "")[0] or None
-        self.shown = [mask_path(file.path, self.bare_mask) for file in files]
+        self.shown_paths = [mask_path(file.path, self.bare_mask) for file in files]
         self.read: dict[int, Row] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
         self.parsed: list[int] = []
@@ -96,7 +96,7 @@ class _Work:
 
     def requests(self) -> Iterator[ParseRequest]:
         """Read the files in order; those that need no parsing get their outcome here."""
-        for number, file in enumerate(self.found):
+        for number, file in enumerate(self.files):
             try:
                 request = self._request(number, file)
             except DocumentFailure as failure:
@@ -115,17 +115,17 @@ class _Work:
             return None
         if digest in self.forgotten:
             raise DocumentFailure(FORGOTTEN, "it was forgotten; take the file out of the corpus")
-        if (row := self.known.get((digest, name))) is not None:
+        if (row := self.earlier.get((digest, name))) is not None:
             self.outcomes[number] = row
             return None
-        return ParseRequest(SourceFile(self.shown[number][0], content), name)
+        return ParseRequest(SourceFile(self.shown_paths[number][0], content), name)
 
     def rows(self) -> Iterator[Row]:
         """Yield one row a file, in their order."""
         ids: set[str] = set()
         parsed: dict[str, int] = {}
-        for number, file in enumerate(self.found):
-            path, masked = self.shown[number]
+        for number, file in enumerate(self.files):
+            path, masked = self.shown_paths[number]
             row: Row = {
                 "path": path,
                 "source_uri": self._source_uri(file),
@@ -149,7 +149,7 @@ class _Work:
             return row | {"status": status, "reason": outcome.reason, "detail": detail}
         first = parsed.setdefault(row["content_sha256"], number)
         if first != number:
-            detail = f"same bytes as {self.shown[first][0]}"
+            detail = f"same bytes as {self.shown_paths[first][0]}"
             return row | {"status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
         sections = () if row["format"].partition(".")[0] in ROWS else outcome["sections"]
@@ -159,7 +159,7 @@ class _Work:
             **outcome,
             "status": "parsed",
             "parsed_by": self.version,
-            "title": declared["title"] or next(headings, None) or _stem(self.shown[number][0]),
+            "title": declared["title"] or next(headings, None) or _stem(self.shown_paths[number][0]),
             "source_uri": self._source_uri(file, _web_address(declared["source_uri"])),
             "licence": self._licence(file, declared["licence"]),
         }
@@ -208,9 +208,8 @@ def _format(file: FoundFile, settings: DocumentSettings) -> str:
     else:
         suffix = PurePosixPath(file.path).suffix or "no suffix"
         supported = ", ".join(sorted({*SUFFIXES, *settings.readers}))
-        detail = (
-            f"{suffix}; supported are {supported}; documents.readers can name a reader for another suffix"
-        )
+        advice = "documents.readers can name a reader for another suffix"
+        detail = f"{suffix}; supported are {supported}; {advice}"
     raise DocumentFailure("unsupported_format", detail)
 
 

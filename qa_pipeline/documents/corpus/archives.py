@@ -38,7 +38,7 @@ _ENCRYPTED = 0x1  # bit 0 of the same flags
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _HARMLESS = 50_000_000
 """The size below which the ratio of compression is not checked."""
-_STEP = 1 << 20
+_STEP = 1 << 20  # bytes unpacked at a time
 _DRIVE = re.compile(r"^[A-Za-z]:")
 _BROKEN = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, OverflowError,
@@ -64,14 +64,16 @@ class Archive:
 
     def __init__(self, opened: zipfile.ZipFile) -> None:
         self._opened = opened
-        self.members = [_member(entry) for entry in opened.infolist() if not entry.filename.endswith("/")]
+        self.members = [
+            _check_member(entry) for entry in opened.infolist() if not entry.filename.endswith("/")
+        ]
         # Of several members of one name the last counts for all readers of ZIP.
         self._named = {member.path: member for member in self.members}
         self._any_case = {path.casefold(): member for path, member in self._named.items()}
 
     def find(self, name: str) -> Member | None:
         """Return the member of that name, or of one that differs in case only."""
-        path = _stored(name)
+        path = _path_of(name)
         return self._named.get(path, self._any_case.get(path.casefold()))
 
     def read(self, name: str) -> bytes:
@@ -80,12 +82,13 @@ class Archive:
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
         """
-        stream = self.open(name)
-        # Asked for all at once, the library would decompress all there is before it cuts.
-        return b"".join(iter(lambda: stream.read(_STEP), b""))
+        with self.open(name) as stream:
+            # Asked for all at once, the library would decompress all there is before it cuts.
+            return b"".join(iter(lambda: stream.read(_STEP), b""))
 
-    def open(self, name: str) -> "MemberStream":
-        """Return a stream of a member's bytes.
+    @contextmanager
+    def open(self, name: str) -> "Iterator[MemberStream]":
+        """Yield a stream of a member's bytes.
 
         Raises:
             DocumentFailure: it is not there, or cannot be read as it should be.
@@ -95,8 +98,9 @@ class Archive:
             raise DocumentFailure("damaged", "a part that the file needs is missing in it")
         if member.failure is not None:
             raise member.failure
-        with _damage_reported():
-            return MemberStream(self._opened.open(member.entry))
+        with _report_damage():
+            stream = self._opened.open(member.entry)
+        yield MemberStream(stream)
 
 
 class MemberStream:
@@ -111,7 +115,7 @@ class MemberStream:
         Raises:
             DocumentFailure: the container is damaged here.
         """
-        with _damage_reported():
+        with _report_damage():
             return self._stream.read(size)
 
 
@@ -121,7 +125,7 @@ def open_archive(content: bytes, settings: DocumentSettings) -> Archive:
     Raises:
         DocumentFailure: `damaged`, or `archive_bomb` for more members or content than the settings allow.
     """
-    opened, total = _opened_zip(io.BytesIO(content), settings, settings.max_archive_members)
+    opened, total = _open_zip(io.BytesIO(content), settings, settings.max_archive_members)
     limit = settings.max_decompressed_bytes
     if total > limit:
         raise DocumentFailure(
@@ -146,13 +150,13 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
     try:
         with ExitStack() as stack:
             file = cast("BinaryIO", stack.enter_context(open_file()))
-            archive = Archive(_opened_zip(file, limits, None)[0])
+            archive = Archive(_open_zip(file, limits, None)[0])
             weakref.finalize(archive, stack.pop_all().close)
     except DocumentFailure as failure:
-        raise _refused(name, failure) from failure
+        raise _refuse(name, failure) from failure
     last = {member.path: member for member in archive.members}
     raws = ((member, _raw_name(member.entry)) for member in archive.members)
-    names = [raw if member.failure else _plain(raw) for member, raw in raws]
+    names = [raw if member.failure else _plain_name(raw) for member, raw in raws]
     count = Counter(names)
     for place, (member, raw) in enumerate(zip(archive.members, names, strict=True)):
         problem = member.failure
@@ -160,7 +164,7 @@ def list_archive(name: str, open_file: Opener, limits: DocumentSettings) -> Iter
             problem = DocumentFailure("duplicate_name", "a later member of the archive has the same name")
         unique = raw if count[raw] == 1 else raw + b"\0" + str(place).encode()
         if not _is_hidden(unique):
-            opener = partial(_opened_member, archive, member.name)
+            opener = partial(archive.open, member.name)
             yield FoundFile(stored_path(raw), unique, 0 if problem else member.size, opener, problem)
 
 
@@ -173,30 +177,23 @@ def hash_archive(name: str, open_file: Opener, stamp: str | None) -> str:
     try:
         return hash_text(stamp) if stamp is not None else hash_content(open_file).hex()
     except DocumentFailure as failure:
-        raise _refused(name, failure) from failure
+        raise _refuse(name, failure) from failure
 
 
-@contextmanager
-def _opened_member(archive: Archive, name: str) -> Iterator[MemberStream]:
-    yield archive.open(name)
-
-
-def _refused(name: str, failure: DocumentFailure) -> CorpusError:
+def _refuse(name: str, failure: DocumentFailure) -> CorpusError:
     return CorpusError(f"{name} cannot be read: {failure.reason}: {failure.detail}")
 
 
-def _opened_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
+def _open_zip(file: BinaryIO, limits: DocumentSettings, most: int | None) -> tuple[zipfile.ZipFile, int]:
     """Open a container of at most `most` members; also the bytes that all of them state to hold."""
-    with _damage_reported():
+    with _report_damage():
         size = _check_directory(file, most)
         opened = zipfile.ZipFile(file)
     total = sum(entry.file_size for entry in opened.infolist())
     ratio = limits.max_compression_ratio
     if total > _HARMLESS and total > ratio * size:
-        detail = (
-            f"it would unpack to {total // size} times its size, documents.max_compression_ratio = {ratio}"
-        )
-        raise DocumentFailure("archive_bomb", detail)
+        grown = f"it would unpack to {total // size} times its size"
+        raise DocumentFailure("archive_bomb", f"{grown}, documents.max_compression_ratio = {ratio}")
     return opened, total
 
 
@@ -212,7 +209,7 @@ def _check_directory(file: BinaryIO, most: int | None) -> int:
     end = plain if is_plain else tail.rfind(_END)
     if end < 0 or end + _END_LENGTH > len(tail):
         raise DocumentFailure("damaged", "the end of the ZIP container is missing; it may be cut off")
-    length, end = _directory(tail, end)
+    length, end = _find_directory(tail, end)
     if length > _LARGEST_DIRECTORY:
         raise DocumentFailure("archive_bomb", "its list of members is too large to be read")
     if most is not None:  # the count that the container states may be any
@@ -224,7 +221,7 @@ def _check_directory(file: BinaryIO, most: int | None) -> int:
     return size
 
 
-def _directory(tail: bytes, end: int) -> tuple[int, int]:
+def _find_directory(tail: bytes, end: int) -> tuple[int, int]:
     """Return the size and the end of the list of members, as a record states them (APPNOTE 4.3.14 to 16)."""
     locator = end - _LOCATOR_LENGTH
     record = locator - _RECORD_LENGTH
@@ -235,11 +232,11 @@ def _directory(tail: bytes, end: int) -> tuple[int, int]:
 
 def _is_hidden(raw: bytes) -> bool:
     """Return whether a name is hidden on some level or macOS data about files, and leads nowhere upwards."""
-    parts = [part for part in _plain(raw).split(b"/") if part != b".."]
+    parts = [part for part in _plain_name(raw).split(b"/") if part != b".."]
     return any(part.startswith(b".") or part == b"__MACOSX" for part in parts)
 
 
-def _plain(raw: bytes) -> bytes:
+def _plain_name(raw: bytes) -> bytes:
     """Return a name with forward slashes and without empty steps; Windows programs write others."""
     parts = raw.replace(b"\\", b"/").split(b"/")
     return b"/".join(part for part in parts if part not in (b"", b"."))
@@ -262,9 +259,9 @@ def _raw_name(entry: zipfile.ZipInfo) -> bytes:
     return stored
 
 
-def _member(entry: zipfile.ZipInfo) -> Member:
+def _check_member(entry: zipfile.ZipInfo) -> Member:
     slashes = entry.filename.replace("\\", "/")
-    path = _stored(slashes)
+    path = _path_of(slashes)
     problem = None
     if not path or slashes.startswith("/") or ".." in path.split("/") or _DRIVE.match(slashes):
         problem = ("outside_corpus", "the name leads out of the container")
@@ -274,17 +271,16 @@ def _member(entry: zipfile.ZipInfo) -> Member:
         problem = ("encrypted", "the content is protected by a password")
     elif entry.compress_type not in _METHODS:
         problem = ("unsupported_format", "compressed by another method than Deflate")
-    return Member(
-        entry, entry.filename, path, entry.file_size, DocumentFailure(*problem) if problem else None
-    )
+    failure = DocumentFailure(*problem) if problem else None
+    return Member(entry, entry.filename, path, entry.file_size, failure)
 
 
-def _stored(name: str) -> str:
-    return stored_path(_plain(name.encode("utf-8", "surrogateescape")))
+def _path_of(name: str) -> str:
+    return stored_path(_plain_name(name.encode("utf-8", "surrogateescape")))
 
 
 @contextmanager
-def _damage_reported() -> Iterator[None]:
+def _report_damage() -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:

@@ -23,7 +23,7 @@ def open_corpus(location: str | Path, limits: DocumentSettings = _LIMITS) -> Cor
     Raises:
         CorpusError: the location is none that can be used.
     """
-    path = _existing(location, "corpus")
+    path = _check_location(location, "corpus")
     return RemoteCorpus(path, limits) if is_remote(path) else FolderCorpus(path, limits)
 
 
@@ -33,7 +33,7 @@ def split_batch(location: str | Path) -> tuple[str, str]:
     Raises:
         CorpusError: the location is none that can be used.
     """
-    folder_path = _existing(location, "documents")
+    folder_path = _check_location(location, "documents")
     if not is_remote(folder_path):
         path = Path(folder_path).resolve()
         is_file = path.is_file() and is_archive(path.name)
@@ -64,7 +64,7 @@ def single_batch(location: str | Path) -> tuple[str, str] | None:
     return split_batch(location) if flat else None
 
 
-def _existing(location: str | Path, what: str) -> str:
+def _check_location(location: str | Path, what: str) -> str:
     try:
         return location_of(location)
     except ValueError as error:

@@ -20,25 +20,28 @@ from qa_pipeline.settings.documents import MaskingAction
 from qa_pipeline.settings.plain_yaml import read_yaml
 from qa_pipeline.text.characters import clean, lay_out
 
-_LONGEST = 5_000_000
-_MOST_PROBLEMS = 3
+_LONGEST = 5_000_000  # bytes: lines for some 50,000 documents
+_MOST_PROBLEMS = 3  # shown of a file: they stand in one message, and mending them shows the others
 _CARD = "README.md"
 _DATA = (".parquet", ".jsonl", ".ndjson", ".csv", ".tsv")
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*\r?$", re.DOTALL | re.MULTILINE)
-_LONGEST_FRONT, _LONGEST_NAME = 200_000, 200
+_LONGEST_FRONT, _LONGEST_NAME = 200_000, 200  # characters of a card's head, and of a licence's name
 
 
-def _line(text: str) -> str:
+def _clean_line(text: str) -> str:
     return lay_out("heading", clean(text))
 
 
-def _base(address: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#@/]+(/[^\s?#]*)?", address) or _line(address) != address:
+def _check_base(address: str) -> str:
+    if (
+        not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s?#@/]+(/[^\s?#]*)?", address)
+        or _clean_line(address) != address
+    ):
         raise ValueError("it must be an address without query, such as https://example.org/manuals")
     return address.rstrip("/")
 
 
-Line = Annotated[str, AfterValidator(_line)]
+Line = Annotated[str, AfterValidator(_clean_line)]
 
 
 class Source(BaseModel):
@@ -62,7 +65,7 @@ class BatchDescription(Source):
     where `documents.masking.batches_may_loosen` is set.
     """
 
-    base_uri: Annotated[str, AfterValidator(_base)] | None = None
+    base_uri: Annotated[str, AfterValidator(_check_base)] | None = None
     # YAML reads the word off as false
     masking: Annotated[
         MaskingAction | None, BeforeValidator(lambda value: "off" if value is False else value)
@@ -83,11 +86,11 @@ class BatchDescription(Source):
 
     def masked(self, mask: Mask) -> "BatchDescription":
         """Return the description with its values masked, but not the paths, which are looked up."""
-        documents = {path: _masked(source, mask) for path, source in self.documents.items()}
-        return _masked(self, mask).model_copy(update={"documents": documents})
+        documents = {path: _mask_source(source, mask) for path, source in self.documents.items()}
+        return _mask_source(self, mask).model_copy(update={"documents": documents})
 
 
-def _masked(source: SourceT, mask: Mask) -> SourceT:
+def _mask_source(source: SourceT, mask: Mask) -> SourceT:
     values = {"licence": source.licence, "source_uri": source.source_uri}
     return source.model_copy(update={name: mask(line)[0] if line else line for name, line in values.items()})
 
@@ -110,7 +113,7 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
         content = read_bytes(file, _LONGEST, "its limit")
     except DocumentFailure as failure:
         raise CorpusError(f"{name} cannot be read: {failure.detail}") from failure
-    values = _parsed(content, name)
+    values = _parse_yaml(content, name)
     if not isinstance(values, dict):
         raise CorpusError(f"{name} must hold names and values, such as `licence: CC0-1.0`")
     try:
@@ -118,21 +121,21 @@ def read_description(files: BatchFiles, mask: Mask = keep) -> BatchDescription:
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False)
         rest = f" and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
-        first_problems = "; ".join(_problem(problem, mask) for problem in problems[:_MOST_PROBLEMS])
+        first_problems = "; ".join(_describe_problem(problem, mask) for problem in problems[:_MOST_PROBLEMS])
         raise CorpusError(f"{name}: {first_problems}{rest}") from None  # the error quotes the file
 
 
-def _parsed(content: bytes, name: str) -> Any:
+def _parse_yaml(content: bytes, name: str) -> Any:
     try:
         return read_yaml(content.decode("utf-8-sig")) or {}
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise CorpusError(f"{name}{line}: {error.problem}; it must be plain YAML") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CorpusError(f"{name} is not readable YAML in UTF-8") from error
+        raise CorpusError(f"{name} cannot be read as YAML in UTF-8; save it so") from error
 
 
-def _problem(problem: Mapping[str, Any], mask: Mask) -> str:
+def _describe_problem(problem: Mapping[str, Any], mask: Mask) -> str:
     place = ".".join(mask(str(part))[0] for part in problem["loc"])
     if problem["type"] != "extra_forbidden":
         return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
@@ -157,11 +160,11 @@ def card_licence(files: Sequence[FoundFile]) -> str | None:
         return None
     if not isinstance(fields, Mapping):
         return None
-    licence = _only(fields, "license")
-    return (_only(fields, "license_name") or licence) if licence == "other" else licence
+    licence = _only_value(fields, "license")
+    return (_only_value(fields, "license_name") or licence) if licence == "other" else licence
 
 
-def _only(fields: Mapping[object, object], name: str) -> str | None:
+def _only_value(fields: Mapping[object, object], name: str) -> str | None:
     """Return the value of a field, or the only one of a list; several values do not hold for every row."""
     value = fields.get(name)
     if isinstance(value, list) and len(value) == 1:

@@ -27,7 +27,7 @@ PAIRS_FILES = ("pairs.jsonl", "pairs.json", "pairs.csv", "pairs.tsv", "pairs.par
 DESCRIPTION_FILE = "batch.yaml"
 _NOT_DOCUMENTS = frozenset({*PAIRS_FILES, DESCRIPTION_FILE})
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # bytes read at a time
 
 
 class Stream(Protocol):
@@ -64,7 +64,7 @@ def documents_among(files: Iterable[FoundFile]) -> list[FoundFile]:
     return [file for file in files if file.path not in _NOT_DOCUMENTS]
 
 
-def in_order(files: Iterable[FoundFile]) -> list[FoundFile]:
+def sort_files(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Return the files in the order in which they are listed everywhere."""
     return sorted(files, key=lambda file: (file.path, file.raw))
 

@@ -60,19 +60,20 @@ class FolderCorpus(Corpus):
         base = os.path.realpath(folder)
         try:
             with os.scandir(folder) as entries:
-                return [_entry(entry, base) for entry in entries]
+                return [_check_entry(entry, base) for entry in entries]
         except OSError as error:
-            raise CorpusError(f"corpus folder {folder} cannot be read: {error.strerror}") from error
+            problem = f"corpus folder {folder} cannot be read: {error.strerror}"
+            raise CorpusError(f"{problem}; let the user who runs this read it") from error
 
     def _batch(self, name: str) -> BatchFiles:
         place = self._place(name)
         if not (place.is_dir() or (place.is_file() and is_archive(place.name))):
-            raise CorpusError(f"batch folder {place} does not exist or is not a folder")
+            raise _missing_batch(place)
         if not place.resolve().is_relative_to(Path(self.location).resolve()):
             raise CorpusError(f"{place.name} {LINKED}")
         if place.is_dir():
             return open_folder(place)
-        return archive_batch(place.name, partial(_opened, str(place.resolve())), self.limits)
+        return archive_batch(place.name, partial(_open_file, str(place.resolve())), self.limits)
 
     def _place(self, name: str) -> Path:
         """Return the folder of a batch, or its archive, whatever the case of its suffix."""
@@ -92,9 +93,14 @@ def open_folder(folder: Path) -> BatchFiles:
     return BatchFiles(folder.name, partial(_files_below, str(folder)))
 
 
-def _entry(entry: os.DirEntry[str], base: str) -> Entry:
+def _missing_batch(folder: Path | str) -> CorpusError:
+    advice = "name a folder or ZIP archive of the corpus"
+    return CorpusError(f"batch folder {folder} does not exist or is not a folder; {advice}")
+
+
+def _check_entry(entry: os.DirEntry[str], base: str) -> Entry:
     problem = None
-    if entry.is_symlink() and not _inside(os.path.realpath(entry.path), base):
+    if entry.is_symlink() and not _is_inside(os.path.realpath(entry.path), base):
         problem = LINKED
     elif is_archive(entry.name) and not (entry.is_dir() or entry.is_file()):
         problem = "is not a regular file"
@@ -106,7 +112,7 @@ def _listing_fingerprint(place: Path) -> str | None:
     fingerprint = sha256()
     base = str(place)
     try:
-        for location in _locations(base) if place.is_dir() else [base]:
+        for location in _list_locations(base) if place.is_dir() else [base]:
             parts: tuple[object, ...] = (location[len(base) :] or place.name,)
             with suppress(PermissionError):  # its folder may be listed and not entered
                 state = os.lstat(location)
@@ -117,7 +123,7 @@ def _listing_fingerprint(place: Path) -> str | None:
     return fingerprint.hexdigest()
 
 
-def _locations(folder: str) -> list[str]:
+def _list_locations(folder: str) -> list[str]:
     """Return every visible entry below a folder; one that may not be entered counts for its content."""
     locations: list[str] = []
     pending = [folder]
@@ -134,7 +140,7 @@ def _locations(folder: str) -> list[str]:
 
 def _files_below(folder: str) -> Iterator[FoundFile]:
     if not Path(folder).is_dir():
-        raise CorpusError(f"batch folder {folder} does not exist or is not a folder")
+        raise _missing_batch(folder)
     base = os.path.realpath(folder)
     pending = [folder]
     while pending:
@@ -149,7 +155,7 @@ def _files_below(folder: str) -> Iterator[FoundFile]:
                 ]
         except OSError as error:
             detail = f"the folder cannot be listed, so no file in it is read: {_unreadable(error).detail}"
-            yield _located(folder, inside, None, 0, DocumentFailure("unreadable", detail))
+            yield _locate(folder, inside, None, 0, DocumentFailure("unreadable", detail))
             continue
         for location, is_folder, is_link in kinds:
             if is_folder:
@@ -166,18 +172,18 @@ def _look_at(folder: str, location: str, base: str | None) -> FoundFile:
         target = os.path.realpath(location, strict=True) if base else location
         status = os.lstat(target)
         size = status.st_size
-        if base and not _inside(target, base):
+        if base and not _is_inside(target, base):
             failure = DocumentFailure("outside_corpus", "the link leads out of the batch folder")
         elif base and stat.S_ISDIR(status.st_mode):
             failure = DocumentFailure("linked_folder", "folders are not read through links")
         else:
-            failure = _irregular(status)
+            failure = _check_regular(status)
     except OSError as error:  # a link that leads to itself among them
         failure = _unreadable(error)
-    return _located(folder, location, base, size, failure)
+    return _locate(folder, location, base, size, failure)
 
 
-def _irregular(status: os.stat_result) -> DocumentFailure | None:
+def _check_regular(status: os.stat_result) -> DocumentFailure | None:
     if stat.S_ISREG(status.st_mode):
         return None
     if stat.S_ISDIR(status.st_mode):
@@ -185,23 +191,23 @@ def _irregular(status: os.stat_result) -> DocumentFailure | None:
     return DocumentFailure("not_a_file", "a pipe, socket or device is not read")
 
 
-def _inside(target: str, base: str) -> bool:
+def _is_inside(target: str, base: str) -> bool:
     return target == base or target.startswith(base.rstrip(os.sep) + os.sep)
 
 
-def _located(
+def _locate(
     folder: str, location: str, base: str | None, size: int, failure: DocumentFailure | None
 ) -> FoundFile:
     relative = location[len(folder) :].lstrip(os.sep) or "."
     raw = os.fsencode(relative).replace(os.sep.encode(), b"/")
-    opener = partial(_opened_steady, location, base)
+    opener = partial(_open_unchanged, location, base)
     return FoundFile(stored_path(raw), raw, 0 if failure else size, opener, failure)
 
 
 @contextmanager
-def _opened_steady(location: str, base: str | None = None) -> Iterator[BinaryIO]:
+def _open_unchanged(location: str, base: str | None = None) -> Iterator[BinaryIO]:
     """Open a regular file to read it as it is: half of an old and half of a new content is no document."""
-    with _opened(location, base) as file:
+    with _open_file(location, base) as file:
         before = os.fstat(file.fileno())
         yield file
         after = os.fstat(file.fileno())
@@ -211,14 +217,14 @@ def _opened_steady(location: str, base: str | None = None) -> Iterator[BinaryIO]
 
 
 @contextmanager
-def _opened(location: str, base: str | None = None) -> Iterator[BinaryIO]:
+def _open_file(location: str, base: str | None = None) -> Iterator[BinaryIO]:
     """Open a regular file; with `base`, the file a link leads to, if that is still inside."""
     try:
         target = os.path.realpath(location, strict=True) if base else location
-        if base and not _inside(target, base):
+        if base and not _is_inside(target, base):
             raise DocumentFailure("outside_corpus", "the link leads out of the batch folder")
         descriptor = os.open(target, _FLAGS)
-        if failure := _irregular(os.fstat(descriptor)):
+        if failure := _check_regular(os.fstat(descriptor)):
             os.close(descriptor)
             raise failure
         with os.fdopen(descriptor, "rb", buffering=0) as file:

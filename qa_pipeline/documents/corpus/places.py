@@ -10,7 +10,7 @@ from qa_pipeline.documents.corpus.files import (
     FoundFile,
     Opener,
     hash_files,
-    in_order,
+    sort_files,
     stored_path,
 )
 from qa_pipeline.errors import CorpusError
@@ -60,7 +60,7 @@ class BatchFiles:
         Raises:
             CorpusError: there is no such batch, or it cannot be read as a whole.
         """
-        return in_order(self._list_files())
+        return sort_files(self._list_files())
 
     def find(self, path: str) -> FoundFile | None:
         """Return one visible file by its path inside the batch, a readable one if possible; None without.
@@ -68,9 +68,8 @@ class BatchFiles:
         A folder of that name with files in it comes as a file that cannot be read.
         """
         listed = self.list()
-        matching = sorted(
-            (file for file in listed if file.path == path), key=lambda file: file.failure is not None
-        )
+        named = (file for file in listed if file.path == path)
+        matching = sorted(named, key=lambda file: file.failure is not None)
         below = (file for file in listed if file.path.startswith(f"{path}/"))
         if not matching and (inside := next(below, None)):
             folder = DocumentFailure("not_a_file", "a folder is in its place")

@@ -39,7 +39,7 @@ class RemoteCorpus(Corpus):
 
     def __init__(self, location: str, limits: DocumentSettings) -> None:
         super().__init__(location, limits)
-        with _faults_named(location):
+        with _name_faults(location):
             import fsspec
 
             self._files, root = fsspec.core.url_to_fs(location)
@@ -50,7 +50,7 @@ class RemoteCorpus(Corpus):
         """Return a hash of what the listing of each batch shows, from one listing of the whole corpus."""
         hashes: dict[str, Any] = defaultdict(sha256)
         try:
-            with _faults_named(self.location):
+            with _name_faults(self.location):
                 listed = self._files.find(self._root, detail=True)
         except CorpusError:
             return dict.fromkeys(names)
@@ -58,9 +58,8 @@ class RemoteCorpus(Corpus):
             inside = path[len(self._root) :].lstrip("/")
             first, _, rest = inside.partition("/")
             seen = (inside, info.get("size"), _stamp(info) or _time(info))
-            hashes[first if rest else without_suffix(first)].update(
-                repr(seen).encode("utf-8", "surrogatepass")
-            )
+            name = first if rest else without_suffix(first)
+            hashes[name].update(repr(seen).encode("utf-8", "surrogatepass"))
         return {name: hashes[name].hexdigest() if name in hashes else None for name in names}
 
     def _entries(self) -> Iterator[Entry]:
@@ -69,34 +68,33 @@ class RemoteCorpus(Corpus):
 
     def _batch(self, name: str) -> BatchFiles:
         path, address = f"{self._root}/{name}", self.address(name)
-        with _faults_named(address):
+        with _name_faults(address):
             is_folder = self._files.isdir(path)
         if is_folder:
             return BatchFiles(name, partial(_files_below, self._files, path, address))
         for key, info in sorted(self._in_root().items()):
             if info["type"] == "file" and is_archive(key) and without_suffix(key) == name:
-                return archive_batch(
-                    key, partial(_opened, self._files, info["name"]), self.limits, _stamp(info)
-                )
-        raise CorpusError(f"batch {address} does not exist")
+                opener = partial(_open_file, self._files, info["name"])
+                return archive_batch(key, opener, self.limits, _stamp(info))
+        raise CorpusError(f"batch {address} does not exist; name a folder or ZIP archive of the corpus")
 
     def _in_root(self) -> dict[str, Info]:
         """Return what is directly at the address, by name; some stores list the address itself too."""
-        with _faults_named(self.location):
+        with _name_faults(self.location):
             entries = self._files.ls(self._root, detail=True)
         listed = {str(info["name"]).rstrip("/")[len(self._root) :].strip("/"): info for info in entries}
         return {name: info for name, info in listed.items() if name}
 
 
 def _files_below(files: Any, root: str, address: str) -> Iterator[FoundFile]:
-    with _faults_named(address):
+    with _name_faults(address):
         listed = files.find(root, detail=True, withdirs=False)
     for path, info in listed.items():
         inside = path[len(root) :].lstrip("/")
         raw = inside.encode("utf-8", "surrogateescape")
         is_folder = not inside or inside.endswith("/")  # a key in place of a folder
         if not is_folder and not any(part.startswith(b".") for part in raw.split(b"/")):
-            opener = partial(_opened, files, path)
+            opener = partial(_open_file, files, path)
             yield FoundFile(stored_path(raw), raw, info.get("size") or 0, opener, None, _stamp(info))
 
 
@@ -123,7 +121,7 @@ class _Reader:
 
 
 @contextmanager
-def _opened(files: Any, path: str) -> Iterator[_Reader]:
+def _open_file(files: Any, path: str) -> Iterator[_Reader]:
     try:
         with _as_os_error():
             file = files.open(path, "rb")
@@ -144,7 +142,7 @@ def _as_os_error() -> Iterator[None]:
 
 
 @contextmanager
-def _faults_named(address: str) -> Iterator[None]:
+def _name_faults(address: str) -> Iterator[None]:
     """Turn what a store's library raises, whatever it is, into an error that names address and trouble."""
     try:
         yield

@@ -22,10 +22,10 @@ from qa_pipeline.records import Block, LeftOut, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.lexicon.languages import CAPITALS, SMALL, of_all
 
-_LONGEST_NAME = 100
-_MOSTLY = 0.8
-_LONG_VALUE = 40
-_LONGER_THAN_NAME = 4
+_LONGEST_NAME = 100  # characters of the name of a column; what is longer is a value
+_MOSTLY = 0.8  # of the cells of a column: some are blank, or hold a word such as "none"
+_LONG_VALUE = 40  # characters: longer than names of columns, so that a column of texts is told from its name
+_LONGER_THAN_NAME = 4  # times as long as the name: the same, for columns of short values
 _YEAR = re.compile(r"(?:1[89]|20|21)\d\d")
 _IDENTIFIER = re.compile(rf"[{SMALL}{CAPITALS}][\w.-]*")
 _BETWEEN_DIGITS = str.maketrans("", "", " .,:;/-+−%'’()€$£")
@@ -39,53 +39,45 @@ def names_columns(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     And something must speak for it: a column of figures under a word, words that tables use as names, names
     written like a program's over values that are not, or long values under a short name.
     """
-    columns = [
-        [row[place] for row in below if place < len(row) and row[place]] for place in range(len(first))
-    ]
-    named_columns = [(name, column) for name, column in zip(first, columns, strict=True) if name]
-    if not any(columns) or 2 * len(named_columns) <= len(first) or not _could_be_names(named_columns):
+    places = range(len(first))
+    columns = [[row[place] for row in below if place < len(row) and row[place]] for place in places]
+    named = [(name, column) for name, column in zip(first, columns, strict=True) if name]
+    if not any(columns) or 2 * len(named) <= len(first) or not _could_be_names(named):
         return False
-    words = [name.casefold() for name, _ in named_columns]
-    if 2 * sum(not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_"))) for word in words) >= len(words):
+    words = [name.casefold() for name, _ in named]
+    common = [word for word in words if not _COMMON_NAMES.isdisjoint((word, word.replace(" ", "_")))]
+    figures = [name for name, column in named if _is_mostly(column, _is_figure)]
+    if 2 * len(common) >= len(words) or any(_is_year(name) or not _is_figure(name) for name in figures):
         return True
-    if any(
-        (_is_year(name) or not _is_figure(name)) and _mostly(column, _is_figure)
-        for name, column in named_columns
-    ):
+    values = list(filter(None, columns))
+    like_identifiers = (_IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named)
+    if any(_share_of(column, _is_lower_word) < 1 - _MOSTLY for column in values) and all(like_identifiers):
         return True
-    like_identifiers = all(
-        _IDENTIFIER.fullmatch(name) and (name.islower() or "_" in name) for name, _ in named_columns
-    )
-    if like_identifiers and any(
-        column and _share(column, _is_lower_word) < 1 - _MOSTLY for column in columns
-    ):
-        return True
-    return all(len(name) <= _LONG_VALUE for name, _ in named_columns) and any(
+    has_long_values = (
         column and median(map(len, column)) >= max(_LONG_VALUE, _LONGER_THAN_NAME * len(name))
-        for name, column in named_columns
+        for name, column in named
     )
+    return all(len(name) <= _LONG_VALUE for name, _ in named) and any(has_long_values)
 
 
-def _could_be_names(named_columns: "Sequence[tuple[str, Sequence[str]]]") -> bool:
+def _could_be_names(named: Sequence[tuple[str, Sequence[str]]]) -> bool:
     """Return whether words over columns are short, unlike each other and the values, not all figures."""
-    if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name, _ in named_columns):
+    names = [name for name, _ in named]
+    if any(len(name) > _LONGEST_NAME or not any(map(str.isalnum, name)) for name in names):
         return False
-    if len({name.casefold() for name, _ in named_columns}) < len(named_columns) or any(
-        name in cells for name, cells in named_columns
-    ):
+    if len({name.casefold() for name in names}) < len(names) or any(name in cells for name, cells in named):
         return False
-    figures = [(name, column) for name, column in named_columns if _is_figure(name)]
-    return len(figures) < len(named_columns) and all(
-        _is_year(name) and not _mostly(column, _is_year) for name, column in figures
-    )
+    figures = [(name, column) for name, column in named if _is_figure(name)]
+    are_years = (_is_year(name) and not _is_mostly(column, _is_year) for name, column in figures)
+    return len(figures) < len(named) and all(are_years)
 
 
-def _share(column: Sequence[str], holds: Callable[[str], bool]) -> float:
+def _share_of(column: Sequence[str], holds: Callable[[str], bool]) -> float:
     return sum(map(holds, column)) / len(column) if column else 0.0
 
 
-def _mostly(column: Sequence[str], holds: Callable[[str], bool]) -> bool:
-    return _share(column, holds) >= _MOSTLY
+def _is_mostly(column: Sequence[str], holds: Callable[[str], bool]) -> bool:
+    return _share_of(column, holds) >= _MOSTLY
 
 
 def _is_figure(text: str) -> bool:
@@ -103,13 +95,14 @@ def _is_lower_word(text: str) -> bool:
 
 
 _DELIMITERS = ("\t", ";", "|", ",")
-_NO_DELIMITER = "\x1f"
-_SAMPLE = 500_000
+_NO_DELIMITER = "\x1f"  # the separator of units in ASCII, which no text holds
+_SAMPLE = 500_000  # characters from which the delimiter is chosen: the file is read once for each candidate
 SAMPLE_ROWS = 200
-_ALIKE = 0.02
-_WELL_FORMED = 0.9
-_LEAST_FIT = 0.5
-PREAMBLE_FROM = 3
+"""Rows that show how a table is written and whether its first row names the columns."""
+_ALIKE = 0.02  # of the lines: dialects that differ in fewer fit equally well
+_WELL_FORMED = 0.9  # of the lines: fewer of one width, and rows leave out their last cells
+_LEAST_FIT = 0.5  # of the lines: a sign that parts fewer of them alike is no delimiter
+_PREAMBLE_FROM = 3  # columns: in a table of two, a row with one cell may be a row
 _WIDEST = 2_000
 """Columns of a table whose rows can be distinguished from its header; none that people read has more."""
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
@@ -146,7 +139,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if hint := _EXCEL_HINT.match(text):  # the line that names the delimiter to spreadsheets
         text, expected = text[hint.end() :], hint[1]
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))  # it holds for the process: only raised
-    dialect, shape = _read_whole(text, _choose(text, expected), settings)
+    dialect, shape = _read_whole(text, _choose_dialect(text, expected), settings)
     blocks, wider, unused = _write(text, dialect, shape, settings)
     notes = []
     if not dialect.quoted and '"' in text:
@@ -158,12 +151,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=left_out, notes=tuple(notes))
 
 
-def _choose(text: str, expected: str | None) -> _Dialect:
+def _choose_dialect(text: str, expected: str | None) -> _Dialect:
     """Return the dialect under which the first rows fit together best; `expected` if it fits at all."""
     text = text[:_SAMPLE]
 
     def fitting(*ways: _Dialect) -> dict[_Dialect, _Shape]:
-        shapes = {way: _shape(islice(_records(text, way), SAMPLE_ROWS)) for way in ways}
+        shapes = {way: _measure(islice(_records(text, way), SAMPLE_ROWS)) for way in ways}
         return {way: shape for way, shape in shapes.items() if shape.width > 1 and shape.fit >= _LEAST_FIT}
 
     if expected is not None and fitting(_Dialect(expected)):
@@ -187,10 +180,10 @@ def _read_whole(text: str, dialect: _Dialect, settings: DocumentSettings) -> tup
     the reading counts under which more lines fit, and of equals the one in which no quote swallows a row.
     """
     try:
-        return dialect, _shape(_records(text, dialect, strict=dialect.quoted), settings)
+        return dialect, _measure(_records(text, dialect, strict=dialect.quoted), settings)
     except csv.Error:
         ways = (_Dialect(dialect.delimiter, quoted=False), dialect)
-        shapes = {way: _shape(_records(text, way), settings) for way in ways}
+        shapes = {way: _measure(_records(text, way), settings) for way in ways}
     best = max(shapes, key=lambda way: shapes[way].fit)
     return best, shapes[best]
 
@@ -209,7 +202,7 @@ def _records(text: str, dialect: _Dialect, *, strict: bool = False) -> Iterator[
         before = reader.line_num
 
 
-def _shape(records: Iterator[tuple[_Row, int]], settings: DocumentSettings | None = None) -> _Shape:
+def _measure(records: Iterator[tuple[_Row, int]], settings: DocumentSettings | None = None) -> _Shape:
     """Return width and fit; a first row as wide as any excuses rows that leave out their last cells."""
     widths: Counter[int] = Counter()
     first = 0
@@ -234,14 +227,15 @@ def _filled_rows(text: str, dialect: _Dialect) -> Iterator[_Row]:
             yield cells
 
 
-def _names(sample: list[_Row], width: int) -> tuple[_Row, int]:
-    """Return the names of the columns, if there are any, and the number of the first row.
+def first_row(rows: Sequence[_Row], width: int) -> int:
+    """Return the number of the first row of a table behind lines of one cell, such as its caption."""
+    several = (number for number, row in enumerate(rows) if sum(map(bool, row)) > 1)
+    return next(several, 0) if width >= _PREAMBLE_FROM else 0
 
-    Lines above the table, such as its caption, have one cell only.
-    """
-    first = 0
-    if width >= PREAMBLE_FROM:
-        first = next((n for n, row in enumerate(sample) if sum(map(bool, row)) > 1), 0)
+
+def _find_names(sample: list[_Row], width: int) -> tuple[_Row, int]:
+    """Return the names of the columns, if there are any, and the number of the first row."""
+    first = first_row(sample, width)
     if first >= len(sample) or width > _WIDEST:
         return [], min(first, len(sample))
     names, *below = sample[first:]
@@ -254,7 +248,7 @@ def _write(
     text: str, dialect: _Dialect, shape: _Shape, settings: DocumentSettings
 ) -> tuple[list[Block], int, list[str]]:
     """Return the rows as blocks, the number of too wide ones, and the names of columns without values."""
-    names, first = _names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
+    names, first = _find_names(list(islice(_filled_rows(text, dialect), SAMPLE_ROWS)), shape.width)
     titles = [name.rstrip(": ") for name in names]
     blocks: list[Block] = []
     unused = set(range(len(names)))

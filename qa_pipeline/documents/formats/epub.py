@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, Archive, open_archive
@@ -18,7 +18,7 @@ from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
 from qa_pipeline.documents.formats.html.boilerplate import count_comments
 from qa_pipeline.documents.formats.html.parser import parse_tree, read_tree
-from qa_pipeline.documents.formats.office.package import parse_xml
+from qa_pipeline.documents.formats.office.package import member_path, parse_xml
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -67,10 +67,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     archive = open_archive(source.content, settings)
     package = _package_path(archive)
     root = parse_xml(archive.read(package), declared_type=True)
-    chapters = dict.fromkeys(_chapters(root, posixpath.dirname(package)))  # one named twice is read once
+    chapters = dict.fromkeys(_list_chapters(root, posixpath.dirname(package)))  # one named twice is read once
     if not chapters:
         raise DocumentFailure("damaged", "the book names no file to read")
-    encrypted = _encrypted(archive)
+    encrypted = _find_encrypted(archive)
     omissions = Omissions()
     blocks: list[Block] = []
     missing = length = 0
@@ -89,10 +89,10 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     _count_unlisted(archive, {chapter.path for chapter in chapters}, omissions, settings)
     return ParsedFile(
         blocks=tuple(blocks),
-        title=_metadata(root, "title"),
-        language=declared_language(_metadata(root, "language")),
-        source_uri=_metadata(root, "source"),
-        licence=_metadata(root, "rights"),
+        title=_read_metadata(root, "title"),
+        language=declared_language(_read_metadata(root, "language")),
+        source_uri=_read_metadata(root, "source"),
+        licence=_read_metadata(root, "rights"),
         left_out=omissions.record(),
         notes=(f"files of the book that are missing in it: {missing}",) if missing else (),
     )
@@ -101,52 +101,52 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
 def _package_path(archive: Archive) -> str:
     if archive.find(_CONTAINER) is None:
         raise DocumentFailure("damaged", f"the ZIP container holds no {_CONTAINER}, so it is not an EPUB")
-    for element in _elements(parse_xml(archive.read(_CONTAINER)), "rootfile"):
+    for element in _find_elements(parse_xml(archive.read(_CONTAINER)), "rootfile"):
         path = element.get("full-path", "")
         if element.get("media-type", _PACKAGE) == _PACKAGE and archive.find(path) is not None:
             return path
     raise DocumentFailure("damaged", "the package document of the book is missing in it")
 
 
-def _chapters(root: "_Element", folder: str) -> Iterator[_Chapter]:
-    items = {item.get("id", ""): item for item in _elements(root, "item")}
-    references = (
-        reference for reference in _elements(root, "reference") if reference.get("type", "").lower() == "toc"
-    )
-    contents = {_path(reference.get("href", ""), folder) for reference in references}
-    for place in _elements(root, "itemref"):
+def _list_chapters(root: "_Element", folder: str) -> Iterator[_Chapter]:
+    items = {item.get("id", ""): item for item in _find_elements(root, "item")}
+    references = _find_elements(root, "reference")
+    tables = (reference for reference in references if reference.get("type", "").lower() == "toc")
+    contents = {_member_path(table.get("href", ""), folder) for table in tables}
+    for place in _find_elements(root, "itemref"):
         item = items.get(place.get("idref", ""))
         if item is None:
             raise DocumentFailure("damaged", "the order of reading names a file that the book does not list")
-        path = _path(item.get("href", ""), folder)
+        path = _member_path(item.get("href", ""), folder)
         navigation = "nav" in item.get("properties", "").split()
         yield _Chapter(path, item.get("media-type", ""), navigation, path in contents)
 
 
-def _encrypted(archive: Archive) -> frozenset[str]:
+def _find_encrypted(archive: Archive) -> frozenset[str]:
     """Return the files that only those who bought the book can read."""
     if archive.find(_ENCRYPTION) is None:
         return frozenset()
     encrypted: set[str] = set()
-    for data in _elements(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
-        methods = {method.get("Algorithm", "") for method in _elements(data, "EncryptionMethod")}
+    for data in _find_elements(parse_xml(archive.read(_ENCRYPTION)), "EncryptedData"):
+        methods = {method.get("Algorithm", "") for method in _find_elements(data, "EncryptionMethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            encrypted |= {_path(cipher.get("URI", ""), "") for cipher in _elements(data, "CipherReference")}
+            ciphers = _find_elements(data, "CipherReference")
+            encrypted |= {_member_path(cipher.get("URI", ""), "") for cipher in ciphers}
     return frozenset(encrypted)
 
 
-def _path(reference: str, folder: str) -> str:
-    """Return the name of the member that an address in the book leads to, none above the root."""
-    return posixpath.normpath(posixpath.join("/", folder, unquote(urlsplit(reference).path))).lstrip("/")
+def _member_path(reference: str, folder: str) -> str:
+    return member_path(urlsplit(reference).path, folder)
 
 
-def _metadata(root: "_Element", name: str) -> str | None:
-    values = (element for metadata in _elements(root, "metadata") for element in _elements(metadata, name))
+def _read_metadata(root: "_Element", name: str) -> str | None:
+    groups = _find_elements(root, "metadata")
+    values = (element for group in groups for element in _find_elements(group, name))
     texts = (" ".join("".join(map(str, value.itertext())).split()) for value in values)
     return next(filter(None, texts), None)
 
 
-def _elements(root: "_Element", name: str) -> "list[_Element]":
+def _find_elements(root: "_Element", name: str) -> "list[_Element]":
     """Return the elements of a name in any namespace: old books use several."""
     return list(root.iter(f"{{*}}{name}"))
 

@@ -29,8 +29,8 @@ _OF_A_MAIL = frozenset({
     "from", "to", "subject", "date", "received", "message-id", "mime-version", "return-path",
     "delivered-to",
 })  # fmt: skip
-_DEEPEST = 20
-_MOST_PARTS = 1000
+_DEEPEST = 20  # parts in parts: a message that was forwarded ten times has as many
+_MOST_PARTS = 1000  # more than a digest of a mailing list has
 _MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
 """The library takes seconds for as many, and all of them before it tells how many there are."""
 _LEAST_SHARE = 0.5
@@ -67,12 +67,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         blocks = tuple(reader.message(message, level=1, depth=0))
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "the parts of the message are nested too deep") from error
-    pieces = reader.left.pieces
+    pieces = reader.omissions.pieces
     return ParsedFile(
         blocks=blocks,
-        title=_header(message, "subject"),
-        language=declared_language(_header(message, "content-language")),
-        left_out=reader.left.record(),
+        title=_read_header(message, "subject"),
+        language=declared_language(_read_header(message, "content-language")),
+        left_out=reader.omissions.record(),
         notes=tuple(f"{pieces[what]} {text}" for what, text in _NOTES.items() if pieces[what]),
     )
 
@@ -82,36 +82,33 @@ class _Reader:
     path: str
     settings: DocumentSettings
     parts: int = 0
-    left: Omissions = field(default_factory=Omissions)
+    omissions: Omissions = field(default_factory=Omissions)
 
     def message(self, message: Message, level: int, depth: int) -> Iterator[Block]:
         """Yield the blocks of a message; a forwarded one has its heading below the other's."""
-        if subject := _header(message, "subject"):
+        if subject := _read_header(message, "subject"):
             yield Block("heading", subject, min(level, 6))
-        lines = [
-            f"{name}: {header_value}" for name in _HEADERS if (header_value := _header(message, name.lower()))
-        ]
+        headers = ((name, _read_header(message, name.lower())) for name in _HEADERS)
+        lines = [f"{name}: {value}" for name, value in headers if value]
         if lines:
             yield Block("paragraph", "\n".join(lines))
         for name, value in message.raw_items():
             if name.title() not in (*_HEADERS, "Subject"):
-                self.left.add("header", f"{name}{value}")
+                self.omissions.add("header", f"{name}{value}")
         yield from self._part(message, level, depth)
 
     def _part(self, part: Message, level: int, depth: int) -> Iterator[Block]:
         self.parts += 1
         kind, inner = part.get_content_type(), _inner_parts(part)
         if depth > _DEEPEST or self.parts > _MOST_PARTS:
-            payloads = (
-                str(inner_part.get_payload()) for inner_part in part.walk() if not inner_part.is_multipart()
-            )
-            self.left.add("deep_message", "".join(payloads))
+            leaves = (leaf for leaf in part.walk() if not leaf.is_multipart())
+            self.omissions.add("deep_message", "".join(str(leaf.get_payload()) for leaf in leaves))
         elif kind == "message/rfc822" and inner:
             yield from self.message(inner[0], level + 1, depth + 1)
         elif part.is_multipart():
             for text in (part.preamble, part.epilogue):  # which mail programs do not show
                 if text and text.strip():
-                    self.left.add("beside_parts", text)
+                    self.omissions.add("beside_parts", text)
             versions = (self._part(version, level, depth + 1) for version in inner)
             if kind == "multipart/alternative":
                 yield from self._best_of(inner, [list(blocks) for blocks in versions])
@@ -119,56 +116,53 @@ class _Reader:
                 yield from chain.from_iterable(versions)
         elif _is_text(part):
             yield from self._text(part, level)
-        elif _payload(part).strip():
-            self.left.add("attachment")
+        elif _payload_of(part).strip():
+            self.omissions.add("attachment")
 
     def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
         """Yield the plain one of versions of the same text, unless it is cut; then the richest."""
         lengths = [sum(len(block.text) for block in blocks) for blocks in versions]
-        good = [
-            place for place, length in enumerate(lengths) if length and length >= _LEAST_SHARE * max(lengths)
-        ]
+        least = max(1, _LEAST_SHARE * max(lengths, default=0))
+        good = [place for place, length in enumerate(lengths) if length >= least]
         plain = [place for place in good if parts[place].get_content_type() == "text/plain"]
         chosen = next(iter(plain or good[-1:]), None)
         for place, blocks in enumerate(versions):
             if place == chosen:
                 yield from blocks
             elif blocks:
-                self.left.add("alternative", "".join(block.text for block in blocks))
+                self.omissions.add("alternative", "".join(block.text for block in blocks))
 
     def _text(self, part: Message, level: int) -> list[Block]:
         try:
-            text = _decoded(part)
+            text = _decode_part(part)
         except DocumentFailure:
-            self.left.add("undecodable_part")
+            self.omissions.add("undecodable_part")
             return []
         if part.get_content_type() != "text/html":
             flowed = str(part.get_param("format", "")).lower() == "flowed"
             return lower_headings(tuple(self._plain(text, flowed=flowed)), by=level)
         parsed = read_inner(text, "html", self.path, self.settings)
-        self.left.update(parsed.left_out)
+        self.omissions.update(parsed.left_out)
         return lower_headings(parsed.blocks, by=level)
 
     def _plain(self, text: str, *, flowed: bool) -> Iterator[Block]:
         """Yield the blocks of a plain body; if `flowed`, lines ending in a space go on (RFC 3676)."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        kinds = _kinds(_joined(lines, self.left) if flowed else lines, self.left)
+        kinds = _kinds_of(_join_flowed(lines, self.omissions) if flowed else lines, self.omissions)
         for kind, part in groupby(kinds, key=itemgetter(0)):
             run = [line for _, line in part]
             if kind == "quote":
-                paragraphs = (
-                    list(some) for blank, some in groupby(run, key=lambda line: not line.strip()) if not blank
-                )
-                yield from (Block("quote", "\n".join(paragraph)) for paragraph in paragraphs)
+                by_blank = groupby(run, key=lambda line: not line.strip())
+                yield from (Block("quote", "\n".join(lines)) for is_blank, lines in by_blank if not is_blank)
             elif kind == "signature":
                 yield Block("paragraph", "\n".join(run))
             else:
                 parsed = read_inner("\n".join(run), "text", self.path, self.settings)
-                self.left.update(parsed.left_out)
+                self.omissions.update(parsed.left_out)
                 yield from parsed.blocks
 
 
-def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
+def _kinds_of(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
     """Yield each line with its kind; a signature goes on to the end or to a quote below it."""
     kind = "text"
     for line in lines:
@@ -183,7 +177,7 @@ def _kinds(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
             yield kind, line
 
 
-def _joined(lines: list[str], omissions: Omissions) -> list[str]:
+def _join_flowed(lines: list[str], omissions: Omissions) -> list[str]:
     """Return the lines with those joined that were broken to fit a width, at their depth of quoting."""
     joined: list[str] = []
     open_depth = None
@@ -216,14 +210,14 @@ def _is_text(part: Message) -> bool:
     return kind in ("text/plain", "text/html", "text/markdown") or kind.startswith("multipart/")
 
 
-def _payload(part: Message) -> bytes:
+def _payload_of(part: Message) -> bytes:
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
 
 
-def _decoded(part: Message) -> str:
+def _decode_part(part: Message) -> str:
     """Return the text of a part in the encoding it declares, else in the one it looks like."""
-    content = _payload(part)
+    content = _payload_of(part)
     charset = part.get_content_charset()
     try:
         return content.decode(_SUPERSETS.get(charset, charset) if charset else "utf-8")
@@ -231,7 +225,7 @@ def _decoded(part: Message) -> str:
         return decode(content, declared=part.get_content_type() == "text/html")
 
 
-def _header(message: Message, name: str) -> str | None:
+def _read_header(message: Message, name: str) -> str | None:
     """Return a header as a reader sees it: words decoded, folded lines joined, repeats in one line."""
     raw = ", ".join(str(value) for key, value in message.raw_items() if key.lower() == name)
     content = raw.encode("utf-8", "surrogateescape")  # bytes beyond ASCII are handed out as lone surrogates
@@ -246,10 +240,10 @@ def _header(message: Message, name: str) -> str | None:
         parts = email.header.decode_header(text)
     except HeaderParseError:  # broken Base64: better as it is than not at all
         return text.strip() or None
-    return "".join(_decoded_word(word, charset) for word, charset in parts).strip() or None
+    return "".join(_decode_word(word, charset) for word, charset in parts).strip() or None
 
 
-def _decoded_word(word: bytes | str, charset: str | None) -> str:
+def _decode_word(word: bytes | str, charset: str | None) -> str:
     if isinstance(word, str):
         return word
     if charset is None:

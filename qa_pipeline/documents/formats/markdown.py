@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.html.parser import balanced, read_fragment
+from qa_pipeline.documents.formats.html.parser import close_elements, read_fragment
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.front_matter import split_front_matter
@@ -91,7 +91,7 @@ def _box_html(kind: str, title: str | None, omissions: Omissions) -> str:
     return f"<details>{written and f'<summary>{written}</summary>'}"
 
 
-def _opens(pattern: re.Pattern[str], params: str, _: str) -> bool:
+def _does_open(pattern: re.Pattern[str], params: str, _: str) -> bool:
     return pattern.match(params) is not None
 
 
@@ -99,19 +99,15 @@ def _container(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     if tokens[place].nesting < 0:
         return "</details>"
     opening = _CONTAINERS[tokens[place].markup[0]].match(tokens[place].info)
-    return (
-        _box_html(opening["kind"], re.sub(r"\{[^{}]*\}", "", opening["title"] or ""), env["left"])
-        if opening
-        else ""
-    )
+    title = re.sub(r"\{[^{}]*\}", "", opening["title"] or "") if opening else ""
+    return _box_html(opening["kind"], title, env["omissions"]) if opening else ""
 
 
 def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bool:
     """Parse a mark and what is indented by four spaces below it: a rule for blocks."""
     line = state.src[state.bMarks[start] + state.tShift[start] : state.eMarks[start]]
-    match = (
-        _INDENTED_BOX.match(line) if line[:1] in ("!", "?", "=") and not state.is_code_block(start) else None
-    )
+    may_begin = line[:1] in ("!", "?", "=") and not state.is_code_block(start)
+    match = _INDENTED_BOX.match(line) if may_begin else None
     if match is None or silent:
         return match is not None
     indent = state.sCount[start] + 4
@@ -119,7 +115,7 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= indent):
         stop += 1
     opened = state.push("html_box", "div", 1)
-    opened.content = _box_html(match["kind"], match["title"], state.env["left"])
+    opened.content = _box_html(match["kind"], match["title"], state.env["omissions"])
     before = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indent, stop
     state.md.block.tokenize(state, start + 1, stop)
@@ -131,15 +127,15 @@ def _indented_box(state: "StateBlock", start: int, end: int, silent: bool) -> bo
 
 def _clean_inline(state: "StateCore") -> None:
     """Remove marks inside text: a rule between blocks and inline text."""
-    omissions: Omissions = state.env["left"]
+    omissions: Omissions = state.env["omissions"]
     around = ["", ""]
     for token in state.tokens:
         if token.type == "inline":
-            token.content = _cleaned(token.content, around, omissions)
+            token.content = _clean(token.content, around, omissions)
         around = [around[1], token.type]
 
 
-def _cleaned(text: str, around: list[str], omissions: Omissions) -> str:
+def _clean(text: str, around: list[str], omissions: Omissions) -> str:
     if around[1] == "heading_open":
         text = _HEADING_ATTRIBUTES.sub("", text)
     elif around == ["blockquote_open", "paragraph_open"] and (mark := _ALERT.match(text)):
@@ -150,11 +146,11 @@ def _cleaned(text: str, around: list[str], omissions: Omissions) -> str:
         if includes:
             omissions.add("include", pieces=includes)
         text = _ATTRIBUTE_LINE.sub("", _STRAY_MARK.sub("", text))
-        text = _TEMPLATE_TAG.sub(partial(_replaced, omissions), text)
+        text = _TEMPLATE_TAG.sub(partial(_replace, omissions), text)
     return text
 
 
-def _replaced(omissions: Omissions, match: re.Match[str]) -> str:
+def _replace(omissions: Omissions, match: re.Match[str]) -> str:
     if match["code"]:
         return match[0]
     if match["comment"]:
@@ -181,7 +177,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     if front.strip():
         omissions.add("front_matter", front)
     try:
-        blocks = read_fragment(_rendered(body, {"left": omissions}), omissions)
+        blocks = read_fragment(_render(body, {"omissions": omissions}), omissions)
     except RecursionError as error:
         raise DocumentFailure("nested_too_deep", "blocks are nested too deep to be read") from error
     if front.strip() and not body.strip():
@@ -190,7 +186,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(tuple(blocks), **asdict(about), left_out=omissions.record(), notes=omissions.notes())
 
 
-def _rendered(text: str, env: dict[str, Any]) -> str:
+def _render(text: str, env: dict[str, Any]) -> str:
     parser = _parser()
     tokens = parser.parse(text, env)
     if any(token.level >= _DEEPEST for token in tokens):
@@ -227,11 +223,10 @@ def _parser() -> "MarkdownIt":
     parser.use(deflist_plugin)
     # A price such as $5 is no formula: no blanks inside the signs, no digits outside them.
     parser.use(dollarmath_plugin, allow_space=False, allow_digits=False, double_inline=True)
-    parser.block.ruler.before(
-        "fence", "indented_box", _indented_box, {"alt": ["paragraph", "reference", "blockquote", "list"]}
-    )
+    interrupted = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", "indented_box", _indented_box, {"alt": interrupted})
     for marker, pattern in _CONTAINERS.items():
-        opens = partial(_opens, pattern)
+        opens = partial(_does_open, pattern)
         container_plugin(parser, f"box{marker}", marker, validate=opens, render=_container)
     parser.core.ruler.before("inline", "dialects", _clean_inline)
     for name, rule in _RULES.items():
@@ -241,7 +236,7 @@ def _parser() -> "MarkdownIt":
 
 def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return the code, a box of MyST, or includes of files."""
-    token, omissions = tokens[place], env["left"]
+    token, omissions = tokens[place], env["omissions"]
     box = _MYST.match(token.info.strip())
     lines = [line for line in token.content.split("\n") if line.strip()]
     only_includes = bool(lines) and all(map(_INCLUDE.match, lines))
@@ -249,7 +244,7 @@ def _fence(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
         omissions.add("include", pieces=len(lines) if only_includes else 1)
         return ""
     if box and box["kind"] in _MYST_BOXES:
-        inside = _rendered(token.content, {"left": omissions})
+        inside = _render(token.content, {"omissions": omissions})
         return f"{_box_html(box['kind'], box['title'], omissions)}{inside}</details>"
     language, _, rest = token.info.strip().partition(" ")
     if rest:
@@ -266,16 +261,16 @@ def _code(text: str) -> str:
 def _left_out(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return nothing for pictures and addresses of links, which have no place in the text."""
     token = tokens[place]
-    image = token.type == "image"
-    env["left"].add(
-        "image" if image else "link_target", token.content if image else str(token.attrGet("href") or "")
-    )
+    if token.type == "image":
+        env["omissions"].add("image", token.content)
+    else:
+        env["omissions"].add("link_target", str(token.attrGet("href") or ""))
     return ""
 
 
 def _footnote_mark(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     colon = ":" if tokens[place].type == "footnote_reference_open" else ""
-    env["left"].add("footnote_mark", f"[^{tokens[place].meta['label']}]{colon}")
+    env["omissions"].add("footnote_mark", f"[^{tokens[place].meta['label']}]{colon}")
     return "<div>" if colon else ""
 
 
@@ -283,14 +278,14 @@ def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return line breaks and powers; other elements would begin and end where nobody sees it."""
     markup = tokens[place].content
     if markup.startswith("<!--"):
-        env["left"].add("comment", markup[4:].removesuffix("-->"))
+        env["omissions"].add("comment", markup[4:].removesuffix("-->"))
     return markup if _KEPT_INLINE.fullmatch(markup) else ""
 
 
 def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     """Return the text of HTML blocks; what only opens or closes elements around Markdown has none."""
     markup = tokens[place].content
-    return balanced(markup) if _TAG.sub("", markup).strip() else ""
+    return close_elements(markup) if _TAG.sub("", markup).strip() else ""
 
 
 _RULES: dict[str, Any] = {

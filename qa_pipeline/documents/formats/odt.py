@@ -10,7 +10,7 @@ from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html.parser import read_fragment
-from qa_pipeline.documents.formats.office.package import parse_xml, whole
+from qa_pipeline.documents.formats.office.package import parse_xml, read_number
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -45,20 +45,16 @@ _NAMES = {
     f"{_TEXT}list-header": "div",
     f"{_DRAW}text-box": "div",
 }
-_STYLES = {
-    "Title": "h1",
-    "Preformatted_20_Text": "pre",
-    "Quotations": "blockquote",
-}
+_STYLES = {"Title": "h1", "Preformatted_20_Text": "pre", "Quotations": "blockquote"}
 _FORMATS = frozenset({"1", "a", "A", "i", "I"})
-_MOST_REPEATED = 100
+_MOST_REPEATED = 100  # blanks, cells or steps to a parent style: more is a mistake, or made to fill memory
 
 
 class Markup:
     """A pass over a text; notes come at the end of the section that refers to them."""
 
     def __init__(self, trees: "list[_Element]", omissions: Omissions) -> None:
-        self.left = omissions
+        self.omissions = omissions
         self.parents: dict[str, str] = {}
         self.formats: dict[tuple[str, int], tuple[str, int]] = {}
         self.lists: list[str] = []
@@ -76,9 +72,9 @@ class Markup:
 
     def _learn_list(self, listed: "_Element") -> None:
         for level in listed.iterchildren(f"{_TEXT}list-level-style-number"):
-            key = listed.get(f"{_STYLE}name", ""), whole(level.get(f"{_TEXT}level"), 1)
+            key = listed.get(f"{_STYLE}name", ""), read_number(level.get(f"{_TEXT}level"), 1)
             form = level.get(f"{_STYLE}num-format", "")
-            self.formats[key] = (form, whole(level.get(f"{_TEXT}start-value"), 1))
+            self.formats[key] = (form, read_number(level.get(f"{_TEXT}start-value"), 1))
 
     def _inside(self, element: "_Element") -> str:
         parts = [escape(element.text or "")]
@@ -91,10 +87,10 @@ class Markup:
     def _element(self, element: "_Element") -> str:
         tag = element.tag
         if (what := _LEFT_OUT.get(tag)) or element.get(f"{_TEXT}display") == "none":
-            self.left.add(what or "hidden_text", "".join(map(str, element.itertext())))
+            self.omissions.add(what or "hidden_text", "".join(map(str, element.itertext())))
             return ""
         if tag == f"{_TEXT}h":
-            level = min(max(whole(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
+            level = min(max(read_number(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
             return f"{self._take_notes()}<h{level}>{self._inside(element)}</h{level}>"
         if tag == f"{_TEXT}p":
             name = self._name_of_paragraph(element)
@@ -110,7 +106,7 @@ class Markup:
     def _spaced(self, element: "_Element") -> str:
         """Return text with its blanks and line ends, which are elements; others are read as content."""
         if element.tag == f"{_TEXT}s":
-            return " " * min(whole(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
+            return " " * min(read_number(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
         if element.tag == f"{_TEXT}tab":
             return "\t"
         if element.tag == f"{_TEXT}line-break":
@@ -118,7 +114,7 @@ class Markup:
         name = _NAMES.get(element.tag)
         inside = self._inside(element)
         if name == "li" and (start := element.get(f"{_TEXT}start-value")):
-            return f'<li value="{whole(start, 1)}">{inside}</li>'
+            return f'<li value="{read_number(start, 1)}">{inside}</li>'
         return f"<{name}>{inside}</{name}>" if name else inside
 
     def _name_of_paragraph(self, element: "_Element") -> str:
@@ -160,10 +156,10 @@ class Markup:
     def _part_of_table(self, element: "_Element") -> str:
         if element.tag == f"{_TABLE}table-cell":
             reach = "".join(
-                f' {name}="{whole(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
+                f' {name}="{read_number(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
                 for name, long in (("colspan", "columns"), ("rowspan", "rows"))
             )
-            repeats = min(whole(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
+            repeats = min(read_number(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
             return f"<td{reach}>{self._inside(element)}</td>" * repeats
         if element.tag == f"{_TABLE}covered-table-cell":
             return ""
@@ -182,7 +178,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `nested_too_deep`, `unsupported_format` or
             `too_long`.
     """
-    trees = _trees(source.content, settings)
+    trees = _read_trees(source.content, settings)
     body = trees[0].find(_PARSER_TEXT)
     if body is None:
         raise DocumentFailure("unsupported_format", "the file holds no OpenDocument text")
@@ -193,13 +189,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     titled = any(block.kind == "heading" and block.level == 1 for block in blocks[:1])
     return ParsedFile(
         blocks=tuple(blocks),
-        title=None if titled else _metadata(trees, "title"),
-        language=declared_language(_metadata(trees, "language")),
+        title=None if titled else _read_metadata(trees, "title"),
+        language=declared_language(_read_metadata(trees, "language")),
         left_out=omissions.record(),
     )
 
 
-def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
+def _read_trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     if not content.startswith(ZIP_START):
         return [parse_xml(content)]
     archive = open_archive(content, settings)
@@ -209,6 +205,6 @@ def _trees(content: bytes, settings: DocumentSettings) -> "list[_Element]":
     return [parse_xml(archive.read(name)) for name in _PARTS if name == _PARTS[0] or archive.find(name)]
 
 
-def _metadata(trees: "list[_Element]", name: str) -> str | None:
+def _read_metadata(trees: "list[_Element]", name: str) -> str | None:
     values = (element.text for tree in trees for element in tree.iter(f"{_DC}{name}"))
     return next((text.strip() for text in values if text and text.strip()), None)

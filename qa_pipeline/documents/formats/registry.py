@@ -4,9 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
 from qa_pipeline.documents.decoding import UNPACKERS, unpack
-from qa_pipeline.documents.formats import delimited as table_files
-from qa_pipeline.documents.formats import epub, markdown, odt, row_files, spreadsheet, text
-from qa_pipeline.documents.formats import mail as mail_messages
+from qa_pipeline.documents.formats import delimited, epub, mail, markdown, odt, row_files, spreadsheet, text
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.office import docx, pptx
 from qa_pipeline.documents.formats.pdf import parser as pdf
@@ -30,10 +28,10 @@ _FORMATS: dict[str, tuple[Parser, str]] = {
     "pdf": (pdf.parse, ".pdf"),
     "rst": (_rst, ".rst .rest"),
     "text": (text.parse, ".txt .text"),
-    "table": (table_files.parse, ".csv .tsv .tab"),
+    "table": (delimited.parse, ".csv .tsv .tab"),
     "jsonl": (row_files.parse, ".jsonl .ndjson"),
-    "email": (mail_messages.parse, ".eml"),
-    "parquet": (row_files.parquet_files_parse, ".parquet"),
+    "email": (mail.parse, ".eml"),
+    "parquet": (row_files.parse_parquet, ".parquet"),
     "docx": (docx.parse, ".docx .docm"),
     "pptx": (pptx.parse, ".pptx .pptm .ppsx"),
     "epub": (epub.parse, ".epub"),
@@ -47,6 +45,7 @@ ROWS = frozenset({"jsonl", "parquet", "spreadsheet"})
 
 
 def _behind(suffix: str, parser: Parser) -> Parser:
+    """Return a parser of compressed files, whose content goes to the parser of their format."""
 
     def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         content = unpack(source.content, suffix, settings.max_bytes)

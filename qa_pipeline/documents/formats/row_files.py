@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
@@ -33,9 +34,9 @@ _BODY = (
     "context", "raw_content", *fields_of_all("content"),
 )  # fmt: skip
 _MARKDOWN = re.compile(r"^(?:#{1,6} \S|```|~~~)", re.MULTILINE)
-_LONG = 300
-_DEEPEST = 40
-_ROW_LEVEL = 2
+_LONG = 300  # characters of a value that is a text of its own rather than a line about the row
+_DEEPEST = 40  # levels of a value: each adds a name in front of the lines below it
+_ROW_LEVEL = 2  # of the heading of a row: below that of the document
 
 Fields = Mapping[str, object]
 """A row by name: strings, numbers, truth values, dates, bytes, None, and lists and mappings of these."""
@@ -59,7 +60,7 @@ def read_rows(rows: Sequence[TextRow], path: str, settings: DocumentSettings) ->
     """
     if len(rows) > settings.max_rows:
         raise too_many_rows(settings)
-    shared_values = [_same(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
+    shared_values = [_shared_value(rows, names) for names in (_TITLE, _SOURCE, _LICENCE, _LANGUAGE)]
     title, source_uri, licence, language = (value for _, value in shared_values)
     if title and len(rows) == 1:
         shared_values[0] = (None, title)  # it is over the only row as well
@@ -93,36 +94,36 @@ def too_many_rows(settings: DocumentSettings, what: str = "the file") -> Documen
     return DocumentFailure("too_many_rows", f"{what} has more rows than documents.max_rows = {limit}")
 
 
-def _same(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
+def _shared_value(rows: Sequence[TextRow], names: tuple[str, ...]) -> tuple[str | None, str | None]:
     """Return the first field of `names` that has one value in every row, with that value."""
-    for name in _spelt(rows[0].fields, names) if rows else ():
+    for name in _names_of(rows[0].fields, names) if rows else ():
         value = rows[0].fields[name]
-        if _says(value) and all(row.fields.get(name) == value for row in rows):
+        if _is_filled(value) and all(row.fields.get(name) == value for row in rows):
             return name, str(value).strip()
     return None, None
 
 
-def _spelt(fields: Fields, names: tuple[str, ...]) -> list[str]:
+def _names_of(fields: Fields, names: tuple[str, ...]) -> list[str]:
     """Return those of `names` that a row has, in the order of `names`, as the row spells them."""
     spelt = {name.strip().lower(): name for name in fields}
     return [spelt[name] for name in names if name in spelt]
 
 
-def _says(value: object) -> bool:
+def _is_filled(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
 def _section(
     number: int, fields: dict[str, object], omissions: Omissions, path: str, settings: DocumentSettings
 ) -> list[Block]:
-    title = next((name for name in _spelt(fields, _TITLE) if _says(fields[name])), None)
+    title = next((name for name in _names_of(fields, _TITLE) if _is_filled(fields[name])), None)
     heading = str(fields.pop(title)).strip() if title else f"Row {number}"
-    body = next((name for name in _spelt(fields, _BODY) if _says(fields[name])), None)
+    body = next((name for name in _names_of(fields, _BODY) if _is_filled(fields[name])), None)
     text = _body(body, str(fields.pop(body)), omissions, path, settings) if body else []
     if text and text[0].kind == "heading" and text[0].text.strip() == heading:
         omissions.add("repeated_heading", heading)
         text = text[1:]
-    return [Block("heading", heading, _ROW_LEVEL), *_described(fields), *text]
+    return [Block("heading", heading, _ROW_LEVEL), *_describe(fields), *text]
 
 
 def _body(
@@ -142,37 +143,31 @@ def _body(
     return lower_headings(parsed.blocks, by=_ROW_LEVEL)
 
 
-def _described(fields: Fields) -> Iterator[Block]:
+def _describe(fields: Fields) -> Iterator[Block]:
     """Yield the other fields: short ones as lines of one paragraph, long ones as paragraphs."""
-    lines: list[str] = []
-    for name, value in _flat(fields, ""):
-        line = f"{name}: {value}" if name else value
-        if len(value) > _LONG or "\n" in value:
-            yield from (Block("paragraph", "\n".join(part)) for part in (lines,) if part)
-            yield Block("paragraph", line)
-            lines = []
-        else:
-            lines.append(line)
-    if lines:
-        yield Block("paragraph", "\n".join(lines))
+    for is_long, values in groupby(
+        _flatten(fields, ""), lambda pair: len(pair[1]) > _LONG or "\n" in pair[1]
+    ):
+        lines = [f"{name}: {value}" if name else value for name, value in values]
+        yield from (Block("paragraph", text) for text in (lines if is_long else ["\n".join(lines)]))
 
 
-def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
+def _flatten(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Yield every value with the names above it; lists of plain values on one line, other lists numbered."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _flat(inner, f"{name} {key}".strip())
+            yield from _flatten(inner, f"{name} {key}".strip())
     elif isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value):
         for number, inner in enumerate(value, start=1):
-            yield from _flat(inner, f"{name} {number}".strip())
+            yield from _flatten(inner, f"{name} {number}".strip())
     elif isinstance(value, list | tuple):
-        if texts := [text for item in value if (text := _plain(item))]:
+        if texts := [text for item in value if (text := _write_value(item))]:
             yield name, ", ".join(texts)
-    elif text := _plain(value):
+    elif text := _write_value(value):
         yield name, text
 
 
-def _plain(value: object) -> str:
+def _write_value(value: object) -> str:
     """Return a single value as text; bytes, such as a picture's, have none."""
     if value is None or isinstance(value, bytes):
         return ""
@@ -190,7 +185,7 @@ def _bytes_in(value: object) -> int:
 
 
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-_SHOWN_PROBLEMS = 5
+_SHOWN_PROBLEMS = 5  # of a file: they stand in one cell of the documents table
 
 
 class _BrokenLine(ValueError):  # noqa: N818 - it ends as a note of the document
@@ -250,7 +245,7 @@ def _value(line: str, settings: DocumentSettings) -> object:
         raise _BrokenLine("is not UTF-8")
     try:
         value: object = json.loads(
-            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_unique
+            line, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_number_names
         )
     except RecursionError as error:
         raise _BrokenLine("is nested too deep") from error
@@ -261,7 +256,7 @@ def _value(line: str, settings: DocumentSettings) -> object:
     return value
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _number_names(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return an object's values by name; a repeated name is numbered, so that no value is lost."""
     fields = dict(pairs)
     if len(fields) == len(pairs):
@@ -274,10 +269,10 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return numbered
 
 
-_ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE = 64  # few, so that a text that is too long is noticed before all of it is in memory
 
 
-def parquet_files_parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
+def parse_parquet(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """Parse one Parquet file.
 
     Raises:

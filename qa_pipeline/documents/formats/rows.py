@@ -6,9 +6,9 @@ from itertools import groupby, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
 
-_WIDEST = 100
-_TALLEST = 200
-_MOST_REPEATED = 20_000
+_WIDEST = 100  # columns
+_TALLEST = 200  # rows
+_MOST_REPEATED = 20_000  # cells of a table
 """Bounds on what spans may repeat: a small file must not become a huge text."""
 
 
@@ -46,7 +46,7 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
     used: set[int] = set()
     unused: list[str] = []
     for row in _expand(rows):
-        filled = _filled(row)
+        filled = _filled_cells(row)
         if not filled:
             continue
         if not all(cell.header for _, cell in filled) or len(row) == 1:
@@ -58,17 +58,17 @@ def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
             lines.append(filled[0][1].text)
         else:
             naming = bool(heads) and not used
-            unused += [] if naming else _unused(heads, used)
+            unused += [] if naming else _find_unused(heads, used)
             texts = [cell.text for cell in row]
             joined = zip_longest(names, texts, fillvalue="")
             names = [a if a == b else f"{a} {b}".strip() for a, b in joined] if naming else texts
             heads, used = [*heads, row] if naming else [row], set()
     if heads and not used:  # names with nothing below them, such as a row of sums, are a line themselves
         lines.append(" | ".join(dict.fromkeys(filter(None, names))))
-    return lines, unused + _unused(heads, used)
+    return lines, unused + _find_unused(heads, used)
 
 
-def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
+def _find_unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
     """Return the names whose columns are all empty; none while no row is below them."""
     unused: list[str] = []
     for row in heads if used else []:
@@ -79,7 +79,7 @@ def _unused(heads: list[list[Cell]], used: set[int]) -> list[str]:
     return unused
 
 
-def _filled(row: list[Cell]) -> list[tuple[int, Cell]]:
+def _filled_cells(row: list[Cell]) -> list[tuple[int, Cell]]:
     """Return the cells with text and their places, a cell that covers several places once."""
     return [
         (place, cell)
@@ -122,9 +122,10 @@ def write_row(filled: Sequence[tuple[int, str]], names: Sequence[str], *, keyed:
     """
     if any(names):
         width = len(names)
-        return " | ".join(
-            [f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled]
+        named = (
+            f"{names[place]}: {text}" if place < width and names[place] else text for place, text in filled
         )
+        return " | ".join(named)
     texts = [text for _, text in filled]
     if len(texts) > 1 and (keyed or texts[0].endswith(":")):
         return f"{texts[0].rstrip(': ')}: {' | '.join(texts[1:])}"

@@ -32,10 +32,8 @@ from qa_pipeline.text.front_matter import known_fields
 
 _SETTINGS = {
     "file_insertion_enabled": False, "raw_enabled": False, "halt_level": 6, "report_level": 6,
-    "line_length_limit": 10**9, "pep_references": False, "rfc_references": False, "smart_quotes": False,
-    "syntax_highlight": "none", "warning_stream": False, "traceback": True, "record_dependencies": None,
-    "initial_header_level": 1, "stylesheet": None, "stylesheet_path": None, "embed_stylesheet": False,
-    "cloak_email_addresses": False, "section_self_link": False,
+    "line_length_limit": 10**9, "warning_stream": False, "traceback": True, "initial_header_level": 1,
+    "stylesheet_path": None, "embed_stylesheet": False,
 }  # fmt: skip
 _HEADERS = re.compile(r"\A\s*(?:[A-Za-z][\w-]*:(?:[ \t]+[^\n]*)?\n(?:[ \t]+\S[^\n]*\n)*){2,}(?:[ \t]*\n|\Z)")
 _ADORNED = re.compile(r"(?:([^\w\s])\1*\n)?(?P<text>[^\n]+)\n([^\w\s])\3+\s*\Z")
@@ -48,7 +46,7 @@ _PLAIN_ROLES = frozenset({
 })  # fmt: skip
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
-_LONGEST_SUBSTITUTION = 2_000
+_LONGEST_SUBSTITUTION = 2_000  # characters; definitions that use one another may double with each step
 _MOST_SEARCHED = 400_000_000
 """Characters looked at for the ends of inline markup in one paragraph: a few seconds."""
 _DEEPEST = 100
@@ -56,13 +54,12 @@ _DEEPEST = 100
 
 
 _BOXES = {
-    **{
-        name: name.capitalize()
-        for name in (
-            "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo", "warning",
-            "withdrawn",
-        )
-    },
+    name: name.capitalize()
+    for name in (
+        "attention", "caution", "danger", "error", "hint", "important", "note", "tip", "todo", "warning",
+        "withdrawn",
+    )
+} | {
     "seealso": "See also", "versionadded": "New in version", "versionchanged": "Changed in version",
     "deprecated": "Deprecated since version", "versionremoved": "Removed in version",
 }  # fmt: skip
@@ -106,13 +103,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         raise DocumentFailure("nested_too_deep", f"blocks are nested more than {_DEEPEST} levels deep")
     omissions = Omissions()
     as_written: list[str] = []
-    document = utils.new_document("document", copy(_settings()))
+    document = utils.new_document("document", copy(_load_settings()))
     try:
-        with _own_lookups():
+        with _look_up_here():
             headers = _HEADERS.match(f"{text}\n") is not None
             Parser(rfc2822=headers, inliner=_bounded_inliner(as_written)).parse(text, document)
         unread = _replace_messages(document, lines) + len(as_written)
-        fields = _first_fields(document)
+        fields = _read_first_fields(document)
         translator = _Translator(document, omissions, title=_take_title(fields))
         document.walkabout(translator)
     except RecursionError as error:
@@ -140,7 +137,7 @@ def _too_deep(lines: list[str]) -> bool:
 
 
 @cache
-def _settings() -> Any:
+def _load_settings() -> Any:
     """Return settings of parser and writer, cached: docutils derives them from a command line, slowly."""
     settings = frontend.get_default_settings(Parser, html5_polyglot.Writer)
     vars(settings).update(_SETTINGS)
@@ -148,7 +145,7 @@ def _settings() -> Any:
 
 
 @contextmanager
-def _own_lookups() -> Iterator[None]:
+def _look_up_here() -> Iterator[None]:
     """Let docutils find every directive and role here while entered."""
     before = directives.directive, roles.role, tableparser.SimpleTableParser
     directives.directive = lambda name, *_: (_DIRECTIVES.get(name.lower(), _Any), [])
@@ -377,18 +374,18 @@ def _replace_messages(document: nodes.document, lines: list[str]) -> int:
             if isinstance(before, nodes.comment) and "malformed" in message.astext():
                 # A target or substitution, of which docutils takes the last line for a comment.
                 unread += 1
-                before.replace_self(_literal(_explicit_markup(lines, message["line"])))
+                before.replace_self(_literal(_find_markup(lines, message["line"])))
     return unread
 
 
-def _explicit_markup(lines: list[str], last: int) -> list[str]:
+def _find_markup(lines: list[str], last: int) -> list[str]:
     """Return lines of a construct behind two dots, by the number of its last line, from 1."""
     above = range(min(last, len(lines)), 0, -1)
     first = next((number for number in above if lines[number - 1].lstrip().startswith("..")), last)
     return [line.strip() for line in lines[first - 1 : last]]
 
 
-def _first_fields(document: nodes.document) -> dict[str, nodes.Element]:
+def _read_first_fields(document: nodes.document) -> dict[str, nodes.Element]:
     """Return the fields a file begins with, at once or under its title: the value of each by its name."""
     inside: nodes.Element = document
     while True:
@@ -421,8 +418,8 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     def __init__(self, document: nodes.document, omissions: Omissions, title: nodes.Element | None) -> None:
         super().__init__(document)
-        self.left = omissions
-        self.labels = dict(_labels(document))
+        self.omissions = omissions
+        self.labels = dict(_find_labels(document))
         self.resolved: dict[str, str] = {}
         self.used: set[int] = set()
         if title is not None:
@@ -433,7 +430,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         """Count definitions of substitutions that nothing in the text refers to."""
         for node in self.document.findall(nodes.substitution_definition):
             if id(node) not in self.used:
-                self.left.add("substitution", node.astext())
+                self.omissions.add("substitution", node.astext())
 
     def _inner(self, node: nodes.Element) -> str:
         body, self.body = self.body, []
@@ -443,7 +440,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         return inner
 
     def _skip(self, what: str, text: str) -> None:
-        self.left.add(what, text)
+        self.omissions.add(what, text)
         raise nodes.SkipNode
 
     def visit_comment(self, node: Any, sub: Any = None) -> None:
@@ -462,12 +459,12 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     def visit_target(self, node: Any) -> None:
         if "refuri" in node and not isinstance(node.parent, nodes.TextElement):
-            self.left.add("link_target", node["refuri"])
+            self.omissions.add("link_target", node["refuri"])
 
     def visit_reference(self, node: Any) -> None:
         target = node.get("refuri", "")
         if target not in (node.astext(), f"mailto:{node.astext()}"):
-            self.left.add("link_target", target)
+            self.omissions.add("link_target", target)
 
     def visit_inline(self, node: Any) -> None:
         title = self.labels.get(node.get("label", ""))
@@ -479,17 +476,15 @@ class _Translator(html5_polyglot.HTMLTranslator):
         """Visit a substitution; one that is not defined, or explodes, stays as it is written."""
         name = " ".join(node.astext().split())
         if name not in self.resolved:
-            defined = self.document.substitution_defs
-            definition = defined.get(name) or defined.get(
-                self.document.substitution_names.get(name.lower(), "")
-            )
+            definitions, names = self.document.substitution_defs, self.document.substitution_names
+            definition = definitions.get(name) or definitions.get(names.get(name.lower(), ""))
             # While it is being read it stands for itself, so that a circle ends.
-            self.resolved[name] = written = self.encode(f"|{name}|")
-            self.used.add(id(definition))
-            inner = self._inner(definition) if definition is not None else ""
-            self.resolved[name] = (
-                inner if definition is not None and len(inner) <= _LONGEST_SUBSTITUTION else written
-            )
+            self.resolved[name] = self.encode(f"|{name}|")
+            if definition is not None:
+                self.used.add(id(definition))
+                inner = self._inner(definition)
+                if len(inner) <= _LONGEST_SUBSTITUTION:
+                    self.resolved[name] = inner
         self.body.append(self.resolved[name])
         raise nodes.SkipNode
 
@@ -501,7 +496,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
 
     def visit_footnote(self, node: Any) -> None:
         label = "".join(child.astext() for child in node.children if isinstance(child, nodes.label))
-        self.left.add("footnote_mark", f"[{label or '#' + ''.join(node['names'])}]")
+        self.omissions.add("footnote_mark", f"[{label or '#' + ''.join(node['names'])}]")
         self.visit_citation(node)
 
     depart_footnote = depart_citation
@@ -542,9 +537,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
         """Visit fields as rows of a table, or as a list where a value is more than a paragraph."""
         fields = [field.children for field in node.children if len(field.children) == 2]
         row = "<tr><th>{}</th><td>{}</td></tr>"
-        simple = all(
-            len(body) == 0 or (len(body) == 1 and isinstance(body[0], nodes.paragraph)) for _, body in fields
-        )
+        simple = all([*map(type, body.children)] in ([], [nodes.paragraph]) for _, body in fields)
         if not simple:
             row = "<dt>{}</dt><dd>{}</dd>"
         self.body.append("<table>" if simple else "<dl>")
@@ -561,7 +554,7 @@ class _Translator(html5_polyglot.HTMLTranslator):
     visit_problematic = depart_problematic = visit_pending = depart_pending = _nothing
 
 
-def _labels(document: nodes.document) -> Iterator[tuple[str, str]]:
+def _find_labels(document: nodes.document) -> Iterator[tuple[str, str]]:
     """Yield the labels right above a section, with its title."""
     waiting: list[str] = []
     for node in document.findall(nodes.Element):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.delimited import PREAMBLE_FROM, SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, first_row, names_columns
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -51,7 +51,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if about.visible != SheetVisibleEnum.Visible:
             omissions.add("hidden_sheet", "".join("".join(row) for row in rows_of_sheet))
             continue
-        tables = [block for table in _tables(rows_of_sheet) for block in _table_blocks(table, omissions)]
+        tables = [block for table in _find_tables(rows_of_sheet) for block in _write_table(table, omissions)]
         if tables and not (len(visible) == 1 and _UNNAMED.fullmatch(about.name)):
             blocks.append(Block("heading", about.name, 2))
         blocks += tables
@@ -84,19 +84,18 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
         raise too_many_rows(settings)
     if sheet.height * sheet.width > _MOST_CELLS:
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
-    rows = [[_text(value) for value in row] for row in sheet.iter_rows()]
+    rows = [[_write_value(value) for value in row] for row in sheet.iter_rows()]
     # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     top, first_column = sheet.start or (0, 0)
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
         if first < last and 0 <= first - top < len(rows) and start - first_column < len(rows[first - top]):
+            column = start - first_column
             for row in rows[first - top + 1 : last - top + 1]:
-                row[start - first_column] = (
-                    row[start - first_column] or rows[first - top][start - first_column]
-                )
+                row[column] = row[column] or rows[first - top][column]
     return rows
 
 
-def _text(value: object) -> str:
+def _write_value(value: object) -> str:
     """Return a cell as text: whole numbers without a decimal point, days without a time of day."""
     if isinstance(value, bool):
         return str(value).upper()
@@ -109,7 +108,7 @@ def _text(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+def _find_tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
     """Yield the rows together between blank ones, without columns that are blank in all of them."""
     table: list[_Row] = []
     for row in [*rows, []]:
@@ -121,11 +120,9 @@ def _tables(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
             table = []
 
 
-def _table_blocks(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
+def _write_table(table: list[_Row], omissions: Omissions) -> Iterator[Block]:
     """Yield a table as lines; lines of one cell above a table, such as its caption, are paragraphs."""
-    first = 0
-    if len(table[0]) >= PREAMBLE_FROM:
-        first = next((place for place, row in enumerate(table) if sum(map(bool, row)) > 1), 0)
+    first = first_row(table, len(table[0]))
     for row in table[:first]:
         yield Block("paragraph", " ".join(filter(None, row)))
     rest = table[first:]

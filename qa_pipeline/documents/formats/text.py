@@ -19,8 +19,8 @@ _ITEM = re.compile(
 _UNDERLINE = re.compile(r"^\s*([=\-~^*#])\1{2,}\s*$")
 _NUMBERED = re.compile(rf"^(?P<number>\d{{1,2}}(?:\.\d{{1,2}}){{0,4}})\.?\s+[^\W\d_{SMALL}]")
 _SENTENCE_END = (".", ",", ";", ":", "!", "?")
-_LONGEST_HEADING = 80
-_WRAPPED_AT = 50
+_LONGEST_HEADING = 80  # characters: one line of a terminal
+_WRAPPED_AT = 50  # characters: shorter lines were ended on purpose, as text is wrapped at 60 to 80
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -74,7 +74,7 @@ def _read_body(lines: list[str], omissions: Omissions) -> list[Block]:
         return [Block("heading", lines[0], level)]
     if all(line.startswith("    ") for line in lines):
         return [Block("code", "\n".join(line[4:] for line in lines))]
-    return [Block("paragraph", _reflow(lines))]
+    return [Block("paragraph", _join_wrapped(lines))]
 
 
 def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
@@ -93,7 +93,7 @@ def _read_items(lines: list[str], omissions: Omissions) -> list[Block]:
     ]
 
 
-def _reflow(lines: list[str]) -> str:
+def _join_wrapped(lines: list[str]) -> str:
     """Join lines that were wrapped to a width; keep short lines, as of an address or a verse."""
     wrapped = all(len(line.strip()) >= _WRAPPED_AT for line in lines[:-1])
     return (" " if wrapped else "\n").join(line.strip() for line in lines)

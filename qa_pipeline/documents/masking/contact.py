@@ -1,7 +1,7 @@
-"""Telephone and fax numbers.
+"""Telephone numbers, e-mail addresses, logins in URLs, and addresses of machines.
 
-A number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is made of
-the digits without country and trunk prefix, so that both forms of a number get the same.
+A telephone number in national form is tried with the plans of `documents.masking.phone_regions`. Its token is
+made of the digits without country and trunk prefix, so that both forms of a number get the same.
 """
 
 import ipaddress
@@ -22,7 +22,7 @@ from phonenumbers import (
     number_type,
 )
 
-from qa_pipeline.documents.masking.items import Family, Item, before, digits_of
+from qa_pipeline.documents.masking.items import Family, Item, digits_of, pattern_family, text_before
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.text.lexicon.languages import CAPITALS, any_of_all, of_all
 
@@ -52,12 +52,12 @@ _AMERICAN = re.compile(r"(?:\+?1[ .-])?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-])[2-9]\d
 _BEGINS = re.compile(r"\+|(?<![\d.])0\d|[2-9]\d\d\)? ?[.-]?[2-9]\d\d[.-]\d{4}")
 _TRUNK = re.compile(r"(?<![\d.])\(?(?:\+|0)\d")
 _GROUP_END = re.compile(r"\d\)?(?!\d)")
-_FEWEST_DIGITS, _MOST_DIGITS = 8, 13
-_MOST_GROUPS, _MOST_BEGINNINGS, _MOST_TRIES = 7, 2, 8
-_REMEMBERED = 4096
+_FEWEST_DIGITS, _MOST_DIGITS = 8, 13  # of a number in a row of cells: shorter and longer ones are rare
+_MOST_GROUPS, _MOST_BEGINNINGS, _MOST_TRIES = 7, 2, 8  # each try asks the library, which is slow
+_REMEMBERED = 4096  # places: tables repeat numbers, and a corpus repeats its letterheads
 _FIRST_GROUP = re.compile(r"\(?(\d+)\)?")
 _TATTERED = re.compile(r"(?:\D\d(?!\d)){3}|^[^(]*\)")
-_LONGEST_NATIONAL = 11
+_LONGEST_NATIONAL = 11  # digits behind the trunk prefix; longer ones are parts of another number
 _MOBILE_CODE = 4
 """Digits of a mobile code as people part it from the rest, where the plan's own code is longer."""
 
@@ -84,9 +84,9 @@ def phone_family(regions: tuple[str, ...]) -> Family:
 
 def _in_window(text: str, window: re.Match[str], regions: tuple[str, ...]) -> Iterator[Item]:
     start, written = window.start(), window[0].replace("\n", " ")
-    leads = before(text, start)
+    leads = text_before(text, start)
     is_labelled = _PHONE_LABEL.search(leads) is not None
-    if not (is_labelled or _BEGINS.search(written)) or _OTHER_NAMED.search(before(text, start, 24)):
+    if not (is_labelled or _BEGINS.search(written)) or _OTHER_NAMED.search(text_before(text, start, 24)):
         return
     # a plan may be younger than the library's: where a label leaves no doubt, the length must do
     sure = written.startswith("+") or _LABELLED.search(leads)
@@ -119,16 +119,13 @@ def _numbers(
     written: str, regions: tuple[str, ...], leniency: int, *, is_labelled: bool, tries: int = _MOST_TRIES
 ) -> list[tuple[int, PhoneNumberMatch]]:
     """Return the numbers the library sees, with where they begin; the longest where two plans disagree."""
-    matches = [
-        match
-        for region in regions
-        for match in PhoneNumberMatcher(written, region, leniency, max_tries=tries)
-        if _is_phone(match, region, is_labelled)
-    ]
+    matches: list[PhoneNumberMatch] = []
+    for region in regions:
+        plan = PhoneNumberMatcher(written, region, leniency, max_tries=tries)
+        matches += (match for match in plan if _is_phone(match, region, is_labelled))
+    matches.sort(key=lambda match: (match.start - match.end, not is_valid_number(match.number)))
     taken: list[PhoneNumberMatch] = []
-    for match in sorted(
-        matches, key=lambda match_: (match_.start - match_.end, not is_valid_number(match_.number))
-    ):
+    for match in matches:
         if all(match.end <= other.start or other.end <= match.start for other in taken):
             taken.append(match)
     return [(match.start, match) for match in taken]
@@ -149,11 +146,8 @@ def _is_phone(match: PhoneNumberMatch, region: str, is_labelled: bool) -> bool:
     first = _FIRST_GROUP.match(written)
     codes = (area, area[:_MOBILE_CODE]) if mobile else (area,)
     is_long = len(digits_of(written)) > _LONGEST_NATIONAL + 1
-    return (
-        first is not None
-        and first[1] in codes
-        and not (is_long or _TATTERED.search(" ".join(written.split())))
-    )
+    is_tattered = _TATTERED.search(" ".join(written.split())) is not None
+    return first is not None and first[1] in codes and not (is_long or is_tattered)
 
 
 _LETTER = r"[^\W_]"
@@ -195,7 +189,7 @@ _ENDS = re.compile(rf"\.(?:{_KNOWN_TOPS})$")
 _DOTS = re.compile(_DOT, re.IGNORECASE)
 
 
-def _find(text: str) -> Iterator[Item]:
+def _find_emails(text: str) -> Iterator[Item]:
     patterns = [_PLAIN] if "@" in text or "%40" in text else []
     if "@" in text and ("\n" in text or " @" in text):
         patterns.append(_BROKEN)
@@ -206,14 +200,14 @@ def _find(text: str) -> Iterator[Item]:
     for pattern in patterns:
         for match in pattern.finditer(text):
             local, domain = (group for group in match.groups() if group is not None)
-            before, line_end, _ = domain.partition("\n")
-            is_broken = pattern is _BROKEN and line_end and _ENDS.search(before)
-            if not is_broken and _reaches_somebody(text, match, local, domain):
+            first_line, line_end, _ = domain.partition("\n")
+            ends_sentence = pattern is _BROKEN and line_end and _ENDS.search(first_line)
+            if not ends_sentence and _is_mail_address(text, match, local, domain):
                 address = f"{_DOTS.sub('.', local)}@{_DOTS.sub('.', domain.replace(chr(10), ''))}"
                 yield Item("email", match.start(), match.end(), address.casefold())
 
 
-def _reaches_somebody(text: str, match: re.Match[str], local: str, domain: str) -> bool:
+def _is_mail_address(text: str, match: re.Match[str], local: str, domain: str) -> bool:
     """Return whether an address is no user of version control, file such as `logo@2x.png` or decorator."""
     if len(local) == 1 and text[match.start() - 1 : match.start()] == "\\":
         return False
@@ -221,7 +215,7 @@ def _reaches_somebody(text: str, match: re.Match[str], local: str, domain: str) 
     return not server and domain.rpartition(".")[2].casefold() not in _FILES
 
 
-FAMILY = Family("email", _find)
+EMAILS = Family("email", _find_emails)
 
 
 _LOGIN = re.compile(r"(?<=://)([^\s/?#@\"'<>\[\]|`\\]{1,256}(?:@[^\s/?#@\"'<>\[\]|`\\:]{1,64})?)@(?=[\w\[])")
@@ -237,21 +231,21 @@ _ANYBODY = {
 }  # fmt: skip
 
 
-def _logins_find(text: str) -> Iterator[Item]:
+def _find_logins(text: str) -> Iterator[Item]:
     for match in _LOGIN.finditer(text) if "@" in text and "://" in text else ():
-        if any(_tells(part) for part in match[1].split(":", 1)):
+        if any(_is_personal(part) for part in match[1].split(":", 1)):
             yield Item("url_login", match.start(), match.end(1), match[1])
     for match in _OPTION.finditer(text) if "-u" in text or "-a" in text else ():
-        if _tells(match[1].partition(":")[2]):
+        if _is_personal(match[1].partition(":")[2]):
             yield Item("url_login", *match.span(1), match[1])
 
 
-def _tells(part: str) -> bool:
+def _is_personal(part: str) -> bool:
     """Return whether a part is somebody's, and no placeholder."""
     return bool(part) and part.casefold() not in _ANYBODY and not _STANDS_FOR.fullmatch(part)
 
 
-LOGINS_FAMILY = Family("url_login", _logins_find)
+LOGINS = Family("url_login", _find_logins)
 
 
 _QUAD = re.compile(r"\d\.\d{1,3}\.\d{1,3}\.\d")
@@ -296,16 +290,16 @@ _WIDEST_HOST = {4: 31, 6: 127}
 
 def _find_ip(text: str) -> Iterator[Item]:
     for match in _IPV4.finditer(text) if _QUAD.search(text) else ():
-        if not _is_number_of_something(text, match) and _is_somebodys(match[1], match[2]):
+        if not _is_number_of_something(text, match) and _is_assigned(match[1], match[2]):
             yield Item("ip_address", *match.span(1), str(ipaddress.ip_address(match[1])))
     for match in _IPV6.finditer(text) if text.count(":") > 1 else ():
-        if _GROUP.search(match[1]) and _is_somebodys(match[1], match[2]):
+        if _GROUP.search(match[1]) and _is_assigned(match[1], match[2]):
             yield Item("ip_address", *match.span(1), str(ipaddress.ip_address(match[1])))
 
 
 def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
     """Return whether a number is that of a version, or of a chapter at the beginning of its line."""
-    leads = before(text, match.start(), 24)
+    leads = text_before(text, match.start(), 24)
     if _VERSION.search(leads):
         return True
     if _MACHINE.search(leads) or _PORT.match(text, match.end(1)):
@@ -319,7 +313,7 @@ def _is_number_of_something(text: str, match: re.Match[str]) -> bool:
     return bool(_REFERRED.search(leads) or (begins_line and title.match(text, match.end())))
 
 
-def _is_somebodys(written: str, network: str | None) -> bool:
+def _is_assigned(written: str, network: str | None) -> bool:
     try:
         address = ipaddress.ip_address(written)
         around = ipaddress.ip_network(f"{address}/{network}" if network else address, strict=False)
@@ -337,12 +331,14 @@ def _is_somebodys(written: str, network: str | None) -> bool:
     return 0 < int(address) >> 24 < 240
 
 
-def _find_mac(text: str) -> Iterator[Item]:
-    for match in _MAC.finditer(text):
-        digits = re.sub(r"[^0-9a-f]", "", match[0].lower())
-        if len(set(digits)) > 2:
-            yield Item("mac_address", match.start(), match.end(), digits)
+def _hex_digits(address: str) -> str:
+    return re.sub(r"[^0-9a-f]", "", address.lower())
+
+
+def _is_machine(match: re.Match[str]) -> bool:
+    """Return whether an address has more than two digits: broadcasts and examples repeat one or two."""
+    return len(set(_hex_digits(match[0]))) > 2
 
 
 IP = Family("ip_address", _find_ip, digits=2)
-MAC = Family("mac_address", _find_mac, digits=2)
+MAC = pattern_family("mac_address", _hex_digits, _MAC, is_right=_is_machine, digits=2)

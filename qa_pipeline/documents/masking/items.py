@@ -33,23 +33,27 @@ class Family:
     digits: int = 0
 
 
-def numbers(
+def pattern_family(
     kind: str,
-    digits: int,
     value: Callable[[str], str],
-    is_right: Callable[[re.Match[str]], bool],
     *patterns: re.Pattern[str],
+    is_right: Callable[[re.Match[str]], bool] = bool,
+    digits: int = 0,
+    search_inside: bool = False,
 ) -> Family:
-    """Return a family of numbers that pass a check; behind a failed one the search goes on inside it."""
+    """Return a family of the matches of patterns that pass a check.
+
+    With `search_inside` the search goes on inside a match that does not pass, else behind it.
+    """
 
     def find(text: str) -> Iterator[Item]:
         for pattern in patterns:
             match = pattern.search(text)
             while match:
-                right = is_right(match)
-                if right:
+                if passes := is_right(match):
                     yield Item(kind, match.start(), match.end(), value(match[0]))
-                match = pattern.search(text, match.end() if right else match.start() + 1)
+                next_place = match.end() if passes or not search_inside else match.start() + 1
+                match = pattern.search(text, next_place)
 
     return Family(kind, find, digits)
 
@@ -64,7 +68,7 @@ def characters_of(text: str) -> str:
     return "".join(character for character in text.upper() if character.isalnum())
 
 
-def before(text: str, start: int, reach: int = 40) -> str:
+def text_before(text: str, start: int, reach: int = 40) -> str:
     """Return the text just before a place, where a word may name what follows."""
     return text[max(0, start - reach) : start]
 

@@ -16,7 +16,7 @@ from qa_pipeline.documents.corpus.description import BatchDescription, read_desc
 from qa_pipeline.documents.corpus.places import BatchFiles
 from qa_pipeline.documents.decoding import UNPACKERS
 from qa_pipeline.documents.formats.registry import SUFFIXES
-from qa_pipeline.documents.masking import contact, financial, identity, names, secrets
+from qa_pipeline.documents.masking import contact, names, numbers, secrets
 from qa_pipeline.documents.masking.items import Family, Item
 from qa_pipeline.errors import CorpusError, SettingsError
 from qa_pipeline.records import Mask, keep
@@ -28,19 +28,19 @@ PLACE_HOLDER = "\ufffc"
 
 _PATTERNS = (
     secrets.ISSUED,
-    contact.LOGINS_FAMILY,
-    contact.FAMILY,
+    contact.LOGINS,
+    contact.EMAILS,
     secrets.LABELLED,
-    identity.LINES,
-    financial.ACCOUNTS,
-    financial.CARDS,
-    identity.PENSION_NUMBERS,
-    identity.TAX_IDS,
-    identity.FAMILY,
-    identity.AMERICAN,
-    identity.BRITISH,
-    identity.LABELLED,
-    identity.TAX_NUMBERS,
+    numbers.LINES,
+    numbers.ACCOUNTS,
+    numbers.CARDS,
+    numbers.PENSION_NUMBERS,
+    numbers.TAX_IDS,
+    numbers.PERSONNUMMER,
+    numbers.AMERICAN,
+    numbers.BRITISH,
+    numbers.LABELLED,
+    numbers.TAX_NUMBERS,
     contact.MAC,
     contact.IP,
 )
@@ -60,13 +60,13 @@ def find_items(text: str, families: Sequence[Family]) -> list[Item]:
     digits = sum(map(folded.count, _DIGITS))
     items: list[Item] = []
     for family in families:
-        if family.digits <= digits and (family_items := [*_apart(family.find(folded), folded)]):
+        if family.digits <= digits and (family_items := [*_drop_overlapping(family.find(folded), folded)]):
             items += family_items
-            folded = _without(folded, family_items)
+            folded = _blank_out(folded, family_items)
     return sorted(items, key=lambda item: item.start)
 
 
-def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
+def _drop_overlapping(items: Iterable[Item], text: str) -> Iterator[Item]:
     """Yield items with more than other families' parts; of two that overlap the first and longer."""
     end = 0
     for item in sorted(items, key=lambda item: (item.start, -item.end)):
@@ -75,7 +75,7 @@ def _apart(items: Iterable[Item], text: str) -> Iterator[Item]:
             yield item
 
 
-def _without(text: str, items: Iterable[Item]) -> str:
+def _blank_out(text: str, items: Iterable[Item]) -> str:
     parts, place = [], 0
     for item in items:
         parts += [text[place : item.start], PLACE_HOLDER * (item.end - item.start)]
@@ -94,22 +94,17 @@ _BARE = re.compile(rf"(?:{_NAMES})-[0-9a-f]{{{_REPLACING_DIGITS}}}|removed|{PLAC
 Write = Callable[[Item], str]
 
 
-@cache
-def text_mask(settings: MaskingSettings) -> Mask:
-    """Return a function that masks a text as the settings ask."""
-    return _mask(settings, bare=False)
-
-
-@cache
 def bare_mask(settings: MaskingSettings) -> Mask:
     """Return a mask for paths and URLs, where brackets mean something: tokens go without them."""
-    return _mask(settings, bare=True)
+    return text_mask(settings, bare=True)
 
 
-def _mask(settings: MaskingSettings, *, bare: bool) -> Mask:
+@cache
+def text_mask(settings: MaskingSettings, *, bare: bool = False) -> Mask:
+    """Return a function that masks a text as the settings ask; `bare` tokens have no brackets."""
     if settings.action == "off":
         return keep
-    families, write = families_of(settings), _writer(settings)
+    families, write = families_of(settings), _token_writer(settings)
     tokens = _BARE if bare else _BRACKETED
 
     def mask(text: str) -> tuple[str, Mapping[str, int]]:
@@ -121,7 +116,7 @@ def _mask(settings: MaskingSettings, *, bare: bool) -> Mask:
     return mask
 
 
-def _writer(settings: MaskingSettings) -> Write:
+def _token_writer(settings: MaskingSettings) -> Write:
     if settings.action != "mask":
         return lambda item: REMOVED
     if settings.key is None:
@@ -149,14 +144,15 @@ def _replace(
     work = tokens.sub(PLACE_HOLDER, text)
     while items := find_items(work, families):
         counts.update(item.kind for item in items)
-        work, written = _stand_in(work, written, items, write)
+        work, written = _put_place_holders(work, written, items, write)
     pieces = work.split(PLACE_HOLDER)
-    return "".join(
-        piece + replacement for piece, replacement in zip(pieces, [*written, ""], strict=True)
-    ), counts
+    replaced = zip(pieces, [*written, ""], strict=True)
+    return "".join(piece + replacement for piece, replacement in replaced), counts
 
 
-def _stand_in(work: str, written: list[str], items: Sequence[Item], write: Write) -> tuple[str, list[str]]:
+def _put_place_holders(
+    work: str, written: list[str], items: Sequence[Item], write: Write
+) -> tuple[str, list[str]]:
     """Put a place holder for each item; `written` is what those of the text will become, in order."""
     parts, now, place, seen = [], list[str](), 0, 0
     for item in items:
@@ -230,14 +226,14 @@ def mask_path(path: str, mask: Mask) -> tuple[str, Mapping[str, int]]:
     counts: Counter[str] = Counter()
     names = []
     for name in _BORDER.split(path):
-        stem, suffixes = _parted(name)
+        stem, suffixes = _split_suffixes(name)
         masked, stem_counts = mask(clean(stem))
         counts.update(stem_counts)
         names.append(masked + suffixes if stem_counts else name)
     return "".join(names), counts
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _split_suffixes(name: str) -> tuple[str, str]:
     """Return a file name and its suffixes: `a@b.se.md` is not an address in Moldova."""
     end = len(name)
     while (dot := name.rfind(".", 0, end)) > 0 and name[dot:end].lower() in _SUFFIXES:

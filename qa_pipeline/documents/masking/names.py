@@ -26,16 +26,16 @@ def names_family(pipelines: Sequence[str]) -> Family:
         SettingsError: spaCy or a pipeline is not installed.
     """
     for name in pipelines:  # not loaded here, so that a slip shows before files are read
-        _check(name)
+        _check_installed(name)
 
     def find(text: str) -> Iterator[Item]:
-        for start, end in _joined(_spans(text, pipelines)):
+        for start, end in _merge_spans(_find_spans(text, pipelines)):
             yield Item("name", start, end, " ".join(text[start:end].casefold().split()))
 
     return Family("name", find)
 
 
-def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _merge_spans(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield the spans in order, those that overlap as one."""
     start, end = 0, 0
     for first, last in (*sorted(spans), (sys.maxsize, 0)):
@@ -46,7 +46,7 @@ def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         end = max(end, last)
 
 
-def _spans(text: str, pipelines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _find_spans(text: str, pipelines: Sequence[str]) -> Iterator[tuple[int, int]]:
     for name in pipelines:
         for offset in range(0, len(text), _LONGEST):
             for entity in _load(name)(text[offset : offset + _LONGEST]).ents:
@@ -54,7 +54,7 @@ def _spans(text: str, pipelines: Sequence[str]) -> Iterator[tuple[int, int]]:
                     yield offset + entity.start_char, offset + entity.end_char
 
 
-def _check(name: str) -> None:
+def _check_installed(name: str) -> None:
     try:
         from spacy import util
     except ImportError as error:

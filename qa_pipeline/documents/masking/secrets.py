@@ -61,8 +61,8 @@ _STANDS_FOR = re.compile(r"[$%{<(\[ ]|\.\.\.|\*\*|x{4}|://|your|example|changeme
 _NAME_IN_CODE = re.compile(
     r"[A-Za-z]*(?:[._/-]+(?:[A-Za-z]+|\d{1,4}))*[._/-]*|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+"
 )
-_FEWEST_BITS = 2.5
-_SHORTEST, _SHORTEST_SENT = 6, 16
+_FEWEST_BITS = 2.5  # a character: random letters and digits have more, repeated ones and words less
+_SHORTEST, _SHORTEST_SENT = 6, 16  # characters of a password that people choose, and of a token that is sent
 
 
 def _find_issued(text: str) -> Iterator[Item]:

@@ -33,7 +33,7 @@ from qa_pipeline.documents.sandbox.replies import (
     read_columns,
     read_head,
     timed_out,
-    unusable,
+    unusable_reply,
     why_it_died,
     why_not_started,
 )
@@ -43,20 +43,20 @@ from qa_pipeline.settings.documents import DocumentSettings
 # -P keeps the working folder, which may be the corpus, off the import path
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
 
-_MOST_WORKERS = 8
-_START_SECONDS = 120.0
+_MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
+_START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or a busy machine
 _GRACE_SECONDS = 5.0
 """A worker keeps the time of its file itself; one that does not is killed so much later."""
 _PATIENCE_SECONDS = 0.2
 """The time the last worker must have been ready before the next starts: few small files need only one."""
-_RETRY_SECONDS = 30.0
-_WATCH_SECONDS = 0.25
+_RETRY_SECONDS = 30.0  # until memory may be free again that a worker could not start without
+_WATCH_SECONDS = 0.25  # between two looks: a worker that grows fast is seen before it dies
 _PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
 """The failures that other files may cause, by what they left behind in the worker."""
 _LONGEST_HEAD = 1 << 16  # bytes of a reply's head: a worker is not trusted to be short
 _MOST_MESSAGES = 1 << 16  # bytes of what a worker wrote as errors
-_MOST_WAITING = 1000
-_MOST_BYTES_WAITING = 100_000_000
+_MOST_WAITING = 1000  # outcomes behind a slow file
+_MOST_BYTES_WAITING = 100_000_000  # of them: memory of this process, which has all the rest of the run
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _PASSED_ON = {
     "PATH", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH",
@@ -240,7 +240,7 @@ class Worker:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
-                    env=bare(environ),
+                    env=bare_environment(environ),
                     bufsize=0,
                     process_group=0,
                     pass_fds=(theirs.fileno(),),
@@ -276,7 +276,7 @@ class Worker:
         head = {
             "path": request.source.path,
             "format": request.format,
-            "settings": json.dumps(settings.model_dump(), default=_revealed),
+            "settings": json.dumps(settings.model_dump(), default=_reveal),
             "longest_reply": longest,
         }
         self._deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
@@ -292,7 +292,7 @@ class Worker:
                 return timed_out(settings), 0
             if isinstance(error, EOFError | ConnectionError):
                 return why_it_died(status, grown, messages, settings), 0
-            return unusable(error), 0
+            return unusable_reply(error), 0
         finally:
             self._deadline = math.inf
 
@@ -339,7 +339,7 @@ def _not_started(cause: str) -> SandboxError:
     )
 
 
-def bare(environ: Mapping[str, str]) -> dict[str, str]:
+def bare_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a worker: places of programs and modules, and no key of any service."""
     environment = {
         name: value for name, value in environ.items() if name in _PASSED_ON or name.startswith("LC_")
@@ -350,6 +350,6 @@ def bare(environ: Mapping[str, str]) -> dict[str, str]:
     return environment | _ALONE
 
 
-def _revealed(value: object) -> str:
+def _reveal(value: object) -> str:
     """Return a secret of the settings in plain text, which goes over the connection and nowhere else."""
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)

@@ -19,13 +19,10 @@ from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.characters import clean, lay_out
 
-LONGEST_DETAIL = 1000
-_MEMORY_SHARES = {
-    signal.SIGABRT: 0.2,
-    signal.SIGTRAP: 0.2,
-    signal.SIGILL: 0.2,
-    signal.SIGSEGV: 0.4,
-    signal.SIGBUS: 0.4,
+LONGEST_DETAIL = 1000  # characters: a detail is a sentence or two, and a worker is not trusted to be short
+_MEMORY_SHARES: dict[int, float] = {
+    **dict.fromkeys((signal.SIGABRT, signal.SIGTRAP, signal.SIGILL), 0.2),
+    **dict.fromkeys((signal.SIGSEGV, signal.SIGBUS), 0.4),
 }
 """The signals of libraries without memory, and the share of the limit in use that tells it from a bug:
 what grows by doubling is refused more when it holds less than half, and the last of it may go unseen.
@@ -70,7 +67,7 @@ def read_columns(body: bytes) -> Row:
     return row
 
 
-def unusable(error: Exception) -> DocumentFailure:
+def unusable_reply(error: Exception) -> DocumentFailure:
     """Return the failure of a file whose worker sent no reply; the document is not quoted."""
     problem = error.errors(include_input=False)[0]["type"] if isinstance(error, ValidationError) else error
     detail = f"the worker that parsed it sent a reply that cannot be used ({problem})"
@@ -91,7 +88,7 @@ def why_it_died(status: int, grown: int, messages: bytes, settings: DocumentSett
     if -status == signal.SIGKILL:
         detail = "the system ended the process that parsed it, as it does when memory runs out"
         return DocumentFailure("out_of_memory", detail)
-    touched = grown > _MEMORY_SHARES.get(-status, math.inf) * settings.parse_memory  # type: ignore[call-overload]
+    touched = grown > _MEMORY_SHARES.get(-status, math.inf) * settings.parse_memory
     if touched or any(words in messages.lower() for words in _WORDS_OF_MEMORY):
         limit = f"documents.parse_memory = {settings.parse_memory} bytes"
         return DocumentFailure("out_of_memory", f"parsing ran into {limit}, and {_end_in_words(status)}")
@@ -120,11 +117,9 @@ def _end_in_words(status: int) -> str:
 
 @cache
 def _columns_validator() -> SchemaValidator:
-    fields = {}
-    for column in DOCUMENTS.columns:
-        if column.name in CONTENT_COLUMNS:
-            nullable = column.nullable and column.name not in ("text", "declared")
-            fields[column.name] = _field(column.dtype, nullable=nullable)
+    columns = [column for column in DOCUMENTS.columns if column.name in CONTENT_COLUMNS]
+    nullable = {column.name for column in columns if column.nullable} - {"text", "declared"}
+    fields = {column.name: _field(column.dtype, nullable=column.name in nullable) for column in columns}
     return SchemaValidator(core_schema.typed_dict_schema(fields, extra_behavior="forbid"))
 
 

@@ -30,7 +30,7 @@ from qa_pipeline.records import SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import load_models
 
-_IDLE_SECONDS = 60.0
+_IDLE_SECONDS = 60.0  # a step between two batches is shorter; then the memory is worth more than the start
 _NEARLY = 0.9  # of the memory allowed: a file that took so much met the limit
 _TOO_MUCH_HELD = 0.5  # of the memory allowed, held after a file
 _COLLECTIONS = (100_000, 20, 100)
@@ -128,7 +128,7 @@ class MemoryLimit:
         gc.collect()
         gc.freeze()  # what is loaded now stays; collections need not look through it again
         gc.set_threshold(*_COLLECTIONS)
-        (self._held_before,) = _bytes_of("RssAnon")
+        (self._held_before,) = _read_bytes_of("RssAnon")
         self.reached = self.outgrown = False
 
     @contextmanager
@@ -139,16 +139,16 @@ class MemoryLimit:
         the next file would have too little. Libraries loaded meanwhile do not count: the next worker would
         have to load them too.
         """
-        base, peak_before = _bytes_of("VmSize", "VmPeak")
+        base, peak_before = _read_bytes_of("VmSize", "VmPeak")
         if base:
             _set_soft(resource.RLIMIT_AS, base + allowed)
         yield
         _set_soft(resource.RLIMIT_AS, resource.RLIM_INFINITY)
-        peak, resident = _bytes_of("VmPeak", "RssAnon")
+        peak, resident = _read_bytes_of("VmPeak", "RssAnon")
         most_held = self._held_before + _TOO_MUCH_HELD * allowed
         if resident > most_held:
             gc.collect()
-            (resident,) = _bytes_of("RssAnon")
+            (resident,) = _read_bytes_of("RssAnon")
         self.reached = peak > max(peak_before, base + _NEARLY * allowed)
         self.outgrown = resident > most_held
 
@@ -192,7 +192,7 @@ def _set_soft(limit: int, value: int) -> None:
     resource.setrlimit(limit, (hard if bounded else value, hard))
 
 
-def _bytes_of(*names: str) -> list[int]:
+def _read_bytes_of(*names: str) -> list[int]:
     """Return the bytes of this process under names of proc(5); 0 where the system has none."""
     status = Path("/proc/self/status")
     lines = status.read_text(encoding="ascii", errors="replace").splitlines() if status.is_file() else []

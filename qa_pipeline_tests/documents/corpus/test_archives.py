@@ -151,7 +151,7 @@ def test_what_is_no_whole_container_is_damaged(content: bytes) -> None:
 
 def test_a_stream_yields_pieces_and_tells_of_damage_on_the_way() -> None:
     content = bytearray(zip_bytes({"a": b"0123456789"}, zipfile.ZIP_STORED))
-    stream = open_archive(bytes(content), SETTINGS).open("a")
-    assert [stream.read(4), stream.read(4), stream.read(4), stream.read(4)] == [b"0123", b"4567", b"89", b""]
+    with open_archive(bytes(content), SETTINGS).open("a") as stream:
+        assert [stream.read(4) for _ in range(4)] == [b"0123", b"4567", b"89", b""]
     content[content.find(b"0123")] = ord("9")
     assert refusal(lambda: open_archive(bytes(content), SETTINGS).read("a")) == "damaged"

@@ -14,8 +14,8 @@ from qa_pipeline.documents.corpus.files import (
     Stream,
     documents_among,
     hash_files,
-    in_order,
     read_bytes,
+    sort_files,
     stored_path,
 )
 
@@ -94,7 +94,7 @@ def test_the_hash_of_one_plain_file_is_that_of_its_name_and_content() -> None:
 def test_pairs_and_description_are_no_documents_and_only_on_the_top_level() -> None:
     names = ["a.md", "pairs.jsonl", "pairs.parquet", "batch.yaml", "in/pairs.jsonl"]
     kept = documents_among(found(name, b"x") for name in names)
-    assert [file.path for file in in_order(kept)] == ["a.md", "in/pairs.jsonl"]
+    assert [file.path for file in sort_files(kept)] == ["a.md", "in/pairs.jsonl"]
 
 
 def test_stored_paths_never_hold_what_a_terminal_obeys() -> None:

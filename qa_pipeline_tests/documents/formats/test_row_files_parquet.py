@@ -24,7 +24,7 @@ def packed(**columns: object) -> bytes:
 
 
 def parse(content: bytes, settings: DocumentSettings = SETTINGS) -> ParsedFile:
-    return row_files.parquet_files_parse(source(content, "a.parquet"), settings)
+    return row_files.parse_parquet(source(content, "a.parquet"), settings)
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=8))

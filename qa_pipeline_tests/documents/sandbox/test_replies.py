@@ -9,7 +9,7 @@ from qa_pipeline.documents.parsing import ParseRequest, Row, parse_file
 from qa_pipeline.documents.sandbox.replies import (
     read_columns,
     read_head,
-    unusable,
+    unusable_reply,
     why_it_died,
     why_not_started,
 )
@@ -72,13 +72,13 @@ def test_what_is_no_reply_at_all_is_refused(content: bytes) -> None:
     for read in (read_head, read_columns):
         with pytest.raises(ValidationError) as caught:
             read(content)
-        assert unusable(caught.value).reason == "parser_crashed"
+        assert unusable_reply(caught.value).reason == "parser_crashed"
 
 
 def test_what_cannot_be_used_is_not_quoted() -> None:
     with pytest.raises(ValidationError) as caught:
         read_columns(b'{"text": "secret"}')
-    assert "secret" not in unusable(caught.value).detail
+    assert "secret" not in unusable_reply(caught.value).detail
 
 
 def test_a_failure_is_reported_in_one_line_without_anything_invisible() -> None:

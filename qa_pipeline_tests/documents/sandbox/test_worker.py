@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qa_pipeline.documents.sandbox.pool import COMMAND, bare
+from qa_pipeline.documents.sandbox.pool import COMMAND, bare_environment
 from qa_pipeline_tests.documents.builders import SETTINGS
 from qa_pipeline_tests.documents.sandbox import hostile_worker
 
@@ -25,7 +25,7 @@ class Worker:
             self.process = subprocess.Popen(
                 [*COMMAND[:-1], module, str(theirs.fileno())],
                 stderr=subprocess.PIPE,
-                env=bare(os.environ),
+                env=bare_environment(os.environ),
                 pass_fds=(theirs.fileno(),),
             )
 

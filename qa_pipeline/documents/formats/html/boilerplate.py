@@ -15,10 +15,10 @@ _PROSE = frozenset({"p", "pre", "table", "dl", "blockquote"})
 _LISTS = frozenset({"ul", "ol"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _SEPARATORS = dict.fromkeys(map(ord, "|·•,;/>»«<→←()[]-"), " ")
-_LABEL_WORDS = 4
-_LINKED_SHARE = 0.8
-_LANGUAGE_CODE = 3
-_LONGEST_LABEL = 100
+_LABEL_WORDS = 4  # of a label before links, such as "See also:"; a sentence has more
+_LINKED_SHARE = 0.8  # of the text of a box: the rest of a menu are marks and counts
+_LANGUAGE_CODE = 3  # letters of a lone link behind a label, such as "en" in a choice of languages
+_LONGEST_LABEL = 100  # characters: no label is longer, and each element would copy those inside it
 
 
 def visit(
@@ -86,7 +86,7 @@ class _Tally:
             self.label += text
 
 
-def navigation(root: "LexborNode") -> frozenset[int]:
+def find_navigation(root: "LexborNode") -> frozenset[int]:
     """Return the ids (`mem_id`) of elements below `root` that hold navigation and nothing else."""
     removed: set[int] = set()
     top = root.tag or ""
@@ -107,7 +107,7 @@ def navigation(root: "LexborNode") -> frozenset[int]:
         tally = stack.pop()
         if tally.links and tag in _BOXES:
             heading = _heading_of(node) if tag in _LISTS else None
-            if (heading is not None and not tally.plain) or _only_leads_on(tally):
+            if (heading is not None and not tally.plain) or _is_navigation(tally):
                 removed.update(part.mem_id for part in (node, heading) if part is not None)
                 return
         stack[-1].take(tally)
@@ -120,9 +120,9 @@ def navigation(root: "LexborNode") -> frozenset[int]:
 def _heading_of(node: "LexborNode") -> "LexborNode | None":
     """Return the heading right above a list that is all there is under it."""
     before, after = node.prev, node.next
-    while before is not None and _says_nothing(before):
+    while before is not None and _is_blank(before):
         before = before.prev
-    while after is not None and _says_nothing(after):
+    while after is not None and _is_blank(after):
         after = after.next
     level = before.tag if before is not None else None
     if level not in _HEADINGS or level == "h1":
@@ -131,12 +131,12 @@ def _heading_of(node: "LexborNode") -> "LexborNode | None":
     return before if after is None or (after.tag in _HEADINGS and str(after.tag) <= str(level)) else None
 
 
-def _says_nothing(node: "LexborNode") -> bool:
+def _is_blank(node: "LexborNode") -> bool:
     tag = node.tag or ""
     return not (node.text_content or "").strip() if tag == "-text" else tag.startswith(("-", "_"))
 
 
-def _only_leads_on(box: _Tally) -> bool:
+def _is_navigation(box: _Tally) -> bool:
     """Return whether a box with links is navigation.
 
     A box is, when all its links stay on the page and nothing else is said; when it is a `div` or `section`
@@ -195,7 +195,7 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         # Outer elements come first; what was inside them is gone with them. A page as a whole may be hidden
         # until its script has run.
         if node.parent is not None and node.tag not in ("html", "body"):
-            omissions.add(_kind(node), node.text())
+            omissions.add(_kind_of(node), node.text())
             node.decompose()
     for node in tree.css("header, div#header") if page else ():
         if node.parent is not None and node.css_first("h1, h2") is None:
@@ -225,7 +225,7 @@ def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) 
         start = end + len(close)
 
 
-def _kind(node: "LexborNode") -> str:
+def _kind_of(node: "LexborNode") -> str:
     kind = _KINDS.get(node.tag or "")
     if kind is not None:
         return kind

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
-from qa_pipeline.documents.formats.html.boilerplate import count_comments, navigation, remove_furniture, visit
-from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role
+from qa_pipeline.documents.formats.html.boilerplate import (
+    count_comments,
+    find_navigation,
+    remove_furniture,
+    visit,
+)
+from qa_pipeline.documents.formats.html.reader import ASIDES, BOXES, Reader, role_of
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.text.language import declared_language
@@ -25,7 +30,7 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
     reader = Reader(omissions)
 
     def enter(node: "LexborNode", tag: str) -> bool:
-        part = role(tag)
+        part = role_of(tag)
         if part == "text":
             reader.text(node.text_content or "")
             return False
@@ -39,7 +44,7 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
         return part != "unseen"
 
     def leave(node: "LexborNode", tag: str) -> None:
-        if role(tag) != "passive":
+        if role_of(tag) != "passive":
             reader.close(tag)
             if tag in BOXES and reader.boxes:
                 reader.close_box(node.mem_id)
@@ -49,21 +54,12 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
 
 
 _MAIN = (
-    "main",
-    "[role=main]",
-    "#page-content",
-    "#main-content",
-    "#mw-content-text",
-    "#bodyContent",
-    "#content",
-    "#main",
-    ".markdown-body",
-    ".main-content",
-    "article",
-)
+    "main", "[role=main]", "#page-content", "#main-content", "#mw-content-text", "#bodyContent", "#content",
+    "#main", ".markdown-body", ".main-content", "article",
+)  # fmt: skip
 """The places where generators of pages put the content, most telling first."""
 
-_LEAST_SHARE = 0.25
+_LEAST_SHARE = 0.25  # of the text of a page: an element with less is not its content, whatever its name
 _DEEPEST = 5_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9-]*)")
 _NO_END_TAG = frozenset({
@@ -81,14 +77,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     """
     markup = decode(source.content, declared=True)
     tree = parse_tree(markup)
-    declared = _about(tree)
+    declared = _describe(tree)
     omissions = Omissions()
     count_comments(tree, markup, omissions)
-    blocks = _content(tree, omissions)
+    blocks = _read_content(tree, omissions)
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record(), notes=omissions.notes(), **declared)
 
 
-def read_fragment(markup: str, omissions: Omissions | None = None, *, page: bool = True) -> list[Block]:
+def read_fragment(markup: str, omissions: Omissions, *, page: bool = True) -> list[Block]:
     """Return blocks of a piece of HTML inside another format; all of it counts as content.
 
     Args:
@@ -100,7 +96,6 @@ def read_fragment(markup: str, omissions: Omissions | None = None, *, page: bool
     Raises:
         DocumentFailure: elements are nested deeper than any page needs.
     """
-    omissions = Omissions() if omissions is None else omissions
     tree = parse_tree(markup)
     count_comments(tree, markup, omissions)
     return read_tree(tree, omissions, page=page)
@@ -127,10 +122,10 @@ def read_tree(
     body = tree.body
     if body is None:
         return []
-    return read_blocks(body, {**(_navigation(body) if contents else {}), **dropped}, omissions)
+    return read_blocks(body, {**(_find_navigation(body) if contents else {}), **dropped}, omissions)
 
 
-def balanced(markup: str) -> str:
+def close_elements(markup: str) -> str:
     """Return a piece of HTML in which every element that is open also ends.
 
     Raises:
@@ -153,13 +148,12 @@ def parse_tree(markup: str) -> "LexborHTMLParser":
         if name.lower() not in _NO_END_TAG:  # never too low for tags that need an end tag
             depth = max(depth - 1, 0) if closing else depth + 1
             if depth > _DEEPEST:
-                raise DocumentFailure(
-                    "nested_too_deep", f"elements are nested more than {_DEEPEST} levels deep"
-                )
+                detail = f"elements are nested more than {_DEEPEST} levels deep"
+                raise DocumentFailure("nested_too_deep", detail)
     return LexborHTMLParser(markup)
 
 
-def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
+def _describe(tree: "LexborHTMLParser") -> dict[str, Any]:
     root = tree.root
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root else None
     heading, title = tree.css_first("h1"), tree.css_first("title")
@@ -167,30 +161,30 @@ def _about(tree: "LexborHTMLParser") -> dict[str, Any]:
     return {
         "title": None if headed or title is None else re.sub(r"\s+", " ", title.text()).strip() or None,
         "language": declared_language(language),
-        "source_uri": _attribute(tree, "link[rel=canonical]", "href"),
-        "licence": _attribute(tree, "meta[name=license], meta[name=licence]", "content")
-        or _attribute(tree, "link[rel=license]", "href"),
+        "source_uri": _attribute_of(tree, "link[rel=canonical]", "href"),
+        "licence": _attribute_of(tree, "meta[name=license], meta[name=licence]", "content")
+        or _attribute_of(tree, "link[rel=license]", "href"),
     }
 
 
-def _attribute(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:
+def _attribute_of(tree: "LexborHTMLParser", selector: str, name: str) -> str | None:
     node = tree.css_first(selector)
     return node.attributes.get(name) if node is not None else None
 
 
-def _content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
+def _read_content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
     body = tree.body
     if body is None:
         return []
     remove_furniture(tree, omissions)
     if tree.head is not None and (title := tree.head.text()).strip():
         omissions.add("metadata", title)
-    main = _main(body)
+    main = _find_main(body)
     if main is not body:
         around = visible(body.text()) - visible(main.text())
         omissions.count("outside_main", 1 if around else 0, around)
     inside = Omissions()
-    blocks = read_blocks(main, _navigation(main), inside)
+    blocks = read_blocks(main, _find_navigation(main), inside)
     if not blocks:
         # A page that is nothing but links is read as a list of links rather than as nothing.
         inside = Omissions()
@@ -199,11 +193,11 @@ def _content(tree: "LexborHTMLParser", omissions: Omissions) -> list[Block]:
     return blocks
 
 
-def _navigation(root: "LexborNode") -> dict[int, str]:
-    return dict.fromkeys(navigation(root), "navigation")
+def _find_navigation(root: "LexborNode") -> dict[int, str]:
+    return dict.fromkeys(find_navigation(root), "navigation")
 
 
-def _main(body: "LexborNode") -> "LexborNode":
+def _find_main(body: "LexborNode") -> "LexborNode":
     """Return the element that holds the content: a well-known one with much of the text, else all."""
     least = _LEAST_SHARE * len(body.text())
     for selector in _MAIN:

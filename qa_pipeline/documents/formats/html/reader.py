@@ -34,7 +34,7 @@ class Grid:
             header = tag == "th" or self.in_head
             attributes = node.attributes  # built anew each time it is asked for
             self.cell = []
-            columns, rows = (_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
+            columns, rows = (_read_integer(attributes.get(name)) or 1 for name in ("colspan", "rowspan"))
             self.shape = (header, columns, rows)
 
     def close(self, tag: str) -> None:
@@ -77,7 +77,7 @@ _INLINE = CODE | {"br", "sup", "q"}
 
 
 @lru_cache(maxsize=1024)
-def role(tag: str) -> Role:
+def role_of(tag: str) -> Role:
     """Return the role of an element in the text; custom elements have a hyphen and are blocks."""
     if tag == "-text":
         return "text"
@@ -101,7 +101,7 @@ class Reader:
     """A reader that collects text between the edges of block elements and decides on their kinds."""
 
     def __init__(self, omissions: Omissions) -> None:
-        self.left = omissions
+        self.omissions = omissions
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.containers: list[str] = []
@@ -140,7 +140,7 @@ class Reader:
             self.grid = Grid(self.grid)
         elif self.grid is not None:
             self._open_in_grid(self.grid, tag, node)
-        elif role(tag) == "block":
+        elif role_of(tag) == "block":
             self.flush(tag)
             self._enter(tag, node)
         else:
@@ -150,7 +150,7 @@ class Reader:
         """End an element that was opened."""
         if self.grid is not None:
             self._close_in_grid(self.grid, tag)
-        elif role(tag) == "block":
+        elif role_of(tag) == "block":
             self.flush(tag)
             self._leave(tag)
         else:
@@ -245,7 +245,7 @@ class Reader:
         elif tag in LISTS:
             self._write_term()
             self._write_marker()
-            self.lists.append(_ordered_list(tag, node))
+            self.lists.append(_start_list(tag, node))
             self.fresh_item = False
         elif tag in ("li", "dd"):
             self.fresh_item = True
@@ -320,14 +320,14 @@ class Reader:
         raised = "".join(self.parts[start:]).strip()
         before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
         if raised.startswith("["):
-            self.left.add("footnote_mark", raised)
+            self.omissions.add("footnote_mark", raised)
             del self.parts[start:]
         elif before.isalnum() and raised.lstrip("+-−").isdigit():
             self.parts[start:] = [f"^{raised}"]
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
         inner = self.lists[-1] if self.lists and tag == "li" else None
-        return inner.number(_integer(node.attributes.get("value"))) if inner else None
+        return inner.number(_read_integer(node.attributes.get("value"))) if inner else None
 
     def _open_in_grid(self, grid: Grid, tag: str, node: "LexborNode") -> None:
         if tag in TABLE_PARTS:
@@ -335,7 +335,7 @@ class Reader:
         elif tag == "caption":
             grid.cell = []
         elif tag in LISTS:
-            self.lists.append(_ordered_list(tag, node))
+            self.lists.append(_start_list(tag, node))
         elif grid.cell is not None and tag == "li":
             grid.separate(self._number(tag, node))
         elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
@@ -343,7 +343,7 @@ class Reader:
 
     def _close_in_grid(self, grid: Grid, tag: str) -> None:
         if tag == "table":
-            self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.left)]
+            self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.omissions)]
             self.grid = grid.outer
         elif tag == "caption":
             self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
@@ -356,7 +356,7 @@ class Reader:
             grid.cell.append(" ")
 
 
-def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
+def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:
     """Return the numbering of the items of a list; None for a list without numbers."""
     if tag != "ol":
         return None
@@ -364,12 +364,12 @@ def _ordered_list(tag: str, node: "LexborNode") -> OrderedList | None:
     kind = attributes.get("type") or "1"
     if _UNNUMBERED.search(attributes.get("style") or "") or kind in ("none", "disc", "circle", "square"):
         return None
-    start, down = _integer(attributes.get("start")), "reversed" in attributes
+    start, down = _read_integer(attributes.get("start")), "reversed" in attributes
     if start is None:
         start = sum(child.tag == "li" for child in node.iter()) if down else 1
     return OrderedList(start, _STYLES.get(kind.lower(), "digits"), kind.isupper(), -1 if down else 1)
 
 
-def _integer(written: str | None) -> int | None:
+def _read_integer(written: str | None) -> int | None:
     number = _NUMBER.match(written or "")
     return int(number[1]) if number else None

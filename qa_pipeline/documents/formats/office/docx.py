@@ -9,7 +9,7 @@ controls, text boxes and notes.
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -36,7 +36,8 @@ from qa_pipeline.documents.formats.office.package import (
     Package,
     open_package,
     read_file,
-    whole,
+    read_number,
+    text_of,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
@@ -84,29 +85,27 @@ def _table_blocks(
     one_way = len(rows) == 1 or all(len(row) <= 1 for row in rows)
     if sum(map(len, rows)) == 1 or (one_way and any(len(cell.blocks) > 1 for row in rows for cell in row)):
         return [block for row in rows for cell in row for block in cell.blocks]
-    texts = list(_filled_down(rows))
+    texts = list(_fill_down(rows))
     pairs = [row for row, written in zip(rows, texts, strict=True) if any(written)]
     paired = all(len(row) == 2 and row[0].bold and not row[1].bold for row in pairs)
     first_row, first_column = _look_of(table, styles)
     names = header_rows if header_rows < len(rows) else 0
     if not header_rows:
-        names = _named_rows(rows, texts, set_off=first_row, paired=paired)
+        names = _count_named_rows(rows, texts, set_off=first_row, paired=paired)
     keys = first_column or (not names and paired)
     width = max((sum(cell.columns for cell in row) for row in rows), default=0)
     cells = []
     for place, (row, written) in enumerate(zip(rows, texts, strict=True)):
         header = place < names or (len(row) == 1 < width == row[0].columns)
         key = keys and any(written[1:])
+        placed = enumerate(zip(row, written, strict=True))
         cells.append(
-            [
-                Cell(text, header or (key and column == 0), cell.columns)
-                for column, (cell, text) in enumerate(zip(row, written, strict=True))
-            ]
+            [Cell(text, header or (key and not column), cell.columns) for column, (cell, text) in placed]
         )
     return [Block("table_row", line) for line in counted_lines(cells, omissions)]
 
 
-def _named_rows(
+def _count_named_rows(
     rows: list[list[_RawCell]], texts: Sequence[Sequence[str]], *, set_off: bool, paired: bool
 ) -> int:
     """Return 1 if the first row names the columns, by its looks or its text; else 0."""
@@ -133,17 +132,17 @@ def _look_of(table: "_Element", styles: Styles) -> tuple[bool, bool]:
     return row, column
 
 
-def _raw_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
+def _read_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCell:
     properties = properties_of(cell, f"{WORD}tcPr")
     span, merged = properties.get(f"{WORD}gridSpan"), properties.get(f"{WORD}vMerge")
-    columns = 1 if span is None else max(whole(span.get(VALUE), 1), 1)
+    columns = 1 if span is None else max(read_number(span.get(VALUE), 1), 1)
     goes_on = merged is not None and merged.get(VALUE, "continue") == "continue"
     runs = [run for run in cell.iter(f"{WORD}r") if (run.findtext(f"{WORD}t") or "").strip()] if weigh else []
     bold = bool(runs) and all(is_on(run.find(f"{WORD}rPr/{WORD}b")) for run in runs)
     return _RawCell(blocks, columns, goes_on, bold)
 
 
-def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
+def _fill_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
     """Yield the texts of the cells; one over several rows is in each of them, up to a limit."""
     above: dict[int, str] = {}
     budget = _MOST_REPEATED
@@ -151,7 +150,7 @@ def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
         texts = []
         column = 0
         for cell in row:
-            text = _one_line(cell.blocks)
+            text = _write_line(cell.blocks)
             if cell.goes_on and not text and len(above.get(column, "")) <= budget:
                 text = above.get(column, "")
                 budget -= len(text)
@@ -162,7 +161,7 @@ def _filled_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
         yield texts
 
 
-def _one_line(blocks: Sequence[Block]) -> str:
+def _write_line(blocks: Sequence[Block]) -> str:
     if not blocks:
         return ""
     parts = [" ".join(blocks[0].text.split())]
@@ -184,7 +183,7 @@ _WRAPPERS = frozenset(
 )
 """Elements around paragraphs, tables, rows and cells that only say something about them."""
 _PROPERTIES = f"{WORD}pPr"
-_BODY_TEXT = 9
+_BODY_TEXT = 9  # the outline level, counted from 0, of what is no heading (ISO 29500-1, 17.3.1.20)
 _KINDS: dict[Role, BlockKind] = {
     "title": "heading",
     "heading": "heading",
@@ -194,65 +193,53 @@ _KINDS: dict[Role, BlockKind] = {
 }
 
 
+@dataclass
 class _BlockReader:
-    """A reader that turns the body of a document and its notes into blocks, by their kind and id."""
+    """A reader that turns the body of a document and its notes, by their kind and id, into blocks."""
 
-    def __init__(
-        self,
-        styles: Styles,
-        numbering: Numbering,
-        notes: "Mapping[tuple[str, str], _Element]",
-        drawn: "Callable[[_Element], list[Block]]",
-        omissions: Omissions,
-        settings: DocumentSettings,
-    ) -> None:
-        self.blocks: list[Block] = []
-        self._styles = styles
-        self._numbering = numbering
-        self._notes = notes
-        self._drawn = drawn
-        self._omissions = omissions
-        self._settings = settings
-        self._inline = InlineReader(omissions)
-        self._pending: list[tuple[str, str]] = []
-        self._met: set[tuple[str, str]] = set()
-        self._carried = ""
-        self._length = 0
+    styles: Styles
+    numbering: Numbering
+    notes: "Mapping[tuple[str, str], _Element]"
+    read_drawing: "Callable[[_Element], list[Block]]"
+    omissions: Omissions
+    settings: DocumentSettings
+    blocks: list[Block] = field(default_factory=list)
+    pending: list[tuple[str, str]] = field(default_factory=list)
+    met: set[tuple[str, str]] = field(default_factory=set)
+    carried: str = ""
+    length: int = 0
+
+    def __post_init__(self) -> None:
+        self.inline = InlineReader(self.omissions)
 
     def read(self, body: "_Element") -> list[Block]:
         """Return the blocks of the body, with notes at the end of the sections that refer to them."""
-        for element in _parts(body, _PARAGRAPH, _TABLE):
-            waiting, self._pending = self._pending, []
+        for element in _children_of(body, _PARAGRAPH, _TABLE):
+            waiting, self.pending = self.pending, []
             blocks = self._read([element])
-            met, self._pending = self._pending, waiting  # notes on a heading belong to the section it opens
+            met, self.pending = self.pending, waiting  # notes on a heading belong to the section it opens
             for block in blocks:
                 if block.kind == "heading":
                     self._write_notes()
                 self.blocks.append(block)
-            self._pending += met
+            self.pending += met
         self.blocks += self._carried_over()
         self._write_notes()
-        notes = self._notes
-        for key in notes.keys() - self._met:
-            self._omissions.add(
-                "unreferenced_note", "".join(text.text or "" for text in notes[key].iter(TEXT))
-            )
-        read = [body, *(notes[key] for key in self._met)]
-        unread = (
-            sum(visible(text.text or "") for read_element in read for text in read_element.iter(TEXT))
-            - self._inline.seen
-        )
-        self._omissions.count("unread", int(unread > 0), max(unread, 0))
+        for key in self.notes.keys() - self.met:
+            self.omissions.add("unreferenced_note", text_of(self.notes[key], TEXT))
+        elements = [body, *(self.notes[key] for key in self.met)]
+        unread = sum(visible(text_of(element, TEXT)) for element in elements) - self.inline.seen
+        self.omissions.count("unread", int(unread > 0), max(unread, 0))
         return self.blocks
 
     def _write_notes(self) -> None:
         """Write notes at the end of the section that refers to them; one may refer to another."""
-        while self._pending:
-            keys, self._pending = self._pending, []
+        while self.pending:
+            keys, self.pending = self.pending, []
             for key in keys:
-                note = self._notes.get(key)
-                if note is not None and key not in self._met:
-                    self._met.add(key)
+                note = self.notes.get(key)
+                if note is not None and key not in self.met:
+                    self.met.add(key)
                     self.blocks += [
                         Block("paragraph", block.text) if block.kind == "heading" else block
                         for block in self._closed(note)
@@ -270,41 +257,40 @@ class _BlockReader:
 
     def _closed(self, element: "_Element") -> list[Block]:
         """Return the blocks of an element that no text goes on after."""
-        return self._read(_parts(element, _PARAGRAPH, _TABLE)) + self._carried_over()
+        return self._read(_children_of(element, _PARAGRAPH, _TABLE)) + self._carried_over()
 
     def _paragraph(self, paragraph: "_Element") -> list[Block]:
         properties = properties_of(paragraph, _PROPERTIES)
         style = self._style(properties)
-        inline = self._inline.read(paragraph)
+        inline = self.inline.read(paragraph)
         own_text = "".join(inline.parts)
         self._measure(len(own_text))
-        text, self._carried = self._carried + own_text, ""
-        self._pending += [
-            (note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in inline.notes
-        ]
+        text, self.carried = self.carried + own_text, ""
+        notes = inline.notes
+        self.pending += [(note.tag.removesuffix("Reference"), note.get(f"{WORD}id", "")) for note in notes]
         beside_text = [block for box in inline.boxes for block in self._closed(box)]
         for drawing in inline.drawn:
-            drawn_blocks = self._drawn(drawing)
+            drawn_blocks = self.read_drawing(drawing)
             self._measure(sum(len(block.text) for block in drawn_blocks))
             beside_text += drawn_blocks
         mark = properties.get(f"{WORD}rPr")
         if mark is not None and mark.find(f"{WORD}del") is not None:
-            self._carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
+            self.carried, text = text, ""  # its end was deleted, so the next paragraph goes on with it
         kind = _KINDS.get(style.role, "paragraph")
         marker = None
         if style.numbering is not None and text.strip():
-            marker = self._numbering.marker(style.numbering, style.list_level)
+            marker = self.numbering.marker(style.numbering, style.list_level)
         own_blocks = [Block(kind, text, style.level, marker=marker)] if text.strip() or kind == "code" else []
         return own_blocks + beside_text
 
     def _style(self, properties: "Mapping[str, _Element]") -> ParagraphStyle:
         """Return the style of a paragraph: by its named style, and by its own properties."""
         style_id = properties.get(f"{WORD}pStyle")
-        style = self._styles.paragraph(None if style_id is None else style_id.get(VALUE))
+        style = self.styles.paragraph(None if style_id is None else style_id.get(VALUE))
         role, level = style.role, style.level
         outline = properties.get(f"{WORD}outlineLvl")
         if outline is not None and role in ("body", "item", "heading"):
-            outline_level = whole(outline.get(VALUE), _BODY_TEXT)
+            outline_level = read_number(outline.get(VALUE), _BODY_TEXT)
             role, level = ("heading", outline_level + 1) if outline_level < _BODY_TEXT else ("body", 0)
         if role in ("body", "item"):
             return self._listed(properties, style, role)
@@ -317,45 +303,45 @@ class _BlockReader:
         numbering, level = style.numbering, style.list_level
         listed = properties.get(f"{WORD}numPr")
         numbering = value_of(listed, "numId") or numbering
-        level = whole(value_of(listed, "ilvl"), level)
+        level = read_number(value_of(listed, "ilvl"), level)
         depth_of_style = style.level if role == "item" else 0
         if numbering is None:
             return ParagraphStyle(role, depth_of_style)
-        if self._numbering.is_item(numbering, level):
+        if self.numbering.is_item(numbering, level):
             return ParagraphStyle("item", max(level, depth_of_style), numbering, level)
         return ParagraphStyle()
 
     def _table(self, element: "_Element") -> list[Block]:
         rows: list[list[_RawCell]] = []
         header_rows = 0
-        for row in _parts(element, f"{WORD}tr"):
-            row_cells = list(_parts(row, f"{WORD}tc"))
+        for row in _children_of(element, f"{WORD}tr"):
+            row_cells = list(_children_of(row, f"{WORD}tc"))
             weigh = len(rows) < 2 or len(row_cells) == 2
             header_rows += header_rows == len(rows) and is_on(row.find(f"{WORD}trPr/{WORD}tblHeader"))
-            indent = whole(value_of(row, f"trPr/{WORD}gridBefore"), 0)
-            cells = [_raw_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
+            indent = read_number(value_of(row, f"trPr/{WORD}gridBefore"), 0)
+            cells = [_read_cell(cell, self._closed(cell), weigh=weigh) for cell in row_cells]
             rows.append([*([_RawCell([], indent)] if indent else []), *cells])
-            if len(rows) > self._settings.max_rows:
-                raise too_many_rows(self._settings, "a table")
-        return _table_blocks(element, rows, header_rows, self._styles, self._omissions)
+            if len(rows) > self.settings.max_rows:
+                raise too_many_rows(self.settings, "a table")
+        return _table_blocks(element, rows, header_rows, self.styles, self.omissions)
 
     def _carried_over(self) -> list[Block]:
         """Return the text of a paragraph whose end was deleted and that nothing follows."""
-        text, self._carried = self._carried, ""
+        text, self.carried = self.carried, ""
         return [Block("paragraph", text)] if text.strip() else []
 
     def _measure(self, characters: int) -> None:
-        self._length += characters
-        check_length(self._length, self._settings)
+        self.length += characters
+        check_length(self.length, self.settings)
 
 
-def _parts(element: "_Element", *names: str) -> "Iterator[_Element]":
+def _children_of(element: "_Element", *names: str) -> "Iterator[_Element]":
     """Yield the elements of some names right below another, in content controls and the like too."""
     for child in element:
         if child.tag in names:
             yield child
         elif child.tag in _WRAPPERS:
-            yield from _parts(child, *names)
+            yield from _children_of(child, *names)
 
 
 def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
@@ -380,15 +366,14 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if note.get(f"{WORD}type", "normal") == "normal"  # others are the lines that part notes from text
     }
     body = document.find(f"{WORD}body")
-    reader = _BlockReader(
-        styles, numbering, notes, partial(DrawnParts(package, omissions).read, main), omissions, settings
-    )
-    blocks = _levelled(list(_joined(reader.read(document if body is None else body))))
+    drawings = partial(DrawnParts(package, omissions).read, main)
+    reader = _BlockReader(styles, numbering, notes, drawings, omissions, settings)
+    blocks = _set_levels(list(_join_code(reader.read(document if body is None else body))))
     _count_other_parts(package, main, omissions)
     return read_file(package, blocks, omissions)
 
 
-def _joined(blocks: list[Block]) -> Iterator[Block]:
+def _join_code(blocks: list[Block]) -> Iterator[Block]:
     for is_code, group in groupby(blocks, key=lambda block: block.kind == "code"):
         if is_code:
             yield Block("code", "\n".join(block.text for block in group))
@@ -396,7 +381,7 @@ def _joined(blocks: list[Block]) -> Iterator[Block]:
             yield from group
 
 
-def _levelled(blocks: list[Block]) -> list[Block]:
+def _set_levels(blocks: list[Block]) -> list[Block]:
     """Return the headings with their final levels: those below a document's only title are one lower."""
     headings = [block.level for block in blocks if block.kind == "heading"]
     down = headings[:1] == [_TITLE_LEVEL] and headings.count(_TITLE_LEVEL) == 1
@@ -412,7 +397,7 @@ def _count_other_parts(package: Package, main: str, omissions: Omissions) -> Non
         for root in package.trees(main, purpose):
             pieces = list(root.iterchildren(f"{WORD}comment")) if purpose == "comments" else [root]
             for piece in pieces:
-                if text := _text_of(piece):
+                if text := text_of(piece, TEXT):
                     omissions.add(what, text)
     for _ in package.linked(main, "vbaProject"):
         omissions.add("macro")
@@ -420,9 +405,5 @@ def _count_other_parts(package: Package, main: str, omissions: Omissions) -> Non
     folder = posixpath.dirname(main)
     for member in package.archive.members:
         inside = posixpath.dirname(member.path) == folder and member.path.endswith(".xml")
-        if inside and member.path not in linked and (text := _text_of(package.tree(member.path))):
+        if inside and member.path not in linked and (text := text_of(package.tree(member.path), TEXT)):
             omissions.add("unlinked_part", text)
-
-
-def _text_of(element: "_Element") -> str:
-    return "".join(text.text or "" for text in element.iter(TEXT))

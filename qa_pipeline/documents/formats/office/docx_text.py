@@ -20,7 +20,7 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     PICTURE,
     WORD,
-    whole,
+    read_number,
 )
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ _NAMES: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ("quote", _QUOTE),
     ("navigation", _CONTENTS),
 )
-_NO_OUTLINE = 9
-_LONGEST_CHAIN = 50
+_NO_OUTLINE = 9  # the outline level of body text
+_LONGEST_CHAIN = 50  # longer than any Word writes, so that a ring of styles ends
 _FALSE = frozenset({"0", "false", "off", "none"})
 
 
@@ -92,11 +92,8 @@ class Styles:
         self._elements = {element.get(f"{WORD}styleId", ""): element for element in styles}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
         self._hiding: dict[str, bool] = {}
-        defaults = (
-            key
-            for key, element in self._elements.items()
-            if element.get(f"{WORD}type") == "paragraph" and element.get(f"{WORD}default", "0") not in _FALSE
-        )
+        paragraphs = (key for key in self._elements if self._elements[key].get(f"{WORD}type") == "paragraph")
+        defaults = (key for key in paragraphs if self._elements[key].get(f"{WORD}default", "0") not in _FALSE)
         self._default = next(defaults, None)
 
     def paragraph(self, style: str | None) -> ParagraphStyle:
@@ -113,21 +110,18 @@ class Styles:
 
     def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
         """Return whether a table style sets the first row or column off from the others."""
-        changes = (
-            change for element in self._chain(style) for change in element.iterchildren(f"{WORD}tblStylePr")
+        parts = (
+            child for element in self._chain(style) for child in element.iterchildren(f"{WORD}tblStylePr")
         )
-        return any(change.get(f"{WORD}type") == part for change in changes)
+        return any(child.get(f"{WORD}type") == part for child in parts)
 
     def _resolve(self, style: str | None) -> ParagraphStyle:
         chain = list(self._chain(style))
-        names = [value_of(element, "name", element.get(f"{WORD}styleId", "")) for element in chain] or [
-            style or ""
-        ]
-        role, level = next(
-            (role_and_level for name in names if (role_and_level := _role_of_name(name.strip()))), ("body", 0)
-        )
+        names = [value_of(element, "name", element.get(f"{WORD}styleId", "")) for element in chain]
+        roles = (_role_of_name(name.strip()) for name in names or [style or ""])
+        role, level = next(filter(None, roles), ("body", 0))
         outlines = (value_of(element, f"pPr/{WORD}outlineLvl") for element in chain)
-        outline = whole(next(filter(None, outlines), None), _NO_OUTLINE)
+        outline = read_number(next(filter(None, outlines), None), _NO_OUTLINE)
         if role == "body" and outline < _NO_OUTLINE:
             role, level = "heading", outline + 1
         lists = (element.find(f"{WORD}pPr/{WORD}numPr") for element in chain)
@@ -135,7 +129,7 @@ class Styles:
         hidden = any(is_on(element.find(_HIDDEN)) for element in chain)
         if listed is None:
             return ParagraphStyle(role, level, hidden=hidden)
-        depth = whole(value_of(listed, "ilvl"), 0)
+        depth = read_number(value_of(listed, "ilvl"), 0)
         return ParagraphStyle(role, level, value_of(listed, "numId"), depth, hidden)
 
     def _chain(self, style: str | None) -> Iterator["_Element"]:
@@ -332,9 +326,8 @@ def prune(root: "_Element", styles: Styles, omissions: Omissions) -> None:
             continue  # it went with what it is in
         texts = [text.text or "" for text in element.iter(TEXT, f"{WORD}delText")]
         if texts or what != "alternative":
-            written = sum(
-                next(paragraph.iter(TEXT), None) is not None for paragraph in element.iter(f"{WORD}p")
-            )
+            paragraphs = element.iter(f"{WORD}p")
+            written = sum(next(paragraph.iter(TEXT), None) is not None for paragraph in paragraphs)
             omissions.add(what, "".join([*texts, _description(element)]), max(written, 1))
         if element.tag == _CELL:  # its place keeps the columns of the row
             element[:] = []
@@ -377,12 +370,10 @@ def _description(element: "_Element") -> str:
     """Return the description of a picture, or the letters of a word drawn as one."""
     if element.tag == f"{_VML}textpath":
         return element.get("string", "")
-    around = (
-        element.iterancestors(f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
-    )
-    about = next(
-        (properties for drawing in around if (properties := drawing.find(f"{_DRAWN}docPr")) is not None), None
-    )
+    names = (f"{_DRAWN}inline", f"{_DRAWN}anchor") if element.tag == f"{PICTURE}pic" else ()
+    around = element.iterancestors(*names) if names else ()
+    properties = (drawing.find(f"{_DRAWN}docPr") for drawing in around)
+    about = next((description for description in properties if description is not None), None)
     return "" if about is None else about.get("descr", "")
 
 
@@ -400,12 +391,8 @@ class Numbering:
     def __init__(self, root: "_Element | None") -> None:
         definitions = [] if root is None else list(root)
         self._abstract, self._lists = (
-            {
-                definition.get(f"{WORD}{name}Id", ""): definition
-                for definition in definitions
-                if definition.tag == f"{WORD}{name}"
-            }
-            for name in ("abstractNum", "num")
+            {child.get(f"{name}Id", ""): child for child in definitions if child.tag == name}
+            for name in (f"{WORD}abstractNum", f"{WORD}num")
         )
         self._levels: dict[tuple[str, int], _Element | None] = {}
         self._counts: dict[str, dict[int, int]] = defaultdict(dict)
@@ -439,7 +426,7 @@ class Numbering:
         return written_number(start, style, upper=form.startswith("upper"))
 
     def _start(self, number: str, level: int) -> int:
-        return whole(value_of(self._level(number, level), "start"), 1)
+        return read_number(value_of(self._level(number, level), "start"), 1)
 
     def _restart(self, number: str, level: int) -> int | None:
         """Return the start of a list that continues another and begins anew, when it is met first."""
@@ -448,7 +435,7 @@ class Numbering:
         self._restarted.add((number, level))
         starts = (value_of(change, "startOverride") for change in self._changes(number, level))
         written = next(filter(None, starts), None)
-        return None if written is None else whole(written, 1)
+        return None if written is None else read_number(written, 1)
 
     def _level(self, number: str, level: int) -> "_Element | None":
         """Return the definition of a level: the list's own, else that of the abstract list it stands for."""
@@ -456,13 +443,9 @@ class Numbering:
         if key not in self._levels:
             abstract = self._abstract.get(value_of(self._lists.get(number), "abstractNumId"))
             holders = [*self._changes(number, level), *([] if abstract is None else [abstract])]
-            levels = (
-                level_element for holder in holders for level_element in holder.iterchildren(f"{WORD}lvl")
-            )
-            self._levels[key] = next(
-                (level_element for level_element in levels if level_element.get(f"{WORD}ilvl") == str(level)),
-                None,
-            )
+            definitions = (child for holder in holders for child in holder.iterchildren(f"{WORD}lvl"))
+            of_level = (child for child in definitions if child.get(f"{WORD}ilvl") == str(level))
+            self._levels[key] = next(of_level, None)
         return self._levels[key]
 
     def _changes(self, number: str, level: int) -> "list[_Element]":

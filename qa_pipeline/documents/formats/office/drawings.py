@@ -16,7 +16,8 @@ from qa_pipeline.documents.formats.office.package import (
     MATH,
     WORD,
     Package,
-    whole,
+    read_number,
+    text_of,
 )
 from qa_pipeline.documents.formats.rows import Cell, render_table
 from qa_pipeline.records import Block
@@ -38,9 +39,7 @@ def paragraph_text(paragraph: "_Element") -> str:
 
 def all_text(element: "_Element") -> str:
     """Return the text of all paragraphs below an element, on one line."""
-    return " ".join(
-        filter(None, (" ".join(paragraph_text(paragraph).split()) for paragraph in element.iter(PARAGRAPH)))
-    )
+    return " ".join(" ".join(map(paragraph_text, element.iter(PARAGRAPH))).split())
 
 
 def mark_power(parts: list[str], start: int) -> None:
@@ -84,8 +83,8 @@ def chosen_branch(alternatives: "_Element") -> "_Element":
     return alternatives[0] if len(alternatives) else alternatives
 
 
-_MOST_POINTS = 5_000
-_MOST_SERIES = 200
+_MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
+_MOST_SERIES = 200  # as many columns as a row of text can name and still be read
 _PERCENT = re.compile(r"0(?:\.(?P<decimals>0+))?%")
 _DAY_ZERO = date(1899, 12, 30)
 _LAST_DAY = 2_958_465
@@ -98,28 +97,29 @@ class DrawnParts:
     def __init__(self, package: Package, omissions: Omissions) -> None:
         self._package = package
         self._omissions = omissions
-        self._known: dict[tuple[str, str], list[Block]] = {}
+        self._read_parts: dict[tuple[str, str], list[Block]] = {}
 
     def read(self, part: str, drawing: "_Element") -> list[Block]:
         """Return the blocks of a drawing, by the part that shows it and the element that names it."""
-        purpose, read = ("chart", _chart) if drawing.tag == f"{CHART}chart" else ("diagramData", _diagram)
-        relation = drawing.get(LINK + ("id" if read is _chart else "dm"), "")
+        is_chart = drawing.tag == f"{CHART}chart"
+        purpose, read = ("chart", _read_chart) if is_chart else ("diagramData", _read_diagram)
+        relation = drawing.get(LINK + ("id" if read is _read_chart else "dm"), "")
         link = self._package.links(part).get(relation)
         key = purpose, "" if link is None or link.purpose != purpose else link.target or ""
-        if key not in self._known:
+        if key not in self._read_parts:
             is_there = bool(key[1]) and self._package.archive.find(key[1]) is not None
-            self._known[key] = read(self._package.tree(key[1])) if is_there else []
-        if not self._known[key]:
-            self._omissions.add("chart" if read is _chart else "diagram")
-        return self._known[key]
+            self._read_parts[key] = read(self._package.tree(key[1])) if is_there else []
+        if not self._read_parts[key]:
+            self._omissions.add("chart" if read is _read_chart else "diagram")
+        return self._read_parts[key]
 
 
-def _diagram(root: "_Element") -> list[Block]:
+def _read_diagram(root: "_Element") -> list[Block]:
     """Return the texts of a diagram as list items; detached ones come last."""
     points = {point.get("modelId", ""): point for point in root.iter(f"{DIAGRAM}pt")}
     links = [link for link in root.iter(f"{DIAGRAM}cxn") if link.get("type", "parOf") == "parOf"]
     below: dict[str, list[str]] = {}
-    for link in sorted(links, key=lambda relation: whole(relation.get("srcOrd"), 0)):
+    for link in sorted(links, key=lambda relation: read_number(relation.get("srcOrd"), 0)):
         below.setdefault(link.get("srcId", ""), []).append(link.get("destId", ""))
     depths: dict[str, int] = {}
     pending = [(key, 0) for key in reversed(points) if points[key].get("type") == "doc"]
@@ -129,14 +129,12 @@ def _diagram(root: "_Element") -> list[Block]:
             depths[key] = depth
             pending += [(child, depth + 1) for child in reversed(below.get(key, []))]
     depths |= {key: 1 for key in points if key not in depths}
-    return [
-        Block("list_item", text, max(depth - 1, 0))
-        for key, depth in depths.items()
-        if points[key].get("type", "node") in ("node", "asst") and (text := all_text(points[key]))
-    ]
+    nodes = (key for key in depths if points[key].get("type", "node") in ("node", "asst"))
+    items = ((all_text(points[key]), max(depths[key] - 1, 0)) for key in nodes)
+    return [Block("list_item", text, depth) for text, depth in items if text]
 
 
-def _chart(root: "_Element") -> list[Block]:
+def _read_chart(root: "_Element") -> list[Block]:
     """Return title and axes of a chart as a paragraph, its values as rows; nothing of a huge one.
 
     The name of a series without values, which no row repeats, is in the paragraph.
@@ -146,39 +144,37 @@ def _chart(root: "_Element") -> list[Block]:
     points = sum(1 for _ in root.iter(f"{CHART}pt"))
     if len(series) > _MOST_SERIES or points > _MOST_POINTS * (len(series) + 1):
         return []
-    rows, unused = render_table(_grid(series))
+    rows, unused = render_table(_cells_of(series))
     text = ", ".join(filter(None, [*titles, *unused]))
     return [Block("paragraph", text)] * bool(text) + [Block("table_row", row) for row in rows]
 
 
-def _grid(series: "Sequence[_Element]") -> list[list[Cell]]:
-    columns = [_points(part, "val") or _points(part, "yVal") for part in series]
+def _cells_of(series: "Sequence[_Element]") -> list[list[Cell]]:
+    columns = [_read_points(part, "val") or _read_points(part, "yVal") for part in series]
     categories: dict[int, str] = {}
     for part in series:
-        categories = {**(_points(part, "cat") or _points(part, "xVal")), **categories}
+        categories = {**(_read_points(part, "cat") or _read_points(part, "xVal")), **categories}
     head = [Cell("", header=True), *(Cell(_series_name(part), header=True) for part in series)]
     places = sorted(set(categories).union(*columns))
-    return [head] + [
-        [Cell(categories.get(place, "")), *(Cell(column.get(place, "")) for column in columns)]
-        for place in places
-    ]
+    rows = ([values.get(place, "") for values in (categories, *columns)] for place in places)
+    return [head, *([Cell(text) for text in row] for row in rows)]
 
 
 def _series_name(series: "_Element") -> str:
     title = series.find(f"{CHART}tx")
     if title is None:
         return ""
-    return " ".join(" ".join(value.text or "" for value in title.iter(f"{CHART}v")).split()) or all_text(
-        title
-    )
+    values = " ".join(value.text or "" for value in title.iter(f"{CHART}v"))
+    return " ".join(values.split()) or all_text(title)
 
 
-def _points(series: "_Element", name: str) -> dict[int, str]:
+def _read_points(series: "_Element", name: str) -> dict[int, str]:
     """Return the values of a series by place; of nested categories the outer ones come first."""
     holder = series.find(f"{CHART}{name}")
     if holder is None:
         return {}
-    inner, *outer = [dict(_level(level)) for level in holder.iter(f"{CHART}lvl")] or [dict(_level(holder))]
+    levels = list(holder.iter(f"{CHART}lvl")) or [holder]
+    inner, *outer = [dict(_read_level(level)) for level in levels]
     for level in outer:
         name_of_group = ""
         for place in sorted(inner.keys() | level.keys()):
@@ -188,15 +184,15 @@ def _points(series: "_Element", name: str) -> dict[int, str]:
     return inner
 
 
-def _level(holder: "_Element") -> Iterator[tuple[int, str]]:
+def _read_level(holder: "_Element") -> Iterator[tuple[int, str]]:
     form = next((element.text or "" for element in holder.iter(f"{CHART}formatCode")), "")
     for point in holder.iter(f"{CHART}pt"):
-        place, value = whole(point.get("idx"), -1), point.findtext(f"{CHART}v")
+        place, value = read_number(point.get("idx"), -1), point.findtext(f"{CHART}v")
         if value is not None and place >= 0:
-            yield place, _formatted(value.strip(), point.get("formatCode", form))
+            yield place, _format_value(value.strip(), point.get("formatCode", form))
 
 
-def _formatted(value: str, form: str) -> str:
+def _format_value(value: str, form: str) -> str:
     """Return a value as the chart shows it, at least days and shares."""
     try:
         number = float(value)
@@ -212,48 +208,50 @@ def _formatted(value: str, form: str) -> str:
 
 def equation_text(equation: "_Element") -> str:
     """Return the text of an equation; just its signs where its markup is malformed."""
-    signs = "".join(element.text or "" for element in equation.iter(f"{MATH}t"))
-    written = _written(equation)
+    signs = text_of(equation, f"{MATH}t")
+    written = _write(equation)
     return written if Counter(signs) <= Counter(written) else signs
 
 
-def _written(element: "_Element") -> str:
+def _write(element: "_Element") -> str:
     name = element.tag.removeprefix(MATH)
     if name == "f":
-        return f"{_grouped(_part(element, 'num'))}/{_grouped(_part(element, 'den'))}"
+        return f"{_in_brackets(_write_part(element, 'num'))}/{_in_brackets(_write_part(element, 'den'))}"
     if name in ("sSup", "sSub", "sSubSup"):
-        return _part(element, "e") + _limits(element)
+        return _write_part(element, "e") + _write_limits(element)
     if name == "rad":
-        degree = _part(element, "deg")
-        return f"√{f'[{degree}]' if degree else ''}({_part(element, 'e')})"
+        degree = _write_part(element, "deg")
+        return f"√{f'[{degree}]' if degree else ''}({_write_part(element, 'e')})"
     if name == "nary":
-        return f"{_sign(element, 'naryPr/{0}chr', '∫')}{_limits(element)} {_part(element, 'e')}"
+        sign = _sign_of(element, "naryPr/{0}chr", "∫")
+        return f"{sign}{_write_limits(element)} {_write_part(element, 'e')}"
     if name == "d":
-        between = _sign(element, "dPr/{0}sepChr", "|").join(map(_inside, element.iterchildren(f"{MATH}e")))
-        return f"{_sign(element, 'dPr/{0}begChr', '(')}{between}{_sign(element, 'dPr/{0}endChr', ')')}"
+        parts = map(_write_children, element.iterchildren(f"{MATH}e"))
+        between = _sign_of(element, "dPr/{0}sepChr", "|").join(parts)
+        return f"{_sign_of(element, 'dPr/{0}begChr', '(')}{between}{_sign_of(element, 'dPr/{0}endChr', ')')}"
     if name == "m":
-        return "; ".join(", ".join(map(_inside, row)) for row in element.iterchildren(f"{MATH}mr"))
-    return (element.text or "") if name == "t" else _inside(element)
+        return "; ".join(", ".join(map(_write_children, row)) for row in element.iterchildren(f"{MATH}mr"))
+    return (element.text or "") if name == "t" else _write_children(element)
 
 
-def _inside(element: "_Element") -> str:
-    return "".join(map(_written, element))
+def _write_children(element: "_Element") -> str:
+    return "".join(map(_write, element))
 
 
-def _part(element: "_Element", name: str) -> str:
+def _write_part(element: "_Element", name: str) -> str:
     part = element.find(MATH + name)
-    return "" if part is None else _inside(part)
+    return "" if part is None else _write_children(part)
 
 
-def _sign(element: "_Element", path: str, otherwise: str) -> str:
+def _sign_of(element: "_Element", path: str, otherwise: str) -> str:
     sign = element.find(MATH + path.format(MATH))
     return otherwise if sign is None else sign.get(f"{MATH}val", otherwise)
 
 
-def _limits(element: "_Element") -> str:
-    below, above = _part(element, "sub"), _part(element, "sup")
-    return (f"_{_grouped(below)}" if below else "") + (f"^{_grouped(above)}" if above else "")
+def _write_limits(element: "_Element") -> str:
+    below, above = _write_part(element, "sub"), _write_part(element, "sup")
+    return (f"_{_in_brackets(below)}" if below else "") + (f"^{_in_brackets(above)}" if above else "")
 
 
-def _grouped(text: str) -> str:
+def _in_brackets(text: str) -> str:
     return text if len(text.strip()) <= 1 or text.isalnum() else f"({text})"

@@ -36,9 +36,8 @@ def parse_xml(content: bytes, *, declared_type: bool = False) -> "_Element":
         root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         if "Excessive depth" in str(error.msg):
-            raise DocumentFailure(
-                "nested_too_deep", "elements are nested more than 256 levels deep"
-            ) from error
+            detail = "elements are nested more than 256 levels deep"
+            raise DocumentFailure("nested_too_deep", detail) from error
         # The message of the library may hold text of the document; its place does not.
         raise DocumentFailure("damaged", f"the XML of a part is malformed at line {error.lineno}") from error
     # Formats made of XML parts forbid document types: nothing but an attack needs one there.
@@ -69,7 +68,7 @@ _ROOTS: dict[str, Kind] = {
 _SUFFIXES: dict[Kind, str] = {"Word": ".docx", "PowerPoint": ".pptx", "Excel": ".xlsx"}
 _OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OLE_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
-_LARGEST_TREE = 50_000_000
+_LARGEST_TREE = 50_000_000  # bytes
 """A tree takes some ten times the bytes of its XML; only what is streamed may be larger."""
 
 # The strict form of the formats (ISO 29500-1) differs in the names of its namespaces only, by a year.
@@ -112,9 +111,8 @@ class Package:
     def linked(self, part: str, purpose: str) -> list[str]:
         """Return the parts that a part links to for a purpose, such as `footnotes`."""
         targets = (link.target for link in self.links(part).values() if link.purpose == purpose)
-        return [
-            target for target in dict.fromkeys(targets) if target is not None and self.archive.find(target)
-        ]
+        inside = (target for target in dict.fromkeys(targets) if target is not None)
+        return [target for target in inside if self.archive.find(target)]
 
     def trees(self, part: str, purpose: str) -> "list[_Element]":
         """Return the roots of the linked parts."""
@@ -133,7 +131,7 @@ class Package:
             self._last = None
             content = self.archive.read(part)
             strict = _STRICT in content[:4096]
-            root = parse_xml(_STRICT_DECLARATION.sub(_renamed, content) if strict else content)
+            root = parse_xml(_STRICT_DECLARATION.sub(_rename_namespace, content) if strict else content)
             self._last = part, root
         return self._last[1]
 
@@ -148,21 +146,18 @@ def open_package(content: bytes, expected_kind: Kind, settings: DocumentSettings
         DocumentFailure: it is damaged, encrypted, a bomb, or of another kind than wanted.
     """
     if not content.startswith(ZIP_START):
-        raise _no_package(content, expected_kind)
+        raise _refuse_package(content, expected_kind)
     package = Package(open_archive(content, settings))
     main = next(iter(package.linked("", "officeDocument")), None)
     if main is None:
-        raise DocumentFailure(
-            "damaged", f"the ZIP container holds no document, so it is not a {expected_kind} file"
-        )
+        detail = f"the ZIP container holds no document, so it is not a {expected_kind} file"
+        raise DocumentFailure("damaged", detail)
     kind = _ROOTS.get(str(package.tree(main).tag))
     if kind is None:
         raise DocumentFailure("damaged", f"the main part is not one of a {expected_kind} file")
     if kind != expected_kind:
-        raise DocumentFailure(
-            "unsupported_format",
-            f"the file is one of {kind}, not {expected_kind}; its suffix should be {_SUFFIXES[kind]}",
-        )
+        detail = f"the file is one of {kind}, not {expected_kind}; its suffix should be {_SUFFIXES[kind]}"
+        raise DocumentFailure("unsupported_format", detail)
     return package, main
 
 
@@ -185,38 +180,44 @@ def read_file(package: Package, blocks: Sequence[Block], omissions: Omissions) -
     )
 
 
-def whole(written: str | None, otherwise: int) -> int:
+def read_number(written: str | None, otherwise: int) -> int:
     """Return a small number as attributes hold it, or another where it is none."""
     fits = written is not None and written.isascii() and written.isdecimal() and len(written) <= 9
     return int(written) if written is not None and fits else otherwise
 
 
-def _no_package(content: bytes, kind: Kind) -> DocumentFailure:
+def _refuse_package(content: bytes, kind: Kind) -> DocumentFailure:
     if content.startswith(_OLE_START):
         if _OLE_ENCRYPTED in content:
             return DocumentFailure("encrypted", "the file is protected by a password")
-        return DocumentFailure(
-            "unsupported_format", f"an old {kind} file, whatever its suffix; save it as {_SUFFIXES[kind]}"
-        )
+        detail = f"an old {kind} file, whatever its suffix; save it as {_SUFFIXES[kind]}"
+        return DocumentFailure("unsupported_format", detail)
     if content.startswith(b"{\\rtf"):
         return DocumentFailure("unsupported_format", f"an RTF file; save it as {_SUFFIXES[kind]}")
     return DocumentFailure("damaged", f"the file lacks the signature of a {kind} file")
+
+
+def text_of(element: "_Element", *names: str) -> str:
+    """Return the text of all elements of some names below an element, such as its runs of text."""
+    return "".join(part.text or "" for part in element.iter(*names))
+
+
+def member_path(reference: str, folder: str) -> str:
+    """Return the name of the member that an address in a folder leads to, none above the root."""
+    return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
 
 
 def _read_links(root: "_Element", folder: str) -> dict[str, PartLink]:
     """Return the links by id; none leads above the root of the container."""
     links = {}
     for element in root.iter(f"{_LINKS}Relationship"):
-        target = posixpath.normpath(posixpath.join("/", folder, unquote(element.get("Target", "")))).lstrip(
-            "/"
-        )
-        external = element.get("TargetMode") == "External"
-        purpose = element.get("Type", "").rsplit("/", 1)[-1]
-        links[element.get("Id", "")] = PartLink(purpose, None if external else target)
+        is_external = element.get("TargetMode") == "External"
+        target = None if is_external else member_path(element.get("Target", ""), folder)
+        links[element.get("Id", "")] = PartLink(element.get("Type", "").rsplit("/", 1)[-1], target)
     return links
 
 
-def _renamed(declaration: "re.Match[bytes]") -> bytes:
+def _rename_namespace(declaration: "re.Match[bytes]") -> bytes:
     """Return a namespace of the strict form under the common name, which programs write by default."""
     family, _, name = declaration[2].partition(b"/")
     return b"/".join((declaration[1] + b"http://schemas.openxmlformats.org", family, b"2006", name))

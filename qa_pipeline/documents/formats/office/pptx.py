@@ -30,7 +30,8 @@ from qa_pipeline.documents.formats.office.package import (
     Package,
     open_package,
     read_file,
-    whole,
+    read_number,
+    text_of,
 )
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
@@ -39,6 +40,7 @@ from qa_pipeline.settings.documents import DocumentSettings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+_ANY_TEXT = (TEXT, f"{SLIDES}text")  # comments have elements of their own
 _TREE = f"{SLIDES}cSld/{SLIDES}spTree"
 _OF_TEXT = frozenset({"body", "obj", "subTitle", "tbl", "chart", "dgm", "media", "pic", "clipArt"})
 _TITLES = frozenset({"title", "ctrTitle", "vertTitle"})
@@ -47,7 +49,7 @@ _BULLETS = {"buNone": False, "buChar": True, "buAutoNum": True, "buBlip": True}
 _SHAPE, _GROUP = f"{SLIDES}sp", f"{SLIDES}grpSp"
 _FRAME, _PICTURE = f"{SLIDES}graphicFrame", f"{SLIDES}pic"
 _SHAPES = frozenset({_SHAPE, _GROUP, _FRAME, _PICTURE, f"{SLIDES}cxnSp"})
-_DEEPEST = 8
+_DEEPEST = 8  # levels of a list in a slide, from 0 (ISO 29500-1, 21.1.2.2.7)
 _TRUE = frozenset({"1", "true"})
 _FALSE = frozenset({"0", "false"})
 
@@ -59,7 +61,7 @@ class _Role(NamedTuple):
     number: str
 
 
-def _role(shape: "_Element") -> _Role | None:
+def _role_of(shape: "_Element") -> _Role | None:
     placeholder = next(shape.iter(f"{SLIDES}ph"), None) if shape.tag != _GROUP else None
     return None if placeholder is None else _Role(placeholder.get("type", "obj"), placeholder.get("idx", "0"))
 
@@ -71,7 +73,7 @@ class _Layout:
         self.is_title = layout is not None and layout.get("type") == "title"
         self.placeholders: dict[str, _Element] = {}
         for shape in [] if layout is None else layout.iter(_SHAPE):
-            if (role := _role(shape)) is not None:
+            if (role := _role_of(shape)) is not None:
                 self.placeholders.setdefault(role.number, shape)
 
     def bulleted(self, role: _Role | None, shape: "_Element", level: int) -> bool:
@@ -101,7 +103,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             `too_many_pages` or `too_long`.
     """
     package, main = open_package(source.content, "PowerPoint", settings)
-    slides = _slides(package, main, settings)
+    slides = _find_slides(package, main, settings)
     reader = _Reader(package, settings)
     blocks: list[Block] = []
     length = 0
@@ -115,13 +117,12 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return read_file(package, blocks, reader.omissions)
 
 
-def _slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
+def _find_slides(package: Package, main: str, settings: DocumentSettings) -> list[str]:
     links = package.links(main)
-    slide_paths = [
-        links.get(slide.get(f"{LINK}id", "")) for slide in package.tree(main).iter(f"{SLIDES}sldId")
-    ]
-    targets = [link.target for link in slide_paths if link is not None and link.target is not None]
-    if len(targets) < len(slide_paths):
+    slide_ids = package.tree(main).iter(f"{SLIDES}sldId")
+    slide_links = [links.get(slide.get(f"{LINK}id", "")) for slide in slide_ids]
+    targets = [link.target for link in slide_links if link is not None and link.target is not None]
+    if len(targets) < len(slide_links):
         raise DocumentFailure("damaged", "a slide that the presentation names is missing in it")
     slides = list(dict.fromkeys(targets))
     if len(slides) > settings.max_pages:
@@ -149,12 +150,12 @@ class _Reader:
         root = self.package.tree(part)
         notes = self._new(self.package.linked(part, "notesSlide"))
         if root.get("show") in _FALSE:
-            self.omissions.add("hidden_slide", _text_of(root))
+            self.omissions.add("hidden_slide", text_of(root, *_ANY_TEXT))
             for name in notes:
-                self.omissions.add("speaker_note", _text_of(self.package.tree(name)))
+                self.omissions.add("speaker_note", text_of(self.package.tree(name), *_ANY_TEXT))
             return []
         layout = self._layout_of(part)
-        roles = (_role(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
+        roles = (_role_of(shape) for shape in root.iterfind(f"{_TREE}/{_SHAPE}"))
         opening = layout.is_title or any(role is not None and role.type == "ctrTitle" for role in roles)
         blocks = self._read(part, layout, 1 if number == 1 and opening else 2)
         for name in notes:
@@ -166,7 +167,7 @@ class _Reader:
                 self.omissions.add("speaker_note", block.text)
         for comments in self._new(self.package.linked(part, "comments")):
             for comment in self.package.tree(comments):
-                self.omissions.add("comment", _text_of(comment))
+                self.omissions.add("comment", text_of(comment, *_ANY_TEXT))
         return [replace(block, page=number) for block in blocks]
 
     def _layout_of(self, part: str) -> _Layout:
@@ -179,7 +180,7 @@ class _Reader:
             for path, root in zip(parts, roots, strict=True):
                 for shape in root.iter(_SHAPE) if path in new else ():
                     # Text that is shown on each slide, such as the name of a company.
-                    if _role(shape) is None and (text := all_text(shape)):
+                    if _role_of(shape) is None and (text := all_text(shape)):
                         self.omissions.add("slide_master", text)
         return self._layouts[name]
 
@@ -194,12 +195,9 @@ class _Reader:
         tree = self.package.tree(part).find(_TREE)
         if tree is None:
             return []
-        shapes = _listed(tree)
-        placeholders = (
-            shape
-            for shape in shapes
-            if shape.tag == _SHAPE and (role := _role(shape)) and role.type in _TITLES
-        )
+        shapes = _shapes_of(tree)
+        roles = ((shape, _role_of(shape)) for shape in shapes if shape.tag == _SHAPE)
+        placeholders = (shape for shape, role in roles if role and role.type in _TITLES)
         title = next((shape for shape in placeholders if all_text(shape)), None)
         blocks: list[Block] = []
         if title is not None:
@@ -208,24 +206,24 @@ class _Reader:
         for shape in shapes:
             if shape is not title:
                 blocks += self._blocks(shape)
-        total = sum(visible(text.text or "") for text in tree.iter(TEXT))
+        total = visible(text_of(tree, TEXT))
         if total != self._seen:
             self.omissions.count("unread", 1, total - self._seen)
         return blocks
 
     def _blocks(self, shape: "_Element") -> list[Block]:
-        if _attribute(shape, "hidden") in _TRUE:
+        if _attribute_of(shape, "hidden") in _TRUE:
             self._leave_out("hidden_text", shape)
             return []
         if shape.tag == _GROUP:
-            return [block for inner in _listed(shape) for block in self._blocks(inner)]
-        role = _role(shape)
+            return [block for inner in _shapes_of(shape) for block in self._blocks(inner)]
+        role = _role_of(shape)
         if shape.tag not in (_PICTURE, _FRAME) and role is not None and role.type in _FURNITURE:
             self._leave_out("running_foot", shape)
             return []
         self._see(shape)
         if shape.tag == _PICTURE:
-            self.omissions.add("image", _attribute(shape, "descr"))
+            self.omissions.add("image", _attribute_of(shape, "descr"))
             return []
         return self._frame(shape) if shape.tag == _FRAME else list(self._paragraphs(shape, role))
 
@@ -236,7 +234,7 @@ class _Reader:
             if not text.strip():
                 continue
             properties = paragraph.find(f"{DRAWING}pPr")
-            level = 0 if properties is None else min(whole(properties.get("lvl"), 0), _DEEPEST)
+            level = 0 if properties is None else min(read_number(properties.get("lvl"), 0), _DEEPEST)
             listed = _own_bullet(properties)
             if listed is None:
                 if level not in bullets:
@@ -250,7 +248,7 @@ class _Reader:
             self.omissions.add("embedded_object")
         for element in frame.iter(f"{DRAWING}tbl", f"{CHART}chart", f"{DIAGRAM}relIds"):
             if element.tag == f"{DRAWING}tbl":
-                blocks += _table(element, self.omissions)
+                blocks += _read_table(element, self.omissions)
             else:
                 blocks += self._drawn.read(self._part, element)
         return blocks
@@ -261,35 +259,34 @@ class _Reader:
             self.omissions.add(what, text)
 
     def _see(self, shape: "_Element") -> None:
-        self._seen += sum(visible(text.text or "") for text in shape.iter(TEXT))
+        self._seen += visible(text_of(shape, TEXT))
 
 
-def _listed(tree: "_Element") -> "list[_Element]":
+def _shapes_of(tree: "_Element") -> "list[_Element]":
     """Return the shapes right below an element; of one given in several forms the form with text."""
     shapes = []
     for child in tree:
         if child.tag in _SHAPES:
             shapes.append(child)
         elif child.tag == f"{ALTERNATIVES}AlternateContent":
-            shapes += _listed(chosen_branch(child))
+            shapes += _shapes_of(chosen_branch(child))
     return shapes
 
 
-def _attribute(shape: "_Element", name: str) -> str:
+def _attribute_of(shape: "_Element", name: str) -> str:
     """Return an attribute of a shape; its properties are first in the first element of each kind."""
     properties = next(iter(shape[0].iterchildren(f"{SLIDES}cNvPr")), None) if len(shape) else None
     return "" if properties is None else properties.get(name, "")
 
 
-def _table(table: "_Element", omissions: Omissions) -> list[Block]:
+def _read_table(table: "_Element", omissions: Omissions) -> list[Block]:
     """Return a table as one block a row; what is in a cell that another covers is not shown, and counted."""
     properties = table.find(f"{DRAWING}tblPr")
-    grid = [_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
-    table_properties = properties if len(grid) > 1 and max(map(len, grid)) > 1 else None
-    names, keys = (
-        table_properties is not None and table_properties.get(name) in _TRUE
-        for name in ("firstRow", "firstCol")
-    )
+    grid = [_read_cells(row, omissions) for row in table.iterchildren(f"{DRAWING}tr")]
+    if properties is None or len(grid) < 2 or max(map(len, grid)) < 2:
+        names = keys = False
+    else:
+        names, keys = (properties.get(name) in _TRUE for name in ("firstRow", "firstCol"))
     for row in grid[:1] if names else ():
         row[:] = [replace(cell, header=True) for cell in row]
     for row in grid if keys else ():  # a key alone in its row would name columns instead of a value
@@ -298,17 +295,13 @@ def _table(table: "_Element", omissions: Omissions) -> list[Block]:
     return [Block("table_row", line) for line in counted_lines(grid, omissions)]
 
 
-def _cells(row: "_Element", omissions: Omissions) -> list[Cell]:
+def _read_cells(row: "_Element", omissions: Omissions) -> list[Cell]:
     cells = []
     for cell in row.iterchildren(f"{DRAWING}tc"):
         text = all_text(cell)
         if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
-            columns, rows = (max(whole(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
+            columns, rows = (max(read_number(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
             cells.append(Cell(text, columns=columns, rows=rows))
         elif text:
             omissions.add("hidden_text", text)
     return cells
-
-
-def _text_of(element: "_Element") -> str:
-    return "".join(text.text or "" for text in element.iter(TEXT, f"{SLIDES}text"))

@@ -7,22 +7,22 @@ from itertools import pairwise
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.pdf.grids import is_prose
-from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed, rows_of
+from qa_pipeline.documents.formats.pdf.lines import Line, part_of, printed_text, rows_of
 from qa_pipeline.documents.formats.pdf.tables import pieces_of
 from qa_pipeline.text.lexicon.languages import any_of_all
 
-_LEAST_SHARE = 0.2
-_MOST_ACROSS = 0.45
-_LEAST_LINES = 4
-_MIDDLE = (0.25, 0.75)
-_STEP = 4.0
-_GUTTER = 0.8
-_DEEPEST = 2
-_NEAR = 0.5
-_MOST_TURNS = 0.2
+_LEAST_SHARE = 0.2  # of the text on each side: less is a margin or a list beside the text
+_MOST_ACROSS = 0.45  # of the text across the gutter, such as title, summary and wide tables
+_LEAST_LINES = 4  # of a column: fewer lines begin at the same place by chance
+_MIDDLE = (0.25, 0.75)  # of the width, where a gutter may be: nearer to an edge are margins and indents
+_STEP = 4.0  # points: the beginnings of the lines of a column differ by less
+_GUTTER = 0.8  # of the type size: the narrowest white between columns, wider than blanks of most text
+_DEEPEST = 2  # partings, which make four columns: more are those of a table
+_NEAR = 0.5  # of the lower column's height: how much of it is beside the other one at least
+_MOST_TURNS = 0.2  # of the lines: a file that changes sides more often holds the rows of a table
 
 
-def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
+def split_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
     """Return the lines of a page in stretches to be read in turn, each a column or part of one.
 
     What is across two columns parts what is above it from what is below: above it the left column is
@@ -32,20 +32,20 @@ def in_columns(lines: Sequence[Line], depth: int = 0) -> list[list[Line]]:
         lines: the lines, with their words where these may stand far apart.
         depth: how often the page was parted into columns already.
     """
-    gutter = _gutter(lines) if depth < _DEEPEST else None
+    gutter = _find_gutter(lines) if depth < _DEEPEST else None
     if gutter is None:
-        return [in_order(lines)]
+        return [order_lines(lines)]
     stretches: list[list[Line]] = []
-    for first, second, across in _bands(_cut(lines, gutter), gutter):
+    for first, second, across in _split_bands(_cut(lines, gutter), gutter):
         for part in (first, second):
             if part:
-                stretches += in_columns(part, depth + 1)
+                stretches += split_columns(part, depth + 1)
         if across:
             stretches.append(across)
     return stretches
 
 
-def in_order(lines: Sequence[Line]) -> list[Line]:
+def order_lines(lines: Sequence[Line]) -> list[Line]:
     """Return the lines from top to bottom; in the order of the file where that is plainly right."""
     lowest: Line | None = None
     for line in lines:
@@ -57,7 +57,7 @@ def in_order(lines: Sequence[Line]) -> list[Line]:
     return list(lines)
 
 
-def _gutter(lines: Sequence[Line]) -> float | None:
+def _find_gutter(lines: Sequence[Line]) -> float | None:
     """Return the place where white runs down between two columns of text, if they are columns."""
     if len(lines) < 2 * _LEAST_LINES:
         return None
@@ -68,7 +68,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
         return None
     total = sum(len(line.text) for line in lines)
     best, least = None, _MOST_ACROSS * total
-    for place in _places(lines, first, second):
+    for place in _find_places(lines, first, second):
         across = sum(len(line.text) for line in lines if _crosses(line, place))
         if across < least or (across == least and best is None):
             best, least = place, across
@@ -80,7 +80,7 @@ def _gutter(lines: Sequence[Line]) -> float | None:
     return best if _are_columns(left_side, right_side, total) else None
 
 
-def _places(lines: Sequence[Line], first: float, second: float) -> list[float]:
+def _find_places(lines: Sequence[Line], first: float, second: float) -> list[float]:
     """Return the places where several lines, and so perhaps a column, begin, away from the edges."""
     width = second - first
     counts: dict[float, int] = {}
@@ -114,10 +114,8 @@ def _are_columns(first: Sequence[Line], second: Sequence[Line], total: int) -> b
     by row, both sides must be running text.
     """
     sides = (first, second)
-    if any(
-        len(side) < _LEAST_LINES or sum(len(line.text) for line in side) < _LEAST_SHARE * total
-        for side in sides
-    ):
+    lengths = [sum(len(line.text) for line in side) for side in sides]
+    if min(map(len, sides)) < _LEAST_LINES or min(lengths) < _LEAST_SHARE * total:
         return False
     low = [min(line.bottom for line in side) for side in sides]
     high = [max(line.top for line in side) for side in sides]
@@ -137,7 +135,7 @@ def _cut(lines: Sequence[Line], gutter: float) -> Iterator[Line]:
             yield line
 
 
-def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
+def _split_bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], list[Line], list[Line]]]:
     """Yield lines in reading order: left of the gutter, right of it, then what is across below."""
     first: list[Line] = []
     second: list[Line] = []
@@ -151,12 +149,12 @@ def _bands(lines: Iterator[Line], gutter: float) -> Iterator[tuple[list[Line], l
     yield first, second, across
 
 
-_EDGE = 0.12
-_REPEATED_ON = 0.4
-_SAME_PLACE_ON = 3
-_WIDE_GAP = 1.2
-_APART = 0.8
-_LONGEST_NUMBER = 4
+_EDGE = 0.12  # of the height of a page: heads and feet are in its upper and lower margin
+_REPEATED_ON = 0.4  # of the pages: a head on left or right pages alone is on half of them, less covers
+_SAME_PLACE_ON = 3  # pages: text at the very same height is on two of them by chance
+_WIDE_GAP = 1.2  # of the type size: the parts of a head are set to its two ends
+_APART = 0.8  # of the type size: rows of a table are closer to one another
+_LONGEST_NUMBER = 4  # digits of a page number
 _ROMAN = re.compile(r"[ivxlc]{1,8}", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
@@ -168,7 +166,7 @@ _PAGE_NUMBER = re.compile(
 _Key = tuple[str, int]
 
 
-def without_running_lines(
+def remove_running_lines(
     pages: Sequence[Sequence[Line]], heights: Sequence[float], size: float, left_out: Omissions
 ) -> list[list[Line]]:
     """Leave out heads and feet: lines near an edge whose text, numbers aside, returns on many pages.
@@ -183,7 +181,7 @@ def without_running_lines(
         size: type size of the text.
         left_out: counts what does not reach the text.
     """
-    edges = [_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
+    edges = [_lines_near_edge(lines, height) for lines, height in zip(pages, heights, strict=True)]
     on_pages = Counter(text for edge in edges for text in {keys[0][0] for keys in edge.values()})
     at_height = Counter(key for edge in edges for key in {key for keys in edge.values() for key in keys})
     least = max(2, _REPEATED_ON * sum(map(bool, pages)))
@@ -197,12 +195,12 @@ def without_running_lines(
             or lines[index].text.strip(" -–—") == str(lines[index].page)  # the number of the page in the file
         }
         for index in running:
-            left_out.add(_name(lines[index], height), printed(lines[index]))
+            left_out.add(_name_of(lines[index], height), printed_text(lines[index]))
         remaining.append([line for index, line in enumerate(lines) if index not in running])
     return remaining
 
 
-def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
+def _lines_near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
     """Return lines near the upper or lower edge by their place: their text, and how high they are.
 
     A head may say two things, of which one changes more often: what its parts say follows then.
@@ -212,24 +210,20 @@ def _near_edge(lines: Sequence[Line], height: float) -> dict[int, list[_Key]]:
     for index, line in enumerate(lines):
         if line.bottom < low or line.top > high:
             at = round(line.bottom / 2)
-            keys[index] = [(_folded_text(text, line.page), at) for text in (line.text, *_parts(line, lines))]
+            texts = (line.text, *_split_head(line, lines))
+            keys[index] = [(_fold_numbers(text, line.page), at) for text in texts]
     return keys
 
 
-def _parts(line: Line, lines: Sequence[Line]) -> list[str]:
+def _split_head(line: Line, lines: Sequence[Line]) -> list[str]:
     """Return the left and right text of a line set apart from all others, as few table rows are."""
     parts = pieces_of(line, _WIDE_GAP * line.size)
-    room = _APART * line.size
-    if len(parts) < 2 or any(
-        other.bottom < line.top + room and line.bottom - room < other.top
-        for other in lines
-        if other is not line
-    ):
-        return []
-    return [part.text for part in parts]
+    low, high = line.bottom - _APART * line.size, line.top + _APART * line.size
+    near = (other for other in lines if other is not line and other.bottom < high and low < other.top)
+    return [part.text for part in parts] if len(parts) > 1 and next(near, None) is None else []
 
 
-def _folded_text(text: str, page: int) -> str:
+def _fold_numbers(text: str, page: int) -> str:
     """Return the text of a line, numbers aside; a bare number less the number of its page.
 
     A number that does not count the pages belongs to the text, such as the end of an address.
@@ -239,7 +233,7 @@ def _folded_text(text: str, page: int) -> str:
     return "roman number" if _ROMAN.fullmatch(text) else _DIGITS.sub("#", text.lower())
 
 
-def _name(line: Line, height: float) -> str:
+def _name_of(line: Line, height: float) -> str:
     if _PAGE_NUMBER.match(line.text):
         return "page_number"
     return "running_head" if line.bottom > height / 2 else "running_foot"

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import Box, sheet, turned
+from qa_pipeline.documents.formats.pdf.glyphs import Box, paper_of, turn_box
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfPage
 
-_THIN = 3.0
-_SHORTEST_RULE = 10.0
-_MOST_SEGMENTS = 400
-_MOST_RULES = 5_000
-_DEEPEST_FORM = 3
-_WHOLE_PAGE = 0.6
+_THIN = 3.0  # points: a thicker shape is a bar or a box, and no line
+_SHORTEST_RULE = 10.0  # points: shorter strokes are parts of letters, arrows and dashes
+_MOST_SEGMENTS = 400  # a path of more is a curve drawn in small steps, and no frame of a table
+_MOST_RULES = 5_000  # a page of more is a map or plan, of which no table would be made
+_DEEPEST_FORM = 3  # forms in forms: writers wrap a page once or twice, a hostile file without end
+_WHOLE_PAGE = 0.6  # of the paper: a form as large holds the page, a smaller one is a figure on it
 
 Matrix = tuple[float, float, float, float, float, float]
 _AS_IT_IS: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
@@ -40,7 +40,9 @@ class Drawing:
         if not turn and paper.left == paper.bottom == 0:
             return self
         kinds = (self.across, self.upright, self.figures, self.pictures)
-        across, upright, figures, pictures = ([turned(box, turn, paper) for box in boxes] for boxes in kinds)
+        across, upright, figures, pictures = (
+            [turn_box(box, turn, paper) for box in boxes] for boxes in kinds
+        )
         return Drawing(*((upright, across) if turn % 2 else (across, upright)), figures, pictures)
 
 
@@ -54,7 +56,7 @@ def read_drawing(page: "PdfPage", most: int) -> Drawing:
     Raises:
         DocumentFailure: `too_many_objects`.
     """
-    reader = _Reader(most, sheet(page))
+    reader = _Reader(most, paper_of(page))
     count = reader.raw.FPDFPage_CountObjects(page.raw)
     reader.read(reader.raw.FPDFPage_GetObject, page.raw, count, _AS_IT_IS, 0)
     return reader.drawing
@@ -67,15 +69,15 @@ class _Reader:
         from pypdfium2 import raw
 
         self.raw = raw
-        self.left = most
+        self.objects_left = most
         self.paper = paper
         self.drawing = Drawing()
 
     def read(self, take: Callable[..., Any], holder: Any, count: int, matrix: Matrix, depth: int) -> None:
         """Collect the contents of a page or a form; most of it is text, which is passed over."""
         raw, drawing = self.raw, self.drawing
-        self.left -= count
-        if self.left < 0:
+        self.objects_left -= count
+        if self.objects_left < 0:
             raise DocumentFailure("too_many_objects", "a page holds more than documents.max_page_objects")
         sides = [ctypes.c_float() for _ in range(4)]
         for item in (take(holder, number) for number in range(count)):
@@ -83,7 +85,7 @@ class _Reader:
             if kind == raw.FPDF_PAGEOBJ_TEXT or not raw.FPDFPageObj_GetBounds(item, *sides):
                 continue
             first, bottom, second, top = (side.value for side in sides)
-            box = _mapped(first, bottom, second, top, matrix)
+            box = _map_box(first, bottom, second, top, matrix)
             if kind == raw.FPDF_PAGEOBJ_IMAGE:
                 drawing.pictures.append(box)
             elif kind == raw.FPDF_PAGEOBJ_PATH:
@@ -129,9 +131,9 @@ class _Reader:
             if kind == raw.FPDF_SEGMENT_MOVETO:
                 start = here
             else:
-                self._rule(_mapped(*last, *here, matrix))
+                self._rule(_map_box(*last, *here, matrix))
             if raw.FPDFPathSegment_GetClose(segment):
-                self._rule(_mapped(*here, *start, matrix))
+                self._rule(_map_box(*here, *start, matrix))
             last = here
 
     def _matrix(self, item: Any, outer: Matrix) -> Matrix:
@@ -147,7 +149,7 @@ class _Reader:
         )  # fmt: skip
 
 
-def _mapped(first: float, bottom: float, second: float, top: float, matrix: Matrix) -> Box:
+def _map_box(first: float, bottom: float, second: float, top: float, matrix: Matrix) -> Box:
     a, b, c, d, e, f = matrix
     first, bottom = a * first + c * bottom + e, b * first + d * bottom + f
     second, top = a * second + c * top + e, b * second + d * top + f

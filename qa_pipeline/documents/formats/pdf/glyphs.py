@@ -36,10 +36,10 @@ _BOLD_NAMES = re.compile(
     re.IGNORECASE,
 )
 """Names of fonts say more than their flags; those of TeX say it in their own way, as CMBX10 does."""
-_NAME_LENGTH = 128
+_NAME_LENGTH = 128  # bytes: PDF allows names of 127 (ISO 32000-1, annex C)
 _QUARTER = math.pi / 2
-_UPRIGHT = 0.05
-_TALL = 2.2
+_UPRIGHT = 0.05  # quarter turns, about 5 degrees: scanned and slanted text is off by as much
+_TALL = 2.2  # of the type size: raised and lowered marks make no run as high, a turned run is higher
 
 
 class Box(NamedTuple):
@@ -51,7 +51,7 @@ class Box(NamedTuple):
     top: float
 
 
-def around(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
+def enclose(boxes: Iterable[tuple[float, float, float, float]]) -> Box:
     """Return the smallest box that holds all of the boxes, of which there is one at least."""
     lefts, bottoms, rights, tops = zip(*boxes, strict=True)
     return Box(min(lefts), min(bottoms), max(rights), max(tops))
@@ -84,11 +84,11 @@ class Glyphs:
         self._flags = ctypes.c_int()
         self._sides = raw.FS_RECTF()
         self.turn = turn
-        self._sheet = sheet(page)
-        self.paper = turned(self._sheet, turn, self._sheet)
+        self._sheet = paper_of(page)
+        self.paper = turn_box(self._sheet, turn, self._sheet)
         self._moved = turn != 0 or self._sheet.left != 0 or self._sheet.bottom != 0
         self.text, self._places, missing = _characters(textpage)
-        self.text, self._places = with_accents(self.text, self._places, self.box)
+        self.text, self._places = join_accents(self.text, self._places, self.box)
         self.text = _IN_WORD.sub(UNREADABLE, self.text)
         self.unreadable = missing + len(_NO_CHARACTER.findall(self.text))
 
@@ -100,7 +100,7 @@ class Glyphs:
 
             raise PdfiumError(f"character {place} has no place")
         if self._moved:
-            return turned(Box(sides.left, sides.bottom, sides.right, sides.top), self.turn, self._sheet)
+            return turn_box(Box(sides.left, sides.bottom, sides.right, sides.top), self.turn, self._sheet)
         return sides.left, sides.bottom, sides.right, sides.top
 
     def measure(self, first: int, middle: int, last: int) -> Measures:
@@ -145,7 +145,7 @@ class Glyphs:
         return _kind_of_font(name, self._flags.value if length else 0)
 
 
-def sheet(page: "PdfPage") -> Box:
+def paper_of(page: "PdfPage") -> Box:
     """Return the visible part of a page in the coordinates of its content."""
     from pypdfium2 import PdfiumError, raw
 
@@ -155,7 +155,7 @@ def sheet(page: "PdfPage") -> Box:
     return Box(box.left, box.bottom, box.right, box.top)
 
 
-def turned(box: Box, turn: int, page: Box) -> Box:
+def turn_box(box: Box, turn: int, page: Box) -> Box:
     """Return a box as it is once the page was turned clockwise and its corner moved to the origin."""
     first, bottom = box.left - page.left, box.bottom - page.bottom
     second, top = box.right - page.left, box.top - page.bottom
@@ -210,16 +210,16 @@ _MARKS = {
 _PLAIN = {"ı": "i", "ȷ": "j"}
 _ACCENT = re.compile(f"[{''.join(_MARKS)}]")
 _LINE = re.compile("[^\r\n]+")
-_ASIDE = 0.15
-_RAISED = 0.4
-_LETTER_GAP = 0.15
-_NEIGHBOURS = 8
+_ASIDE = 0.15  # of the height: how far the middle of an accent is beside that of its letter at most
+_RAISED = 0.4  # of the height: accents of capitals are as high above those of small letters
+_LETTER_GAP = 0.15  # of the height: letters of a word are closer, a blank is wider
+_NEIGHBOURS = 8  # letters looked at on either side of an accent: those of the lines above and below too
 
 Place = tuple[float, float, float, float]
 """Left, bottom, right and top of a character as tall as its font."""
 
 
-def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
+def join_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) -> tuple[str, Sequence[int]]:
     """Return the text with each accent that is over or under a letter joined to it.
 
     Args:
@@ -230,7 +230,7 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     Returns:
         The text, and what each of its characters is known by.
     """
-    letters = _letters_below(text, box) if _ACCENT.search(text) else {}
+    letters = _find_letters_below(text, box) if _ACCENT.search(text) else {}
     if not letters:
         return text, places
     characters = list(text)
@@ -252,7 +252,7 @@ def with_accents(text: str, places: Sequence[int], box: Callable[[int], Place]) 
     return "".join(characters), [places[number] for number in remaining]
 
 
-def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
+def _find_letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[int, str]]:
     """Return the letter below or above each accent, in the same line or the next, and both as one."""
     accented: dict[int, tuple[int, str]] = {}
     taken: set[int] = set()
@@ -268,9 +268,8 @@ def _letters_below(text: str, box: Callable[[int], Place]) -> dict[int, tuple[in
             neighbours = [place for _, place in letters[max(near - _NEIGHBOURS, 0) : near + _NEIGHBOURS]]
             below = [place for place in neighbours if place not in taken and _is_below(box(place), above)]
             letter = min(below, key=lambda place: _aside(box(place), above), default=accent)
-            composed = unicodedata.normalize(
-                "NFC", _PLAIN.get(text[letter], text[letter]) + _MARKS[text[accent]]
-            )
+            plain = _PLAIN.get(text[letter], text[letter])
+            composed = unicodedata.normalize("NFC", plain + _MARKS[text[accent]])
             if below and len(composed) == 1:
                 accented[accent] = (letter, composed)
                 taken.add(letter)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box, around
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.lines import Line, Word, first_word_width, part_of, words_of
 
-_NEAR = 3.0
-_NARROWEST = 12.0
-_COVERED = 0.6
-_MOST_RULES = 400
-_MOST_FIELDS = 4_000
+_NEAR = 3.0  # points: programs draw lines that meet with gaps and overlaps of about their thickness
+_NARROWEST = 12.0  # points: a lone line closer to a side is that side, as no column is narrower
+_COVERED = 0.6  # of an edge: two fields are parted by a line with small gaps, not by a stub of one
+_MOST_RULES = 400  # of one direction: comparing all crossings takes their product, and maps have thousands
+_MOST_FIELDS = 4_000  # of one grid: graph paper and drawings have more, tables that people read have not
 
 Places = list[float]
 
@@ -42,30 +42,30 @@ class Grid:
 
 def find_grids(drawing: Drawing) -> list[Grid]:
     """Return the grids of at least two columns among the ruled lines of a page, from the top."""
-    across, upright = joined(drawing.across, along=0), joined(drawing.upright, along=1)
+    across, upright = join_rules(drawing.across, along=0), join_rules(drawing.upright, along=1)
     if not (2 <= len(across) <= _MOST_RULES and 1 <= len(upright) <= _MOST_RULES):
         return []
-    grids = (_grid(rows, columns) for rows, columns in _crossing(across, upright))
+    grids = (_build_grid(rows, columns) for rows, columns in _group_crossing(across, upright))
     return sorted((grid for grid in grids if grid), key=lambda grid: (-grid.heights[0], grid.places[0]))
 
 
-def joined(rules: Iterable[Box], along: int) -> list[Box]:
+def join_rules(rules: Iterable[Box], along: int) -> list[Box]:
     """Return lines, those that continue one another as one; `along` is 0 for across, 1 for upright."""
     other = 1 - along
     done: list[Box] = []
     for rule in sorted(rules, key=lambda rule: (round(rule[other] / _NEAR), rule[along])):
         last = done[-1] if done else None
         if last and abs(last[other] - rule[other]) <= _NEAR and rule[along] <= last[along + 2] + _NEAR:
-            done[-1] = around([last, rule])
+            done[-1] = enclose([last, rule])
         else:
             done.append(rule)
     return done
 
 
-def _crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
+def _group_crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[list[Box], list[Box]]]:
     groups: list[tuple[set[int], set[int]]] = []
     for number, row in enumerate(across):
-        rows, columns = {number}, {place for place, side in enumerate(upright) if _cross(row, side)}
+        rows, columns = {number}, {place for place, side in enumerate(upright) if _do_cross(row, side)}
         apart = []
         for group in groups:
             if group[1] & columns:
@@ -77,7 +77,7 @@ def _crossing(across: Sequence[Box], upright: Sequence[Box]) -> Iterator[tuple[l
         yield [across[number] for number in sorted(rows)], [upright[number] for number in sorted(columns)]
 
 
-def _cross(across: Box, upright: Box) -> bool:
+def _do_cross(across: Box, upright: Box) -> bool:
     return (
         across.left - _NEAR <= upright.left
         and upright.right <= across.right + _NEAR
@@ -86,32 +86,32 @@ def _cross(across: Box, upright: Box) -> bool:
     )
 
 
-def _grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
+def _build_grid(across: Sequence[Box], upright: Sequence[Box]) -> Grid | None:
     """Return the cells between the lines; two fields with no line between them are one cell."""
     if len(across) < 2 or not upright:
         return None
-    rules, sides = _closed(across, upright)
-    heights, lying = _at_places(rules, along=1)
-    places, standing = _at_places(sides, along=0)
+    rules, sides = _close_sides(across, upright)
+    heights, lying = _group_by_place(rules, along=1)
+    places, standing = _group_by_place(sides, along=0)
     heights, lying = heights[::-1], lying[::-1]
     rows, columns = len(heights) - 1, len(places) - 1
     if rows < 1 or columns < 2 or rows * columns > _MOST_FIELDS:
         return None
-    below = [[_drawn(at, 0, *side) for side in pairwise(places)] for at in lying[1:]]
-    aside = [[_drawn(at, 1, low, high) for at in standing[1:]] for high, low in pairwise(heights)]
+    below = [[_is_drawn(at, 0, *side) for side in pairwise(places)] for at in lying[1:]]
+    aside = [[_is_drawn(at, 1, low, high) for at in standing[1:]] for high, low in pairwise(heights)]
     taken: set[tuple[int, int]] = set()
     cells = []
     for row in range(rows):
         for column in range(columns):
             if (row, column) not in taken:
-                cell = _cell(row, column, aside, below)
-                taken.update(_fields(cell))
+                cell = _build_cell(row, column, aside, below)
+                taken.update(_fields_of(cell))
                 cells.append(cell)
     is_open = len(rules) + len(sides) > len(across) + len(upright)
     return Grid(heights, places, cells, is_open) if len(cells) > 1 else None
 
 
-def _closed(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
+def _close_sides(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], list[Box]]:
     """Return the lines of a grid, its open sides closed where the lines that cross them end."""
     first, second = min(rule.left for rule in across), max(rule.right for rule in across)
     bottom, top = min(rule.bottom for rule in upright), max(rule.top for rule in upright)
@@ -122,13 +122,13 @@ def _closed(across: Sequence[Box], upright: Sequence[Box]) -> tuple[list[Box], l
     return [*across, *ends], [*upright, *sides]
 
 
-def _fields(cell: GridCell) -> Iterator[tuple[int, int]]:
+def _fields_of(cell: GridCell) -> Iterator[tuple[int, int]]:
     for row in range(cell.row, cell.row + cell.rows):
         for column in range(cell.column, cell.column + cell.columns):
             yield row, column
 
 
-def _cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]]) -> GridCell:
+def _build_cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]]) -> GridCell:
     cell = GridCell(row, column)
     while column + cell.columns < len(aside[row]) and not aside[row][column + cell.columns - 1]:
         cell.columns += 1
@@ -138,7 +138,7 @@ def _cell(row: int, column: int, aside: list[list[bool]], below: list[list[bool]
     return cell
 
 
-def _at_places(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]]]:
+def _group_by_place(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]]]:
     """Return the distinct places of lines, those near each other as one, and the lines at each."""
     places: Places = []
     at: list[list[Box]] = []
@@ -152,14 +152,14 @@ def _at_places(rules: Sequence[Box], along: int) -> tuple[Places, list[list[Box]
     return places, at
 
 
-def _drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
+def _is_drawn(rules: Sequence[Box], along: int, low: float, high: float) -> bool:
     covered = sum(max(min(rule[along + 2], high) - max(rule[along], low), 0.0) for rule in rules)
     return covered >= _COVERED * (high - low)
 
 
 def fill(grid: Grid, lines: Sequence[Line]) -> list[Line]:
     """Put the words of lines into the cells they stand in; returns what is outside."""
-    cells = {place: cell for cell in grid.cells for place in _fields(cell)}
+    cells = {place: cell for cell in grid.cells for place in _fields_of(cell)}
     depths = [-height for height in grid.heights]
     outside: list[Line] = []
     for line in lines:
@@ -187,12 +187,12 @@ Strip = list[list[Line]]
 
 _SPACE = 0.28
 """Width of a blank, in parts of the type size."""
-_CROSSING = 0.1
-_ROW_STEP = 1.3
-_FEW = 3
-_PROSE_LENGTH = 30
-_PROSE_LINES = 4
-_FULL = 0.8
+_CROSSING = 0.1  # of the rows: a heading over columns or an overlong cell may cross a gap, text must not
+_ROW_STEP = 1.3  # of the smallest step of lines: a little more space than within a cell begins a row
+_FEW = 3  # rows: in so few of them blanks of a text may be above one another by chance
+_PROSE_LENGTH = 30  # characters of a line on average: cells are shorter, lines of a column of text longer
+_PROSE_LINES = 4  # fewer lines may be as wide as their column by chance
+_FULL = 0.8  # of the width of a column: how far a line of text reaches that was broken for want of room
 
 
 def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
@@ -207,18 +207,18 @@ def gaps_between(rows: Sequence[Sequence[Line]], size: float) -> list[Gap]:
     least = size * (1.0 if len(rows) == 1 else 0.8 if len(rows) <= _FEW else 0.5)
     words = [word for row in rows for line in row for word in words_of(line)]
     edges = sorted([*((word.left, 1) for word in words), *((word.right, -1) for word in words)])
-    gaps = _white(edges, int(_CROSSING * len(rows)))
+    gaps = _find_white(edges, int(_CROSSING * len(rows)))
     outer = [gap for gap in gaps if gap[0] == edges[0][0] or gap[1] == edges[-1][0]]
     if outer:  # a few lines reach into the margin, or a column has text in few rows
         gaps = [gap for gap in gaps if gap not in outer] + [
             gap
-            for gap in _white(edges, 0)
+            for gap in _find_white(edges, 0)
             if any(outer_gap[0] <= gap[0] and gap[1] <= outer_gap[1] for outer_gap in outer)
         ]
     return sorted(gap for gap in gaps if gap[1] - gap[0] >= least)
 
 
-def _white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
+def _find_white(edges: Sequence[tuple[float, int]], allowed: int) -> list[Gap]:
     """Return the stretches between word edges that at most the allowed number of words cross."""
     gaps: list[Gap] = []
     covered = 0
@@ -257,18 +257,17 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     """
     if len({tuple(map(bool, strip)) for strip in strips}) < 2:
         return [[strip] for strip in strips]  # cells of more than one line seldom are all equally long
-    steps = sorted(_base(above) - _base(below) for above, below in pairwise(strips))
+    steps = sorted(_base_of(above) - _base_of(below) for above, below in pairwise(strips))
     step = steps[len(steps) // 5]  # the smallest that is not odd
-    columns = [[line for strip in strips for line in strip[place]] for place in range(len(strips[0]))]
     limits = [  # where lines end at the latest; nowhere in a column of single words, which wraps none
         max(line.right for line in column) if any(" " in line.text for line in column) else math.inf
-        for column in columns
+        for column in columns_of(strips)
     ]
     counts = [sum(map(bool, column)) for column in zip(*strips, strict=True)]
     key = next((place for place, count in enumerate(counts) if 2 * count >= len(strips)), 0)
     rows: list[list[Strip]] = []
     for place, strip in enumerate(strips):
-        apart = place and _base(strips[place - 1]) - _base(strip) > _ROW_STEP * step
+        apart = place and _base_of(strips[place - 1]) - _base_of(strip) > _ROW_STEP * step
         if rows and not apart and not _begins_row(rows[-1], strip, limits, key):
             rows[-1].append(strip)
         else:
@@ -276,7 +275,7 @@ def rows_of_cells(strips: Sequence[Strip]) -> list[list[Strip]]:
     return rows
 
 
-def _base(strip: Strip) -> float:
+def _base_of(strip: Strip) -> float:
     return min(line.bottom for column in strip for line in column)
 
 
@@ -303,12 +302,12 @@ def had_no_room(above: Sequence[Line], below: Sequence[Line], limit: float) -> b
     return last.broken or last.right + _SPACE * last.size + width > limit
 
 
-def lines_of_column(row: Sequence[Strip], column: int) -> list[Line]:
-    """Return the parts of lines that make up one cell."""
-    return [line for strip in row for line in strip[column]]
+def columns_of(strips: Sequence[Strip]) -> list[list[Line]]:
+    """Return the parts of lines in each column: of the strips of a row the cells, of a table its columns."""
+    return [[line for part in column for line in part] for column in zip(*strips, strict=True)]
 
 
-def narrowed(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
+def narrow_gaps(gaps: Sequence[Gap], row: Sequence[Line], least: float) -> list[Gap]:
     """Return the white gaps that the words of one more row leave, where they are at least so wide."""
     remaining: list[Gap] = []
     for gap in gaps:

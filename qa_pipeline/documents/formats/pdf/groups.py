@@ -15,21 +15,21 @@ from qa_pipeline.text.lexicon.languages import any_of_all
 
 ITEM = re.compile(r"^\s*(?:[•‣▪●○◦∙–*-]|\(?\d{1,2}[.)]|\(?[a-z]\))\s+(?=\S)")
 _ON_ONE_PAGE = frozenset({"heading", "code"})
-_LARGER = 1.1
-_COLUMN = 0.15
-_USUAL_END = 0.9
-_WORD_SPACE = 0.6
-_WIDER = 1.3
-_LEVEL = 2.0
+_LARGER = 1.1  # of the usual type size: a heading is a point larger in text of 10 points
+_COLUMN = 0.15  # of the text: lines that begin at one place and are fewer are set in, and no column
+_USUAL_END = 0.9  # of the lines of a column end before its right end; the rest reach into the margin
+_WORD_SPACE = 0.6  # of the type size: a wide blank, so that room for a word is certain
+_WIDER = 1.3  # of its mean width: how wide a word of wide letters may be
+_LEVEL = 2.0  # points: lines that end so close to each other were broken at one edge
 _LABEL = re.compile(r"^[^\W\d_][\w.\- ]{0,30}:\s")
-_NEARLY = 3
-_LEAST_INSET = 6
-_INSET = 40
-_PARAGRAPH_GAP = 1.3
+_NEARLY = 3  # type sizes: a line that ends so close to the edge was full, as words are not cut
+_LEAST_INSET = 6  # points: less is unevenness of the setting
+_INSET = 40  # points: more is a column or a table, and not the first line of a paragraph
+_PARAGRAPH_GAP = 1.3  # of the usual step of lines: more white begins a paragraph
 _LABELLED = re.compile(r"^[^\W\d_]+:\s")
 FOOTNOTE = re.compile(r"^(\d{1,3}|[*∗†‡§¶]{1,3})\s?[^\W\d]")
-_LABEL_GAP = 0.4
-_LABELS_BESIDE = 30
+_LABEL_GAP = 0.4  # of the type size: lines of one label in a drawing are closer
+_LABELS_BESIDE = 30  # labels that a line is compared with: not all, whose number would be squared
 _SENTENCE_END = (".", "!", "?", ":", "”", '"', ")")
 
 
@@ -85,8 +85,8 @@ class Group:
 def shape_of(lines: Sequence[Line], size: float) -> Shape:
     """Return the column edges and line distance of the text that is set in the usual size."""
     body = [line for line in lines if line.size == size]
-    lefts = _weighed((round(line.left), len(line.text)) for line in body)
-    first = _heaviest(lefts)
+    lefts = _add_weights((round(line.left), len(line.text)) for line in body)
+    first = _heaviest_of(lefts)
     columns = tuple(sorted(place for place in lefts if lefts[place] >= _COLUMN * sum(lefts.values())))
     second = max((line.right for line in body if abs(line.left - first) < 1), default=0.0)
     ends = [sorted(line.right for line in body if abs(line.left - column) < 1) for column in columns]
@@ -96,24 +96,24 @@ def shape_of(lines: Sequence[Line], size: float) -> Shape:
         if above.page == below.page and 0 < above.bottom - below.bottom < 3 * size
     )
     usual = tuple(rights[int(_USUAL_END * len(rights))] for rights in ends)
-    return Shape(size, first, second, _heaviest(_weighed(steps)) or 1.2 * size, columns, usual)
+    return Shape(size, first, second, _heaviest_of(_add_weights(steps)) or 1.2 * size, columns, usual)
 
 
 def usual_size(lines: Iterable[Line]) -> float:
     """Return the type size of most characters, those of listings aside if there is other text."""
     every = list(lines)
     text = [line for line in every if not line.fixed]
-    return _heaviest(_weighed((line.size, len(line.text)) for line in text or every))
+    return _heaviest_of(_add_weights((line.size, len(line.text)) for line in text or every))
 
 
-def _weighed(values: Iterable[tuple[float, int]]) -> dict[float, int]:
+def _add_weights(values: Iterable[tuple[float, int]]) -> dict[float, int]:
     counts: dict[float, int] = {}
     for value, weight in values:
         counts[value] = counts.get(value, 0) + weight
     return counts
 
 
-def _heaviest(counts: Mapping[float, int]) -> float:
+def _heaviest_of(counts: Mapping[float, int]) -> float:
     return min(counts, key=lambda value: (-counts[value], value)) if counts else 0.0
 
 
@@ -129,7 +129,7 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
     group: Group | None = None
     for item in items:
         if isinstance(item, Line):
-            kind = _kind(item, shape, plain)
+            kind = _kind_of(item, shape, plain)
             if group is not None and _goes_on(group, item, kind, shape):
                 group.add(item)
             else:
@@ -140,11 +140,11 @@ def group_lines(items: Iterable[Item], shape: Shape, *, plain: bool = False) -> 
         if isinstance(item, Table):
             groups.append(Group("table_row", table=item))
         else:
-            groups += (Group("paragraph", label, plain=True) for label in _labels(item.lines))
-    return [part for group in groups for part in _single_lines(group, shape)]
+            groups += (Group("paragraph", label, plain=True) for label in _find_labels(item.lines))
+    return [part for group in groups for part in _split_ended_lines(group, shape)]
 
 
-def _single_lines(group: Group, shape: Shape) -> list[Group]:
+def _split_ended_lines(group: Group, shape: Shape) -> list[Group]:
     """Return a paragraph parted where a line was ended on purpose, as in minutes and lists of names.
 
     The next word had room on such a line. Lines beside a figure all leave room, but where they end there is
@@ -179,7 +179,7 @@ def _has_room(last: Line, line: Line, end: float) -> bool:
     return not last.broken and last.right + _WORD_SPACE * last.size + _WIDER * width < end
 
 
-def _labels(lines: Sequence[Line]) -> list[list[Line]]:
+def _find_labels(lines: Sequence[Line]) -> list[list[Line]]:
     """Return the text of a drawing, closely stacked lines taken together, from the top."""
     labels: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: (-line.top, line.left)):
@@ -194,7 +194,7 @@ def _labels(lines: Sequence[Line]) -> list[list[Line]]:
     return labels
 
 
-def _kind(line: Line, shape: Shape, plain: bool) -> BlockKind:
+def _kind_of(line: Line, shape: Shape, plain: bool) -> BlockKind:
     if line.fixed and not plain:
         return "code"
     if not plain and line.size >= _LARGER * shape.size and any(map(str.isalpha, line.text)):
@@ -216,7 +216,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return False
     if turned_over or line.bottom > last.top:
         unfinished = not last.text.endswith((".", "!", "?", ":")) and not ITEM.match(line.text)
-        return unfinished and not _hanging(group, line)
+        return unfinished and not _is_hanging(group, line)
     usual = shape.step * line.size / (shape.size or line.size)
     if last.bottom - line.bottom > _PARAGRAPH_GAP * max(usual, 0.9 * line.size):
         return False
@@ -224,7 +224,7 @@ def _goes_on(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
         return line.left >= group.lines[0].left - 1
     set_in = len(group.lines) > 1 and _LEAST_INSET < line.left - last.left < _INSET
     begins = set_in and last.text.endswith(_SENTENCE_END)  # a paragraph, after a line that ends a sentence
-    return not begins and not _hanging(group, line)
+    return not begins and not _is_hanging(group, line)
 
 
 def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
@@ -239,13 +239,13 @@ def _is_alike(group: Group, line: Line, kind: BlockKind, shape: Shape) -> bool:
     return not (group.plain and (_LABELLED.match(line.text) or FOOTNOTE.match(line.text)))
 
 
-def _hanging(group: Group, line: Line) -> bool:
+def _is_hanging(group: Group, line: Line) -> bool:
     """Return whether a line begins an entry of a list of works: it is out to the left of the last."""
     first = group.lines[0].left
     return first + _LEAST_INSET < group.inner_left < math.inf and line.left < first + _LEAST_INSET / 2
 
 
-def with_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
+def insert_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[Group]) -> list[Group]:
     """Return the groups with notes placed so that every block stays on its page.
 
     Margin notes stand before the first group that begins on their page, footnotes before the first that
@@ -261,11 +261,11 @@ def with_notes(groups: Sequence[Group], margin: Sequence[Group], feet: Sequence[
     return [group for _, group in sorted(placed, key=itemgetter(0))]
 
 
-_LONGEST = 200
-_LONGEST_BOLD = 90
-_LEAST_MATCHED = 3
-_MOST_LINES = 4
-_LEAST_SIZE = 0.85
+_LONGEST = 200  # characters of a heading; what is longer is large text, as of a motto or a slide
+_LONGEST_BOLD = 90  # characters of a heading that only its weight tells from text: one line of it
+_LEAST_MATCHED = 3  # entries of an outline found in the text: fewer may be found by chance
+_MOST_LINES = 4  # of a heading that an outline names: titles are wrapped, paragraphs are longer
+_LEAST_SIZE = 0.85  # of the usual type size: smaller bold lines are heads of tables and captions
 _NUMBER = re.compile(r"^(?:\d{1,2}|[A-Z](?=\.))(?:\.\d{1,2}){0,4}\.?\s+(?=\S)")
 _CAPTION = re.compile(rf"^{any_of_all('layout.captions')}\s*\d", re.IGNORECASE)
 _NO_LETTER = re.compile(r"[\W_]+")
@@ -299,7 +299,7 @@ def give_levels(groups: list[Group], shape: Shape, outline: Sequence[OutlineEntr
             size = group.lines[0].size
             above = (level for other, level in level_of.items() if other > size)
             group.level = min(level_of.get(size) or max(above, default=0) + 1, 6)
-    _by_weight(groups, shape, max(level_of.values(), default=0) + 1)
+    _mark_bold_headings(groups, shape, max(level_of.values(), default=0) + 1)
 
 
 def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int]) -> dict[float, int]:
@@ -321,13 +321,10 @@ def _levels_of_sizes(groups: Sequence[Group], levels_of_outline: dict[int, int])
     return level_of
 
 
-def _by_weight(groups: list[Group], shape: Shape, level: int) -> None:
+def _mark_bold_headings(groups: list[Group], shape: Shape, level: int) -> None:
     """Set headings of body size below all larger ones, and below one another by number."""
-    depths = {
-        place: depth
-        for place in range(len(groups))
-        if (depth := _bold_heading(groups, place, shape)) is not None
-    }
+    numbered = ((place, _bold_heading(groups, place, shape)) for place in range(len(groups)))
+    depths = {place: depth for place, depth in numbered if depth is not None}
     least = min((depth for depth in depths.values() if depth), default=0)
     for place, depth in depths.items():
         groups[place].kind, groups[place].level = "heading", min(level + max(depth - least, 0), 6)
@@ -337,7 +334,7 @@ def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry])
     """Return the levels of the groups that the outline names, by place; each entry names one at most."""
     entries: dict[tuple[int, str], list[int]] = {}
     for entry in outline:
-        entries.setdefault((entry.page, _letters(entry.title)), []).append(entry.level)
+        entries.setdefault((entry.page, _letters_of(entry.title)), []).append(entry.level)
     group_levels: dict[int, int] = {}
     for place, group in enumerate(groups if entries else ()):
         text = "".join(line.text for line in group.lines[: _MOST_LINES + 1])
@@ -347,13 +344,13 @@ def _levels_of_outline(groups: Sequence[Group], outline: Sequence[OutlineEntry])
         if group.kind == "list_item" and numbered == text:
             continue
         for title in (text, numbered):
-            if levels := entries.get((group.page, _letters(title))):
+            if levels := entries.get((group.page, _letters_of(title))):
                 group_levels[place] = levels.pop(0)
                 break
     return group_levels
 
 
-def _letters(text: str) -> str:
+def _letters_of(text: str) -> str:
     return _NO_LETTER.sub("", text).casefold()
 
 
@@ -385,14 +382,14 @@ def _bold_heading(groups: Sequence[Group], place: int, shape: Shape) -> int | No
         return None
     below = following.lines[0] if following.lines else None
     # A numbered line may stand above the first heading within it, as 2 does above 2.1.
-    within = below is not None and 0 < _depth(line.text) < _depth(below.text)
+    within = below is not None and 0 < _depth_of(line.text) < _depth_of(below.text)
     if (following.kind == "heading" or (below and below.bold)) and not within:
         return None
     is_title = line.bold and text[:1].isalnum() and not text.endswith((".", ",", ";"))
-    return _depth(text) if is_title and line.size >= _LEAST_SIZE * shape.size else None
+    return _depth_of(text) if is_title and line.size >= _LEAST_SIZE * shape.size else None
 
 
-def _depth(text: str) -> int:
+def _depth_of(text: str) -> int:
     """Return the number of parts in the number of a heading; 0 without one."""
     number = _NUMBER.match(text)
     return len(number[0].strip(" .").split(".")) if number else 0

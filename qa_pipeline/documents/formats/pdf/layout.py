@@ -14,7 +14,7 @@ from typing import Any
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order, without_running_lines
+from qa_pipeline.documents.formats.pdf.columns import order_lines, remove_running_lines, split_columns
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.groups import (
@@ -27,16 +27,16 @@ from qa_pipeline.documents.formats.pdf.groups import (
     Shape,
     give_levels,
     group_lines,
+    insert_notes,
     shape_of,
     usual_size,
-    with_notes,
 )
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed, texts_by_page
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, code_text, printed_text, texts_by_page
 from qa_pipeline.documents.formats.pdf.tables import Table, find_aligned, ruled_tables
 from qa_pipeline.records import Block
 from qa_pipeline.text.lexicon.languages import of_all
 
-_MOST_PAGES = 20
+_MOST_LISTED = 20  # pages named in a note, which is one line of a table
 
 
 class FailedPages:
@@ -55,17 +55,19 @@ class FailedPages:
             raise
         except Exception as error:  # noqa: BLE001 - a fault in reading one page must not cost the others
             self.errors[number] = error
-            self._left_out.add("unreadable_page", " ".join(map(printed, lines)))
+            self._left_out.add("unreadable_page", " ".join(map(printed_text, lines)))
 
     def notes(self, pages: int) -> list[str]:
         """Return a sentence such as `2 of 9 pages could not be read: 3 (too_many_objects), 7 (damaged)`."""
         if not self.errors:
             return []
         described = [f"{number} ({_reason(error)})" for number, error in sorted(self.errors.items())]
-        more = ", …" if len(described) > _MOST_PAGES else ""
-        return [
-            f"{len(described)} of {pages} pages could not be read: {', '.join(described[:_MOST_PAGES])}{more}"
-        ]
+        return [f"{len(described)} of {pages} pages could not be read: {list_pages(described)}"]
+
+
+def list_pages(pages: Sequence[object]) -> str:
+    """Return the first of some pages, parted by commas, and an ellipsis in place of the others."""
+    return ", ".join(map(str, pages[:_MOST_LISTED])) + (", …" if len(pages) > _MOST_LISTED else "")
 
 
 def _reason(error: Exception) -> str:
@@ -77,12 +79,12 @@ def _reason(error: Exception) -> str:
     return "damaged" if isinstance(error, PdfiumError) else type(error).__name__
 
 
-_MARGIN_SHARE = 0.2
-_FOOTNOTE_SIZE = 0.92
-_MOST_FOOTNOTES = 0.6
-_SET_IN = 6.0
-_APART = 1.6
-_MOST_FIGURES = 100
+_MARGIN_SHARE = 0.2  # of the text: more of it beside the column is a column itself
+_FOOTNOTE_SIZE = 0.92  # of the usual type size: notes are a point smaller in text of 10 points
+_MOST_FOOTNOTES = 0.6  # of the lines of a column: where more are small, they are text in small type
+_SET_IN = 6.0  # points by which deeper items of a list are set in; less is unevenness
+_APART = 1.6  # of the type size: a note that follows text in the same size is set off from it
+_MOST_FIGURES = 100  # of a page: each looks through all of its lines
 _LAST = sys.maxsize
 
 
@@ -122,10 +124,10 @@ def lay_out_pages(
             drafts.append(_Draft(page, spelling))
     size = usual_size(line for draft in drafts for line in draft.lines)
     heights = [draft.height for draft in drafts]
-    page_lines = without_running_lines([draft.lines for draft in drafts], heights, size, left_out)
+    page_lines = remove_running_lines([draft.lines for draft in drafts], heights, size, left_out)
     upright = [line for lines in page_lines for line in lines if not line.turned]
     shape = shape_of(upright, size)
-    margin = _beside_column(upright, shape)
+    margin = _lines_beside_column(upright, shape)
     aside = {id(line) for line in margin}
     items: list[Item] = []
     feet: list[Line] = []
@@ -133,17 +135,16 @@ def lay_out_pages(
         inner = [line for line in lines if id(line) not in aside]
         with failed.guard(draft.page, inner):
             flow = draft.without_turned(inner, shape, left_out)
-            parts = [_without_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
+            parts = [_split_footnotes(stretch, shape) for stretch in draft.stretches(flow)]
             feet += [line for _, below in parts for line in below]
             items += [draft.apart.get(id(line), line) for text, _ in parts for line in text]
     groups = group_lines(items, shape)
     give_levels(groups, shape, outline)
-    by_page = (in_order(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
+    by_page = (order_lines(list(lines)) for _, lines in groupby(margin, key=lambda line: line.page))
     notes = group_lines(chain.from_iterable(by_page), shape, plain=True)
-    placed = with_notes(groups, notes, group_lines(feet, shape, plain=True))
-    blocks = _page_after_page(list(_blocks(placed, spelling, left_out)))
-    if spelling.joined:
-        left_out.add("line_hyphen", "-" * spelling.joined, spelling.joined)
+    placed = insert_notes(groups, notes, group_lines(feet, shape, plain=True))
+    blocks = _order_by_page(list(_blocks(placed, spelling, left_out)))
+    left_out.count("line_hyphen", spelling.joined, spelling.joined)
     return blocks
 
 
@@ -173,7 +174,7 @@ class _Draft:
             if inside:
                 inside_ids = {id(line) for line in inside}
                 self.lines = [line for line in self.lines if id(line) not in inside_ids]
-                self._set_apart(Figure(tuple(in_order(inside))), box, inside[0].start)
+                self._set_apart(Figure(tuple(order_lines(inside))), box, inside[0].start)
 
     def _set_apart(self, item: Table | Figure, box: Box, start: int) -> Line:
         place = Line("", self.page, *box, 0.0, False, False, start=start)
@@ -185,17 +186,15 @@ class _Draft:
         """Leave out turned text in the margin, such as a stamp, and set other turned text apart."""
         for line in lines:
             if line.turned and (line.right <= shape.left or line.left >= shape.right):
-                left_out.add("rotated_text", printed(line))
+                left_out.add("rotated_text", printed_text(line))
             elif line.turned:
-                self._set_apart(
-                    Figure((line,)), Box(line.left, line.bottom, line.right, line.top), line.start
-                )
+                self._set_apart(Figure((line,)), Box(*line[2:6]), line.start)
         return [line for line in lines if not line.turned]
 
     def stretches(self, lines: list[Line]) -> list[list[Line]]:
         """Return the columns of the page in turn, tables without ruled lines set apart."""
         ordered = sorted([*self.places, *lines], key=lambda line: line.start) if self.places else lines
-        return [self._without_aligned(stretch) for stretch in in_columns(ordered)]
+        return [self._without_aligned(stretch) for stretch in split_columns(ordered)]
 
     def _without_aligned(self, lines: list[Line]) -> list[Line]:
         place_of: dict[int, Line] = {}
@@ -211,7 +210,7 @@ def _is_inside(line: Line, box: Box) -> bool:
     return box.left <= across <= box.right and box.bottom <= up <= box.top
 
 
-def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
+def _lines_beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     """Return the lines wholly beside the column, where they are few: a margin and no column."""
     first, second = shape.left - 1, shape.right + 1
     outside = [line for line in lines if line.right < first or line.left > second]
@@ -219,7 +218,7 @@ def _beside_column(lines: Sequence[Line], shape: Shape) -> list[Line]:
     return outside if sum(len(line.text) for line in outside) < _MARGIN_SHARE * total else []
 
 
-def _without_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
+def _split_footnotes(lines: Sequence[Line], shape: Shape) -> tuple[Sequence[Line], Sequence[Line]]:
     """Return the text and its footnotes: small lines at the end of a column that begin with a mark."""
     above = len(lines)
     small = _FOOTNOTE_SIZE * shape.size
@@ -257,7 +256,7 @@ def _blocks(groups: Iterable[Group], spelling: Spelling, left_out: Omissions) ->
                 yield Block(group.kind, rest, level, page, continues=number > 0, marker=sign_alone)
 
 
-def _page_after_page(blocks: list[Block]) -> list[Block]:
+def _order_by_page(blocks: list[Block]) -> list[Block]:
     """Return the blocks in the order of their pages, in a damaged file too; torn blocks become two."""
     ordered = sorted(blocks, key=lambda block: block.page or 0)
     before = {id(block): above for above, block in pairwise(blocks)}
@@ -291,17 +290,18 @@ _PAGES = re.compile(r"(\d{1,4}|[ivxlc]{1,8})(?:(?:, ?|[-–])(?:\d{1,4}|[ivxlc]{
 _LAST_NUMBER = re.compile(r"\s(\d{1,4})$", re.ASCII)
 _TITLES = frozenset({*of_all("layout.contents"), "table des matières", "liste des tableaux"})
 _LEAST_ENTRIES = {"table_of_contents": 3, "index": 6}
-_MOST_BETWEEN = 3
-_LONGEST_ENTRY = 300
-_IN_ORDER = 0.9
-_FURTHER_PAGES = 20
+"""Fewer numbers, and twice as many first letters, are in order by chance in forms and lists of prices."""
+_MOST_BETWEEN = 3  # lines between two entries, such as one of several lines or the head of a page
+_LONGEST_ENTRY = 300  # characters: what is longer is a paragraph, and costly to search
+_IN_ORDER = 0.9  # of the entries: one in ten may be misread or out of order
+_FURTHER_PAGES = 20  # to the entry before or behind: more is the number of something else
 
 
 _Entry = tuple[int, str, int]
 """A line with dots before a page number: its place on the page, its text before the dots, the number."""
 
 
-def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
+def remove_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[PageContent]:
     """Leave out entries of tables of contents and of indexes; forms and lists of prices have dots too.
 
     A table of contents counts up, an index goes through the alphabet; either has several entries in a row.
@@ -314,24 +314,24 @@ def without_contents(pages: Sequence[PageContent], left_out: Omissions) -> list[
     going_on = ""  # what the entries above belong to
     for page in pages:
         runs: list[list[_Entry]] = []
-        for entry in _entries(page.lines):
+        for entry in _find_entries(page.lines):
             if runs and entry[0] - runs[-1][-1][0] <= _MOST_BETWEEN + 1:
                 runs[-1].append(entry)
             else:
                 runs.append([entry])
         reached: dict[int, str] = {}
         for run in runs:
-            going_on = _kind(run, going_on)
-            reached |= dict.fromkeys(_reach(run, page.lines), going_on) if going_on else {}
+            going_on = _kind_of(run, going_on)
+            reached |= dict.fromkeys(_reach_of(run, page.lines), going_on) if going_on else {}
         for place, kind in reached.items():
-            left_out.add(kind, printed(page.lines[place]))
+            left_out.add(kind, printed_text(page.lines[place]))
         lines = [line for place, line in enumerate(page.lines) if place not in reached]
         remaining.append(replace(page, lines=lines) if reached else page)
         going_on = going_on if reached else ""
     return remaining
 
 
-def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
+def _find_entries(lines: Sequence[Line]) -> Iterator[_Entry]:
     for place, line in enumerate(lines):
         *_, dots = [None, *_DOTS.finditer(line.text)] if len(line.text) <= _LONGEST_ENTRY else [None]
         pages = _PAGES.fullmatch(line.text[dots.end() :].strip(" .")) if dots else None
@@ -339,7 +339,7 @@ def _entries(lines: Sequence[Line]) -> Iterator[_Entry]:
             yield place, line.text[: dots.start()].strip(), int(pages[1]) if pages[1].isdecimal() else 0
 
 
-def _kind(run: Sequence[_Entry], going_on: str) -> str:
+def _kind_of(run: Sequence[_Entry], going_on: str) -> str:
     """Return the kind of list that entries in a row belong to; nothing for other text with dots."""
     orders: dict[str, Sequence[Any]] = {
         "table_of_contents": [number for _, _, number in run],
@@ -353,18 +353,18 @@ def _kind(run: Sequence[_Entry], going_on: str) -> str:
     return ""
 
 
-def _reach(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
+def _reach_of(run: Sequence[_Entry], lines: Sequence[Line]) -> range:
     """Return the places of all entries from first to last, those without dots and the title included."""
     (first, _, least), (last, _, most) = run[0], run[-1]
-    while first and least - _number(lines[first - 1]) in range(_FURTHER_PAGES):
+    while first and least - _number_of(lines[first - 1]) in range(_FURTHER_PAGES):
         first -= 1
-    while last + 1 < len(lines) and _number(lines[last + 1]) - most in range(_FURTHER_PAGES):
+    while last + 1 < len(lines) and _number_of(lines[last + 1]) - most in range(_FURTHER_PAGES):
         last += 1
     titled = first and lines[first - 1].text.strip(" .:").casefold() in _TITLES
     return range(first - bool(titled), last + 1)
 
 
-def _number(line: Line) -> int:
+def _number_of(line: Line) -> int:
     """Return the page number that an entry without dots ends in; far below all others if there is none."""
     number = _LAST_NUMBER.search(line.text[-10:])
     return int(number[1]) if number and len(line.text) <= _LONGEST_ENTRY else -_FURTHER_PAGES

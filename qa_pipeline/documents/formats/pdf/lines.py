@@ -12,14 +12,14 @@ from qa_pipeline.text.lexicon.languages import of_all
 
 _RUN = re.compile(f"[^\r\n{BROKEN_WORD}]+{BROKEN_WORD}?|{BROKEN_WORD}")
 _WORD = re.compile(f"[^\\s{BROKEN_WORD}]+")
-_LONG = 20
-_USUAL_WIDTH = 0.5
-_LOOSE = 1.12
-_WIDE_GAP = 1.2
-_STACKED = 1.2
-_RETURN = 2.0
+_LONG = 20  # characters: over fewer of them the mean width of letters differs from line to line
+_USUAL_WIDTH = 0.5  # of the type size: the mean width of letters in most fonts
+_LOOSE = 1.12  # of the usual width: justified text is as loose, a line with a wide gap is looser
+_WIDE_GAP = 1.2  # of the type size: wider than the blanks of justified text
+_STACKED = 1.2  # of the type size: how far a mark below reaches back under the mark above it
+_RETURN = 2.0  # type sizes to the left: a step back as far is a new line, and no raised mark
 _LONE_HYPHEN = "-"
-_TURN_TOLERANCE = 0.05
+_TURN_TOLERANCE = 0.05  # quarter turns, about 5 degrees, as uneven as scanned pages are
 
 
 class Word(NamedTuple):
@@ -64,17 +64,17 @@ def read_lines(glyphs: Glyphs, number: int) -> tuple[list[Line], list[str]]:
         if line is None:
             continue
         is_whole = not line.turned and line.right <= width + 1
-        for part in (line,) if is_whole else _seen(glyphs, line, run.end(), outside):
+        for part in (line,) if is_whole else _visible_parts(glyphs, line, run.end(), outside):
             if not (-1 < part.left < width and -1 < part.bottom < height):
-                outside.append(printed(part))
-            elif lines and _same_line(lines[-1], part):
-                lines[-1] = _joined(lines[-1], part)
+                outside.append(printed_text(part))
+            elif lines and _is_same_line(lines[-1], part):
+                lines[-1] = _join_runs(lines[-1], part)
             else:
                 lines.append(part)
     return lines, outside
 
 
-def printed(line: Line) -> str:
+def printed_text(line: Line) -> str:
     """Return the text of a line with the hyphen it breaks a word with."""
     return f"{line.text}-" if line.broken else line.text
 
@@ -91,7 +91,7 @@ def turn_of(glyphs: Glyphs, lines: Sequence[Line]) -> int:
     return most if 2 * counts[most] > sum(len(line.text) for line in lines) else 0
 
 
-def with_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Line]:
+def add_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Line]:
     """Return the lines with words: those of a `ruled` page, of code, and those with wide gaps.
 
     PDFium writes one blank between two characters however far apart they are, so that cells of a table row
@@ -105,7 +105,9 @@ def with_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Li
     if ruled or any(_has_gap(glyphs, line) for line in some):
         limit = 0.0
     return [
-        Line(*line[:-1], _words(glyphs, line)) if (width > limit or line.fixed) and " " in line.text else line
+        Line(*line[:-1], _read_words(glyphs, line))
+        if (width > limit or line.fixed) and " " in line.text
+        else line
         for width, line in zip(widths, lines, strict=True)
     ]
 
@@ -113,11 +115,11 @@ def with_words(glyphs: Glyphs, lines: Sequence[Line], *, ruled: bool) -> list[Li
 def _has_gap(glyphs: Glyphs, line: Line) -> bool:
     """Return whether two words about the middle of a line are as far apart as columns."""
     quarter = (line.end - line.start) // 4
-    words = _words(glyphs, line._replace(start=line.start + quarter, end=line.end - quarter))
+    words = _read_words(glyphs, line._replace(start=line.start + quarter, end=line.end - quarter))
     return any(after.left - before.right > _WIDE_GAP * line.size for before, after in pairwise(words))
 
 
-def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
+def _read_words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
     if line.turned:
         return ()
     box = glyphs.box
@@ -132,20 +134,20 @@ def _words(glyphs: Glyphs, line: Line) -> tuple[Word, ...]:
     return tuple(words)
 
 
-def _seen(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[Line]:
+def _visible_parts(glyphs: Glyphs, line: Line, end: int, outside: list[str]) -> Iterable[Line]:
     """Return the visible part of a line that looks turned or too long; `outside` gets the rest."""
     if line.turned:
-        return _parts_alike(glyphs, line, end)
+        return _split_turned(glyphs, line, end)
     places = range(line.start, line.end)
     beyond = next((place for place in places if glyphs.box(place)[0] >= glyphs.paper.right), None)
     if beyond is None:
         return (line,)
-    outside.append(printed(line._replace(text=glyphs.text[beyond : line.end])))
+    outside.append(printed_text(line._replace(text=glyphs.text[beyond : line.end])))
     part = _measure(glyphs, line.start, beyond, line.page)
     return () if part is None else (part,)
 
 
-def _parts_alike(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
+def _split_turned(glyphs: Glyphs, line: Line, end: int) -> Iterator[Line]:
     """Yield a line cut where it turns or goes back to the left, since PDFium joins some lines."""
     cuts = [line.start]
     turns, (left, bottom, _, top) = glyphs.turns(line.start), glyphs.box(line.start)
@@ -183,7 +185,7 @@ def _measure(glyphs: Glyphs, start: int, end: int, page: int) -> Line | None:
     return Line(text, page, first, bottom, second, top, size, bold, fixed, broken, odd, start, end)
 
 
-def _same_line(before: Line, after: Line) -> bool:
+def _is_same_line(before: Line, after: Line) -> bool:
     """Return whether a run goes on where another ended: PDFium ends a run at a raised mark.
 
     A mark below the base begins under the raised one and thus before the end of the run.
@@ -196,7 +198,7 @@ def _same_line(before: Line, after: Line) -> bool:
     return overlap > 0.5 * min(before.top - before.bottom, after.top - after.bottom)
 
 
-def _joined(before: Line, after: Line) -> Line:
+def _join_runs(before: Line, after: Line) -> Line:
     gap = after.left - before.right
     glued = -1 < gap < 0.15 * before.size or after.text[:1] in ",.;:)"
     longer = before if len(before.text) >= len(after.text) else after
@@ -320,12 +322,12 @@ _PART_OF_ADDRESS = re.compile(r"^\S*?[\d/._-]\S")
 _CLOSED = re.compile(r"^[^\s()]+\)")
 _OPEN_NAME = re.compile(r"[^\W_]_$")
 _MAY_GO_ON = frozenset("/.:_=&?#%~-")
-_BLANK_LINE = 1.6
+_BLANK_LINE = 1.6  # of the smallest step of lines: more is one that was left blank
 _LOOKED_AT = 300
 """The part of a line that is read: time must not grow with the square of a line's length."""
 
 
-def joined_text(lines: Sequence[Line], spelling: Spelling) -> str:
+def join_text(lines: Sequence[Line], spelling: Spelling) -> str:
     """Return the lines of one page, such as those of a table cell, as one text; empty for none."""
     return " ".join(text for _, text in texts_by_page(lines, spelling)) if lines else ""
 

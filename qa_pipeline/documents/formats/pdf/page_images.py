@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, around, turned
+from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, enclose, turn_box
 from qa_pipeline.documents.formats.pdf.parser import read_upright
 
-_SEED = 4
-_LONGEST = 12
-_CANDIDATES = 40
-_LONE = 4
-_NEAR = 15
+_SEED = 4  # words in a row that are seldom repeated on a page
+_LONGEST = 12  # words that are compared to find the best of several places
+_CANDIDATES = 40  # places on either side that are compared: not all, whose number would be squared
+_LONE = 4  # letters of a word that is matched for being alone on the page: shorter ones are in any text
+_NEAR = 15  # words to the last match within which a single word is taken for the next
 _WORD = re.compile(f"\\d+(?:[.,:]\\d+)+|[^\\W_]+(?:[-{BROKEN_WORD}]+\\s*[^\\W_]+)*")
 """Numbers with their decimals, and other words with those that hyphens join to them."""
 
@@ -81,11 +81,11 @@ def _words(text: str) -> list[tuple[str, list[int]]]:
     return words
 
 
-_MOST_DOTS = 25_000_000
-_GAP = 1.0
-_BORDERS = ((31, 119, 180), (214, 96, 20))
-_EVIDENCE = (255, 221, 87)
-_ROOM = 1.5
+_MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
+_GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
+_BORDERS = ((31, 119, 180), (214, 96, 20))  # blue and orange, which colour-blind people tell apart
+_EVIDENCE = (255, 221, 87)  # the yellow of a marker pen
+_ROOM = 1.5  # points between the text and its frame, so that neither touches the other
 
 Span = tuple[int, int]
 """First character and the one after the last, in the document's canonical text."""
@@ -149,26 +149,26 @@ def draw_page(
                 turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
     except pypdfium2.PdfiumError as error:
         raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-    paper = turned(glyphs.paper, turn, glyphs.paper)
+    paper = turn_box(glyphs.paper, turn, glyphs.paper)
     scale = picture.width / paper.right
 
     def pixels(box: Box, room: float = 0.0) -> tuple[float, float, float, float]:
-        first, bottom, second, top = turned(box, turn, glyphs.paper)
+        first, bottom, second, top = turn_box(box, turn, glyphs.paper)
         high, low = (paper.top - top - room) * scale, (paper.top - bottom + room) * scale
         return (first - room) * scale, high, (second + room) * scale, low
 
-    inside = [_within(span, page, boxes) for span in chunks]
+    inside = [_boxes_within(span, page, boxes) for span in chunks]
     start, end = evidence or (0, 0)
-    quoted = _within((start, end), page, boxes)
+    quoted = _boxes_within((start, end), page, boxes)
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
-    for line in _merged(quoted, _goes_on):
+    for line in _merge(quoted, _goes_on):
         pen.rectangle(pixels(line), fill=_EVIDENCE)
     picture = ImageChops.multiply(picture, layer)  # as a marker pen does
     pen = ImageDraw.Draw(picture)
     for place, place_in_text in enumerate(inside):
         colour = _BORDERS[place % len(_BORDERS)]
-        for frame in _merged(_merged(place_in_text, _goes_on), _belongs):
+        for frame in _merge(_merge(place_in_text, _goes_on), _belongs):
             pen.rectangle(pixels(frame, _ROOM), outline=colour, width=max(1, round(scale)))
     file = io.BytesIO()
     picture.save(file, "PNG")
@@ -176,17 +176,17 @@ def draw_page(
     return PagePicture(file.getvalue(), tuple(map(len, inside)), len(quoted), letters)
 
 
-def _within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
+def _boxes_within(span: Span, page: Span, boxes: Sequence[Box | None]) -> list[Box]:
     start, end = max(span[0] - page[0], 0), max(span[1] - page[0], 0)
     return [box for box in boxes[start:end] if box is not None]
 
 
-def _merged(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Box]:
+def _merge(boxes: Iterable[Box], belongs: Callable[[Box, Box], bool]) -> list[Box]:
     """Return the boxes, each merged with those that follow and belong to it."""
     merged: list[Box] = []
     for box in boxes:
         if merged and belongs(merged[-1], box):
-            merged[-1] = around([merged[-1], box])
+            merged[-1] = enclose([merged[-1], box])
         else:
             merged.append(box)
     return merged

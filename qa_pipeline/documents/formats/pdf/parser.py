@@ -15,16 +15,22 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.drawing import read_drawing, share_of
-from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, sheet
+from qa_pipeline.documents.formats.pdf.glyphs import Box, Glyphs, paper_of
 from qa_pipeline.documents.formats.pdf.groups import OutlineEntry
-from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, lay_out_pages, without_contents
+from qa_pipeline.documents.formats.pdf.layout import (
+    FailedPages,
+    PageContent,
+    lay_out_pages,
+    list_pages,
+    remove_contents,
+)
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Word,
-    printed,
+    add_words,
+    printed_text,
     read_lines,
     turn_of,
-    with_words,
 )
 from qa_pipeline.records import ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
@@ -33,10 +39,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
 
-_HEADER_WITHIN = 1024
-_END_WITHIN = 2048
-_NOTED_SHARE = 0.002
-_REFUSED_SHARE = 0.25
+_HEADER_WITHIN = 1024  # bytes, in which Acrobat looks for the signature (PDF 1.7, implementation note 13)
+_END_WITHIN = 2048  # bytes: twice those in which Acrobat looks (note 18), since tools append to files
+_NOTED_SHARE = 0.002  # of the characters: one broken word in about a hundred
+_REFUSED_SHARE = 0.25  # of the characters: hardly a word of such a text can be read
 _SIGN_IN_WORD = re.compile("(?<=[^\\W\\d_])[¡-©¬®¯´¶¸¼-¿ˆ˜˚](?=[^\\W\\d_])")
 """A sign amid a word: a letter in a font that does not say what it shows, or an accent drawn apart."""
 
@@ -68,8 +74,8 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
             outline = outline_of(document)
             title = title_of(document)
         notes += count_scans(pages, left_out)
-        notes += _broken_letters(pages, left_out)
-        blocks = lay_out_pages(without_contents(pages, left_out), outline, left_out, failed)
+        notes += _count_broken_letters(pages, left_out)
+        blocks = lay_out_pages(remove_contents(pages, left_out), outline, left_out, failed)
         if not blocks:
             for error in failed.errors.values():
                 raise error
@@ -114,7 +120,7 @@ def _read_pages(
     return pages
 
 
-def _broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
+def _count_broken_letters(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     """Count signs that stand for letters; returns a note if letters are broken more than now and then."""
     texts = [line.text for page in pages for line in page.lines]
     signs = sum(len(_SIGN_IN_WORD.findall(text)) for text in texts)
@@ -135,12 +141,11 @@ def read_page(page: "PdfPage", number: int, settings: DocumentSettings, left_out
     with closing(page.get_textpage()) as textpage:
         check_length(textpage.count_chars(), settings, "a page")
         glyphs, lines, outside = read_upright(page, textpage, number)
-        drawing = drawing.turned(glyphs.turn, sheet(page))
-        lines = with_words(glyphs, lines, ruled=len(drawing.across) > 1)
+        drawing = drawing.turned(glyphs.turn, paper_of(page))
+        lines = add_words(glyphs, lines, ruled=len(drawing.across) > 1)
     for text in outside:
         left_out.add("outside_page", text)
-    if glyphs.unreadable:
-        left_out.add("unreadable_character", "?" * glyphs.unreadable, glyphs.unreadable)
+    left_out.count("unreadable_character", glyphs.unreadable, glyphs.unreadable)
     content = PageContent(number, glyphs.paper.top, lines, drawing, read_fields(page, left_out))
     content.scanned = is_scan(len(glyphs.text) if lines else 0, drawing.pictures, glyphs.paper)
     return content
@@ -159,10 +164,10 @@ def read_upright(
     return glyphs, *read_lines(glyphs, number)
 
 
-_MOST_ENTRIES = 20_000
-_MOST_ANNOTATIONS = 10_000
-_LONGEST_VALUE = 100_000
-_PASSWORD_FIELD = 1 << 13
+_MOST_ENTRIES = 20_000  # of an outline: more than any book has, and fewer than a ring of entries
+_MOST_ANNOTATIONS = 10_000  # of a page: more than people make, each of which takes several calls
+_LONGEST_VALUE = 100_000  # bytes of a value in a form, which people write
+_PASSWORD_FIELD = 1 << 13  # the flag of a field whose value is not shown (ISO 32000-1, table 228)
 
 
 def outline_of(document: "PdfDocument") -> list[OutlineEntry]:
@@ -193,12 +198,8 @@ def count_extras(document: "PdfDocument", left_out: Omissions) -> list[str]:
     """Count scripts and attached files; returns what the document's row should say of them."""
     from pypdfium2 import raw
 
-    scripts = raw.FPDFDoc_GetJavaScriptActionCount(document.raw)
-    files = raw.FPDFDoc_GetAttachmentCount(document.raw)
-    if scripts > 0:
-        left_out.add("script", pieces=scripts)
-    if files > 0:
-        left_out.add("attachment", pieces=files)
+    left_out.count("script", max(raw.FPDFDoc_GetJavaScriptActionCount(document.raw), 0), 0)
+    left_out.count("attachment", max(raw.FPDFDoc_GetAttachmentCount(document.raw), 0), 0)
     dynamic = raw.FPDF_GetFormType(document.raw) in (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
     return ["the PDF is an XFA form, whose own content is not read"] if dynamic else []
 
@@ -215,34 +216,33 @@ def read_fields(page: "PdfPage", left_out: Omissions) -> list[str]:
             continue
         kind = raw.FPDFAnnot_GetSubtype(note)
         if kind == raw.FPDF_ANNOT_WIDGET:
-            values += _value(note, left_out)
+            values += _read_value(note, left_out)
         elif kind == raw.FPDF_ANNOT_LINK:
             action = raw.FPDFLink_GetAction(raw.FPDFAnnot_GetLink(note))
             if action and raw.FPDFAction_GetType(action) == raw.PDFACTION_LAUNCH:
                 left_out.add("launch_action")
         elif kind != raw.FPDF_ANNOT_POPUP:
-            left_out.add("comment", _string(note, b"Contents"))
+            left_out.add("comment", _read_string(note, b"Contents"))
         raw.FPDFPage_CloseAnnot(note)
-    if count > _MOST_ANNOTATIONS:
-        left_out.add("comment", pieces=count - _MOST_ANNOTATIONS)
+    left_out.count("comment", max(count - _MOST_ANNOTATIONS, 0), 0)
     return values
 
 
-def _value(field: Any, left_out: Omissions) -> Iterator[str]:
+def _read_value(field: Any, left_out: Omissions) -> Iterator[str]:
     from pypdfium2 import raw
 
     flags = ctypes.c_float()
     raw.FPDFAnnot_GetNumberValue(field, b"Ff", flags)
     written = raw.FPDFAnnot_GetValueType(field, b"V") == raw.FPDF_OBJECT_STRING
-    value = _string(field, b"V").strip() if written else ""
+    value = _read_string(field, b"V").strip() if written else ""
     if not value or int(flags.value) & _PASSWORD_FIELD:
         left_out.add("form_field", value)
         return
-    name = (_string(field, b"TU") or _string(field, b"T")).strip().rstrip(":")
+    name = (_read_string(field, b"TU") or _read_string(field, b"T")).strip().rstrip(":")
     yield f"{name}: {value}" if name else value
 
 
-def _string(note: Any, key: bytes) -> str:
+def _read_string(note: Any, key: bytes) -> str:
     from pypdfium2 import raw
 
     length = raw.FPDFAnnot_GetStringValue(note, key, None, 0)
@@ -253,9 +253,8 @@ def _string(note: Any, key: bytes) -> str:
     return buffer.raw[: length - 2].decode("utf-16-le", "replace")
 
 
-_MOSTLY = 0.5
-_STAMP = 40
-_NUMBERS_SHOWN = 20
+_MOSTLY = 0.5  # of the paper: a picture as large is the page, a smaller one is in it
+_STAMP = 40  # characters: scanners print a date or a number on a page, and no sentence
 
 
 def is_scan(characters: int, pictures: Sequence[Box], paper: Box) -> bool:
@@ -271,21 +270,19 @@ def count_scans(pages: Sequence[PageContent], left_out: Omissions) -> list[str]:
     if not any((page.lines or page.fields) and not page.scanned for page in pages):
         raise DocumentFailure(
             "scanned",
-            f"{_how_many(scans, len(pages))} without text; to have them read, install the ocr extra and"
+            f"{_count_in_words(scans, len(pages))} without text; to have them read, install the ocr extra and"
             " Tesseract and set documents.ocr",
         )
     left_out.add("scanned_page", pieces=len(scans))
-    return [note(len(pages), scans, "without text")]
+    return [describe_pages(len(pages), scans, "without text")]
 
 
-def note(pages: int, numbers: Sequence[int], which: str) -> str:
+def describe_pages(pages: int, numbers: Sequence[int], which: str) -> str:
     """Return a sentence such as `2 of 9 pages are pictures without text: 3, 7`."""
-    first_numbers = ", ".join(map(str, numbers[:_NUMBERS_SHOWN]))
-    more = ", …" if len(numbers) > _NUMBERS_SHOWN else ""
-    return f"{_how_many(numbers, pages)} {which}: {first_numbers}{more}"
+    return f"{_count_in_words(numbers, pages)} {which}: {list_pages(numbers)}"
 
 
-def _how_many(numbers: Sequence[int], pages: int) -> str:
+def _count_in_words(numbers: Sequence[int], pages: int) -> str:
     if len(numbers) == pages:
         return f"all {pages} pages are pictures" if pages > 1 else "the only page is a picture"
     verb = "is a picture" if len(numbers) == 1 else "are pictures"
@@ -293,11 +290,11 @@ def _how_many(numbers: Sequence[int], pages: int) -> str:
 
 
 _POINTS_AN_INCH = 72
-_DOTS_AN_INCH = 300
-_MOST_DOTS = 40_000_000
-_LEAST_CONFIDENCE = 30.0
-_SECONDS_A_PAGE = 120
-_SAME_SIZE = 0.2
+_DOTS_AN_INCH = 300  # what Tesseract's manual advises; finer pictures take longer and read no better
+_MOST_DOTS = 40_000_000  # 40 MB of grey: a sheet of A2 at 300 dots an inch has 35 million
+_LEAST_CONFIDENCE = 30.0  # of 100: below are specks and lines that Tesseract took for letters
+_SECONDS_A_PAGE = 120  # as documents.parse_seconds by default, which a user raises for OCR
+_SAME_SIZE = 0.2  # of the usual size: heights of lines differ as much with the letters in them
 _TYPE_SIZE = 0.9
 """Type size in parts of the height of a line with letters that rise and sink."""
 
@@ -315,24 +312,23 @@ def read_scans(
     scans = [page for page in pages if page.scanned]
     if not (settings.ocr and scans):
         return []
-    engine = _engine(settings.ocr_languages)
+    engine = _load_engine(settings.ocr_languages)
     for page in scans:
         lines = _read(document, page, engine, settings)
         if lines:
             for line in page.lines:
-                left_out.add("stamp", printed(line))
+                left_out.add("stamp", printed_text(line))
             page.lines, page.scanned = lines, False
     done = [page.number for page in scans if not page.scanned]
-    return [note(len(pages), done, "read by OCR")] if done else []
+    return [describe_pages(len(pages), done, "read by OCR")] if done else []
 
 
-def _engine(languages: Sequence[str]) -> Any:
+def _load_engine(languages: Sequence[str]) -> Any:
     try:
         import pytesseract
     except ImportError as error:
-        raise DocumentFailure(
-            "scanned", "documents.ocr is set, but the ocr extra is not installed"
-        ) from error
+        detail = "documents.ocr is set, but the ocr extra is not installed"
+        raise DocumentFailure("scanned", detail) from error
     try:
         installed = set(pytesseract.get_languages(config=""))
     except (pytesseract.TesseractNotFoundError, pytesseract.TesseractError) as error:
@@ -358,19 +354,18 @@ def _read(document: "PdfDocument", page: PageContent, engine: Any, settings: Doc
     except RuntimeError as error:  # how pytesseract tells that the time is over, and what Tesseract says
         raise DocumentFailure("timed_out", f"page {page.number} could not be read by OCR in time") from error
     page.height = height
-    return _evened(_lines(words, page.number, scale, height))
+    return _even_sizes(_gather_lines(words, page.number, scale, height))
 
 
-def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
+def _gather_lines(recognised: dict[str, list[Any]], page: int, scale: float, height: float) -> list[Line]:
     """Return the words that Tesseract reports, gathered into lines; distances from pixels to points."""
     rows = [dict(zip(recognised, values, strict=True)) for values in zip(*recognised.values(), strict=True)]
     read = [row for row in rows if row["text"].strip() and float(row["conf"]) >= _LEAST_CONFIDENCE]
     lines = []
     by_line = groupby(read, key=itemgetter("block_num", "par_num", "line_num"))
     for number, words in enumerate(list(part) for _, part in by_line):
-        parts = tuple(
-            Word(word["text"], word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words
-        )
+        sides = [(word["left"] / scale, (word["left"] + word["width"]) / scale) for word in words]
+        parts = tuple(Word(word["text"], *ends) for word, ends in zip(words, sides, strict=True))
         top = height - min(word["top"] for word in words) / scale
         bottom = height - max(word["top"] + word["height"] for word in words) / scale
         lines.append(
@@ -382,7 +377,7 @@ def _lines(recognised: dict[str, list[Any]], page: int, scale: float, height: fl
     return lines
 
 
-def _evened(lines: Sequence[Line]) -> list[Line]:
+def _even_sizes(lines: Sequence[Line]) -> list[Line]:
     """Return the lines, those of nearly the usual height in one type size: letters make the difference."""
     usual = round(median(line.size for line in lines) * 2) / 2 if lines else 0.0
     return [

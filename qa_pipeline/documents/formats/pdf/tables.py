@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from qa_pipeline.documents.formats.pdf.drawing import Drawing
-from qa_pipeline.documents.formats.pdf.glyphs import Box, around
+from qa_pipeline.documents.formats.pdf.glyphs import Box, enclose
 from qa_pipeline.documents.formats.pdf.grids import (
     Gap,
     Grid,
     GridCell,
     Strip,
+    columns_of,
     fill,
     find_grids,
     gaps_between,
     had_no_room,
     is_prose,
-    joined,
-    lines_of_column,
-    narrowed,
+    join_rules,
+    narrow_gaps,
     rows_of_cells,
     strips_of,
 )
-from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, joined_text, part_of, rows_of
+from qa_pipeline.documents.formats.pdf.lines import Line, Spelling, join_text, part_of, rows_of
 from qa_pipeline.documents.formats.rows import Cell, render_table
 
 _NUMBER = re.compile(r"^[^\w\s]?\s?\d[\d.,:/\s%+–-]*[^\W\d_]{0,3}[%‰°)]?$")
@@ -60,22 +60,22 @@ def table_of(
         gaps: the white between the columns.
         spelling: how the document spells words.
     """
-    columns = range(len(gaps) + 1)
-    rows = [[lines_of_column(row, column) for column in columns] for row in strips]
-    cells = [[Cell(joined_text(cell, spelling)) for cell in row] for row in rows]
+    rows = [columns_of(row) for row in strips]
+    cells = [[Cell(join_text(cell, spelling)) for cell in row] for row in rows]
     if header:
-        names = [_header_row(row, gaps) for row in header]
-        if names[0][0].text.endswith(":"):  # it names the rest of its row
-            names = [[replace(cell, header=False) for cell in row] for row in names]
-        cells = [*names, *cells]
+        printed = strips_of(header, gaps)
+        texts = [[" ".join(part.text for part in column) for column in strip] for strip in printed]
+        names_columns = not texts[0][0].endswith(":")  # else it names the rest of its row
+        cells = [*([Cell(text, header=names_columns) for text in row] for row in texts), *cells]
     else:
-        cells = with_header(cells, [_is_bold(row) for row in rows])
-    return _table(cells, [line for row in (*header, *(cell for row in rows for cell in row)) for line in row])
+        cells = mark_header(cells, [_is_bold(row) for row in rows])
+    lines = [line for row in rows for cell in row for line in cell]
+    return _write_table(cells, [*(line for row in header for line in row), *lines])
 
 
-def _table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
+def _write_table(cells: Sequence[Sequence[Cell]], lines: Sequence[Line]) -> Table:
     rows, unused = render_table(cells)
-    box = around(line[2:6] for line in lines)
+    box = enclose(line[2:6] for line in lines)
     return Table(rows, lines[0].page, box, min(line.start for line in lines), unused)
 
 
@@ -83,7 +83,7 @@ def _is_bold(row: Sequence[Sequence[Line]]) -> bool:
     return all(line.bold for cell in row for line in cell)
 
 
-def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
+def mark_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[list[Cell]]:
     """Return the rows of a table without a marked header, those marked that name its columns.
 
     They are the bold rows at its top, or a row of words above columns of numbers.
@@ -94,12 +94,12 @@ def with_header(rows: Sequence[Sequence[Cell]], bold: Sequence[bool]) -> list[li
     """
     count = len(list(takewhile(bool, bold)))
     if not 0 < count < len(rows):
-        count = int(_above_numbers([[cell.text for cell in row] for row in rows]))
+        count = int(_is_above_numbers([[cell.text for cell in row] for row in rows]))
     header = [[replace(cell, header=True) for cell in row] for row in rows[:count]]
     return [*header, *(list(row) for row in rows[count:])]
 
 
-def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
+def _is_above_numbers(rows: Sequence[Sequence[str]]) -> bool:
     names, rest = rows[0], rows[1:]
     if any(_NUMBER.match(name) or name.endswith(":") for name in names):
         return False
@@ -108,11 +108,6 @@ def _above_numbers(rows: Sequence[Sequence[str]]) -> bool:
         for place in range(1, len(names))
     )
     return any(2 * count > len(rest) for count in numbers)
-
-
-def _header_row(row: Sequence[Line], gaps: Sequence[Gap]) -> list[Cell]:
-    columns = strips_of([row], gaps)[0]
-    return [Cell(" ".join(part.text for part in column), header=True) for column in columns]
 
 
 def pieces_of(line: Line, gap: float) -> list[Line]:
@@ -127,15 +122,15 @@ def pieces_of(line: Line, gap: float) -> list[Line]:
     return [part_of(line, words) for words in groups]
 
 
-_SAME_SIDE = 4.0
-_DOUBLE_RULE = 4.0
-_MOST_RULES = 400
-_MOST_STACKS = 40
-_MOST_HEADER_ROWS = 5
-_WIDEST_STEP = 2.6
-_LINED_ROWS = 3
-_LARGEST = 1.3
-_PADDING = 3.0
+_SAME_SIDE = 4.0  # points: lines of one table end alike, but for the thickness of a frame
+_DOUBLE_RULE = 4.0  # points: two lines this close are one double line, with no row between them
+_MOST_RULES = 400  # lines across on a page: each is compared with all groups, and drawings have thousands
+_MOST_STACKS = 40  # tables of a page: each looks through all lines of the page
+_MOST_HEADER_ROWS = 5  # more rows between two lines are a table of their own and head none below
+_WIDEST_STEP = 2.6  # of the type size: a row farther away does not belong to the table
+_LINED_ROWS = 3  # rows of boxes that show that lines part the rows; fewer may be a frame and a header
+_LARGEST = 1.3  # of the usual type size: larger text between lines is a heading, not a cell
+_PADDING = 3.0  # points between the text of a cell and its edge, into which no word is set
 
 
 def ruled_tables(
@@ -151,7 +146,7 @@ def ruled_tables(
     tables: list[Table] = []
     remaining = list(lines)
     for grid in find_grids(drawing):
-        table, remaining = _of_grid(grid, remaining, spelling)
+        table, remaining = _read_grid(grid, remaining, spelling)
         tables += table
     for rules in stacked_rules(drawing.across):
         stacked, remaining = _Stack(rules, remaining).tables(spelling)
@@ -161,7 +156,7 @@ def ruled_tables(
 
 def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     """Return the lines across that begin and end alike, from the top, for pairs of sides with several."""
-    across = joined(rules, along=0)
+    across = join_rules(rules, along=0)
     if not 2 <= len(across) <= _MOST_RULES:
         return []
     groups: list[list[Box]] = []
@@ -176,7 +171,7 @@ def stacked_rules(rules: Sequence[Box]) -> list[list[Box]]:
     return [group for group in groups if len(group) > 1][:_MOST_STACKS]
 
 
-def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
+def _read_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Table], list[Line]]:
     """Return the table that a grid holds; none where fewer than two columns have text."""
     outside = fill(grid, lines)
     filled = [cell for cell in grid.cells if cell.lines]
@@ -185,20 +180,20 @@ def _of_grid(grid: Grid, lines: list[Line], spelling: Spelling) -> tuple[list[Ta
     rows: list[list[GridCell]] = [[] for _ in range(len(grid.heights) - 1)]
     for cell in grid.cells:
         rows[cell.row].append(cell)
-    parted = [_parted(row, grid) for row in rows]
+    parted = [_part_rows(row, grid) for row in rows]
     if len(rows) < _LINED_ROWS:  # upright lines alone part the columns
-        parted = [rows_of_cells(_strips(row)) for row in rows]
+        parted = [rows_of_cells(_strips_of_boxes(row)) for row in rows]
     else:
-        printed = [max(len(_strips(row)), _LINED_ROWS) for row in rows]
+        printed = [max(len(_strips_of_boxes(row)), _LINED_ROWS) for row in rows]
         if not any(len(parts) == count for parts, count in zip(parted, printed, strict=True)):
             parted = [[] for _ in rows]
-    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _merged(row, parts)]
+    rows = [part for row, parts in zip(rows, parted, strict=True) for part in _split_cells(row, parts)]
     cells = [
-        [Cell(joined_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
+        [Cell(join_text(cell.lines, spelling), columns=cell.columns, rows=cell.rows) for cell in row]
         for row in rows
     ]
     bold = [_is_bold([cell.lines for cell in row]) for row in rows]
-    return [_table(with_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
+    return [_write_table(mark_header(cells, bold), [line for cell in filled for line in cell.lines])], outside
 
 
 def _is_page(cells: Sequence[GridCell]) -> bool:
@@ -209,7 +204,7 @@ def _is_page(cells: Sequence[GridCell]) -> bool:
     return shared_rows < 2 or all(map(is_prose, columns.values()))
 
 
-def _strips(row: Sequence[GridCell]) -> list[Strip]:
+def _strips_of_boxes(row: Sequence[GridCell]) -> list[Strip]:
     """Return the printed lines of a row of boxes; none where a box reaches over several rows."""
     if any(cell.rows > 1 for cell in row):
         return []
@@ -222,11 +217,11 @@ def _strips(row: Sequence[GridCell]) -> list[Strip]:
     return strips
 
 
-def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
+def _part_rows(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     """Return the rows that no line parts: no cell goes on in the next row for want of room."""
     ends = [grid.places[cell.column + cell.columns] - _PADDING for cell in row]
     parts: list[list[Strip]] = []
-    for strip in _strips(row):
+    for strip in _strips_of_boxes(row):
         above = parts[-1][-1] if parts else strip
         both = [place for place in range(len(row)) if above[place] and strip[place]]
         goes_on = any(had_no_room(above[place], strip[place], ends[place]) for place in both)
@@ -237,10 +232,10 @@ def _parted(row: Sequence[GridCell], grid: Grid) -> list[list[Strip]]:
     return parts
 
 
-def _merged(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
+def _split_cells(row: Sequence[GridCell], parts: Sequence[Sequence[Strip]]) -> list[list[GridCell]]:
     """Return a row of boxes as the rows of cells of its printed lines; unchanged without any."""
     return [
-        [replace(cell, lines=lines_of_column(part, place)) for place, cell in enumerate(row)]
+        [replace(cell, lines=lines) for cell, lines in zip(row, columns_of(part), strict=True)]
         for part in parts
     ] or [list(row)]
 
@@ -294,8 +289,7 @@ class _Stack:
         rows = [row for band in bands for row in band]
         if len(rows) == 1 or all(line.fixed for row in rows for line in row):
             return True
-        strips = strips_of(rows, gaps_between(rows, _size(rows)))
-        columns = ([line for strip in strips for line in strip[place]] for place in range(len(strips[0])))
+        columns = columns_of(strips_of(rows, gaps_between(rows, _size_of(rows))))
         return all(is_prose(column) for column in columns if column)
 
     def _tabular(self) -> list[tuple[int, int]]:
@@ -314,7 +308,7 @@ class _Stack:
         rows = [row for zone in self.zones[first:last] for row in zone]
         if not rows or any(line.left < self.left - _SAME_SIDE for row in rows for line in row):
             return []
-        size = _size(rows)
+        size = _size_of(rows)
         if any(line.size > _LARGEST * size for row in rows for line in row):
             return []  # a heading and the text below it, between the lines at the edges of a page
         return gaps_between(rows, size)
@@ -324,12 +318,12 @@ class _Stack:
 
         With `full`, the first of them must have text in every column.
         """
-        size = _size(rows)
+        size = _size_of(rows)
         gaps = gaps_between(rows, size)
         further: list[Row] = []
         last = min(rows, key=lambda row: abs(row[0].bottom - beyond[0][0].bottom)) if beyond else []
         for row in beyond:
-            remaining = narrowed(gaps, row, 0.5 * size)
+            remaining = narrow_gaps(gaps, row, 0.5 * size)
             apart = abs(last[0].bottom - row[0].bottom) > _WIDEST_STEP * size
             outside = row[0].left < self.left - _SAME_SIDE or id(row[0]) in self.taken
             if apart or outside or len(remaining) < len(gaps):
@@ -342,18 +336,18 @@ class _Stack:
 
     def _table(self, header: Sequence[Row], bands: Sequence[Sequence[Row]], spelling: Spelling) -> Table:
         body = [row for band in bands for row in band]
-        gaps = gaps_between([*header, *body], _size(body))
+        gaps = gaps_between([*header, *body], _size_of(body))
         cells = [row for band in bands for row in rows_of_cells(strips_of(band, gaps))]
         return table_of(header, cells, gaps, spelling)
 
 
-def _size(rows: Sequence[Row]) -> float:
+def _size_of(rows: Sequence[Row]) -> float:
     return Counter(line.size for row in rows for line in row).most_common(1)[0][0]
 
 
-_WIDE_GAP = 1.0
-_LEAST_ROWS = 3
-_LEAST_CELLS = 6
+_WIDE_GAP = 1.0  # of the type size: blanks of justified text are narrower
+_LEAST_ROWS = 3  # rows that show two columns: two lines of text may have wide blanks above one another
+_LEAST_CELLS = 6  # three rows of two columns, or two rows of three
 _MARK = re.compile(r"^(?:[•‣▪●○◦∙–*-]|[\[(]?(?:\d{1,3}|[a-z]|[ivx]{1,5})[\]).]*)$")
 _EQUATION_NUMBER = re.compile(r"^\(\d+(?:\.\d+)*[a-z]?\)$")
 
@@ -366,8 +360,8 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
         spelling: how the document spells words.
     """
     tables = []
-    for run in _runs(list(rows_of([line for line in lines if not line.turned]))):
-        gaps = gaps_between(run, _size(run))
+    for run in _find_runs(list(rows_of([line for line in lines if not line.turned]))):
+        gaps = gaps_between(run, _size_of(run))
         strips = strips_of(run, gaps)
         if gaps and _is_table(strips, gaps):
             table = table_of([], rows_of_cells(strips), gaps, spelling)
@@ -375,7 +369,7 @@ def find_aligned(lines: Sequence[Line], spelling: Spelling) -> list[tuple[Table,
     return tables
 
 
-def _runs(rows: Sequence[Row]) -> list[list[Row]]:
+def _find_runs(rows: Sequence[Row]) -> list[list[Row]]:
     """Return rows one below the other that begin and end with one of several pieces, most of them such."""
     runs: list[list[Row]] = []
     current: list[Row] = []
@@ -394,15 +388,12 @@ def _runs(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _is_table(strips: Sequence[Strip], gaps: Sequence[Gap]) -> bool:
-    columns = [[line for strip in strips for line in strip[place]] for place in range(len(gaps) + 1)]
-    several = sum(sum(map(bool, strip)) > 1 for strip in strips)
-    cells = sum(sum(map(bool, strip)) for strip in strips if sum(map(bool, strip)) > 1)
-    if cells < _LEAST_CELLS or several < (_LEAST_ROWS if len(gaps) < 2 else 2) or 2 * several < len(strips):
+    columns = columns_of(strips)
+    counts = [count for strip in strips if (count := sum(map(bool, strip))) > 1]
+    least_rows = _LEAST_ROWS if len(gaps) < 2 else 2
+    if sum(counts) < _LEAST_CELLS or len(counts) < max(least_rows, len(strips) / 2):
         return False
-    if all(line.fixed for column in columns for line in column):
-        return False
-    if len(gaps) == 1 and all(_MARK.match(line.text) for line in columns[0]):
-        return False
-    if all(_EQUATION_NUMBER.match(line.text) for line in columns[-1]):
-        return False
-    return not any(map(is_prose, columns))
+    is_code = all(line.fixed for column in columns for line in column)
+    is_list = len(gaps) == 1 and all(_MARK.match(line.text) for line in columns[0])
+    is_equations = all(_EQUATION_NUMBER.match(line.text) for line in columns[-1])
+    return not (is_code or is_list or is_equations or any(map(is_prose, columns)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.assembly import assemble
+from qa_pipeline.documents.assembly import Omissions, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.html import parser as html
 from qa_pipeline.documents.formats.html.parser import read_fragment
@@ -339,5 +339,5 @@ def test_items_of_ordered_lists_keep_their_numbers(page: str, text: str) -> None
     ],
 )
 def test_the_title_of_a_box_goes_with_its_first_paragraph(box: str) -> None:
-    texts = [block.text for block in read_fragment(box, page=False)]
+    texts = [block.text for block in read_fragment(box, Omissions(), page=False)]
     assert texts == ["Mind: The gap.", "After."]

@@ -3,7 +3,7 @@ from fpdf import FPDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.columns import in_columns, in_order
+from qa_pipeline.documents.formats.pdf.columns import order_lines, split_columns
 from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
@@ -121,9 +121,9 @@ def line(left: float, bottom: float, right: float, start: int) -> Line:
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 800), st.integers(5, 300)), max_size=60))
 def test_no_line_is_lost_or_doubled_by_ordering(places: list[tuple[int, int, int]]) -> None:
     lines = [line(x, y, x + width, number) for number, (x, y, width) in enumerate(places)]
-    read = [one for stretch in in_columns(lines) for one in stretch]
+    read = [one for stretch in split_columns(lines) for one in stretch]
     assert sorted(read, key=lambda one: one.start) == lines
-    assert sorted(in_order(lines), key=lambda one: one.start) == lines
+    assert sorted(order_lines(lines), key=lambda one: one.start) == lines
 
 
 @pytest.mark.parametrize("columns", [1, 2])
@@ -133,4 +133,4 @@ def test_lines_in_their_order_keep_it(columns: int) -> None:
         for column in range(columns)
         for row in range(40)
     ]
-    assert [one for stretch in in_columns(lines) for one in stretch] == lines
+    assert [one for stretch in split_columns(lines) for one in stretch] == lines

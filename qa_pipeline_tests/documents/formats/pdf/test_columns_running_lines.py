@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.documents.assembly import Omissions
-from qa_pipeline.documents.formats.pdf.columns import without_running_lines
+from qa_pipeline.documents.formats.pdf.columns import remove_running_lines
 from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, counts, of_kind, parse, prose
 
@@ -74,7 +74,7 @@ def test_roman_numbers_of_pages_are_left_out() -> None:
 def test_any_number_near_the_edge_can_be_read(text: str) -> None:
     pages = [[Line(text, page, 20, 30, 60, 40, 10.0, bold=False, fixed=False)] for page in (1, 2)]
     left_out = Omissions()
-    kept = without_running_lines(pages, [842.0, 842.0], 10.0, left_out)
+    kept = remove_running_lines(pages, [842.0, 842.0], 10.0, left_out)
     assert sum(map(len, kept)) + sum(part.pieces for part in left_out.record()) == len(pages)
 
 

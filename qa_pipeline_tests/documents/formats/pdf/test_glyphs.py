@@ -3,7 +3,7 @@
 import pytest
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.glyphs import with_accents
+from qa_pipeline.documents.formats.pdf.glyphs import join_accents
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import counts, one_page, parse, stream
 
@@ -61,7 +61,7 @@ def test_many_accents_and_letters_in_one_place_take_time_in_proportion() -> None
         return 0.0, 0.0, 5.0, 10.0
 
     text = "u¨" * 20_000
-    with_accents(text, range(len(text)), box)
+    join_accents(text, range(len(text)), box)
     assert asked <= 3 * len(text)
 
 

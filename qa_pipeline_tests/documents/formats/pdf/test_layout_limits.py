@@ -6,7 +6,7 @@ from fpdf import FPDF
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import layout
-from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _page_after_page, lay_out_pages
+from qa_pipeline.documents.formats.pdf.layout import FailedPages, PageContent, _order_by_page, lay_out_pages
 from qa_pipeline.documents.formats.pdf.lines import Line
 from qa_pipeline.records import Block
 from qa_pipeline.settings.documents import DocumentSettings
@@ -211,13 +211,13 @@ def test_blocks_stand_in_the_order_of_their_pages_and_none_goes_on_from_another(
         Block("paragraph", "two", page=3, continues=True),
         Block("paragraph", "three", page=2),
     ]
-    ordered = _page_after_page(blocks)
+    ordered = _order_by_page(blocks)
     assert [(block.text, block.continues) for block in ordered] == [
         ("one", False),
         ("three", False),
         ("two", False),
     ]
-    assert _page_after_page(blocks[:2]) == blocks[:2]
+    assert _order_by_page(blocks[:2]) == blocks[:2]
 
 
 def test_a_title_that_is_no_text_is_no_title() -> None:

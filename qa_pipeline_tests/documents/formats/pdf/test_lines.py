@@ -11,7 +11,7 @@ from fpdf import FPDF
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.lines import Line, _joined, _same_line
+from qa_pipeline.documents.formats.pdf.lines import Line, _is_same_line, _join_runs
 from qa_pipeline.text.characters import clean
 from qa_pipeline_tests.documents.builders import outline
 from qa_pipeline_tests.documents.formats.pdf.builders import (
@@ -130,11 +130,11 @@ def marked(text: str, left: float, right: float, bottom: float, top: float) -> L
 def test_raised_and_lowered_marks_above_one_another_tear_no_line_apart() -> None:
     base = marked("We use that B1,2", 72, 167, 700, 711.4)
     lowered = marked("39 is small", 158.2, 210, 697.3, 709)
-    assert _same_line(base, lowered)
-    assert _joined(base, lowered).text == "We use that B1,2 39 is small"
+    assert _is_same_line(base, lowered)
+    assert _join_runs(base, lowered).text == "We use that B1,2 39 is small"
     narrow = marked("k", 162, 166, 697.3, 709)
-    assert _same_line(base, narrow)
-    assert _joined(base, narrow).right == 167
+    assert _is_same_line(base, narrow)
+    assert _join_runs(base, narrow).right == 167
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_raised_and_lowered_marks_above_one_another_tear_no_line_apart() -> None
 def test_what_is_under_a_line_does_not_go_on_in_it(
     left: float, right: float, bottom: float, top: float
 ) -> None:
-    assert not _same_line(marked("base", 72, 167, 700, 711), marked("other", left, right, bottom, top))
+    assert not _is_same_line(marked("base", 72, 167, 700, 711), marked("other", left, right, bottom, top))
 
 
 @pytest.mark.parametrize("turn", [90, 180, 270])

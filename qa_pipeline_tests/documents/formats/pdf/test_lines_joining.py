@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.documents.formats.pdf.groups import Group, with_notes
+from qa_pipeline.documents.formats.pdf.groups import Group, insert_notes
 from qa_pipeline.documents.formats.pdf.lines import (
     Line,
     Spelling,
     Word,
     code_text,
-    joined_text,
+    join_text,
     texts_by_page,
 )
 
@@ -47,11 +47,11 @@ def line(text: str, page: int = 1, left: float = 50.0, bottom: float = 700.0, br
     ],
 )
 def test_addresses_and_names_go_on_in_the_next_line(lines: tuple[str, ...], text: str) -> None:
-    assert joined_text([line(part) for part in lines], NO_WORDS) == text
+    assert join_text([line(part) for part in lines], NO_WORDS) == text
 
 
 def test_a_line_that_ends_a_block_amid_a_word_keeps_its_hyphen() -> None:
-    assert joined_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
+    assert join_text([line("the last of the im", broken=True)], NO_WORDS) == "the last of the im-"
 
 
 def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
@@ -61,7 +61,7 @@ def test_a_word_broken_over_two_pages_stays_on_the_first() -> None:
 
 def test_very_long_lines_are_joined_in_little_time() -> None:
     lines = [line("www." * 200_000 + "/"), line("a" * 300_000, broken=True), line("b" * 300_000)]
-    assert len(joined_text(lines, NO_WORDS)) > 1_000_000
+    assert len(join_text(lines, NO_WORDS)) > 1_000_000
 
 
 def test_words_of_code_stand_as_far_apart_as_on_paper() -> None:
@@ -92,5 +92,5 @@ def test_no_group_is_lost_among_notes(
     flow: list[tuple[int, int]], margin: list[tuple[int, int]], feet: list[tuple[int, int]]
 ) -> None:
     every = (groups_of(flow), groups_of(margin, plain=True), groups_of(feet, plain=True))
-    placed = list(with_notes(every[0], list(every[1]), list(every[2])))
+    placed = list(insert_notes(every[0], list(every[1]), list(every[2])))
     assert sorted(map(id, placed)) == sorted(id(group) for groups in every for group in groups)

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import parser as pdf_ocr
-from qa_pipeline.documents.formats.pdf.parser import note
+from qa_pipeline.documents.formats.pdf.parser import describe_pages
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline_tests.documents.formats.pdf.builders import blank, counts, parse, prose
 
@@ -93,7 +93,7 @@ def test_a_document_of_empty_pages_has_no_text() -> None:
 
 
 def test_many_pages_are_not_all_named() -> None:
-    said = note(100, range(1, 60), "without text")
+    said = describe_pages(100, range(1, 60), "without text")
     assert said.startswith("59 of 100 pages are pictures without text: 1, 2")
     assert said.endswith("20, …")
 
@@ -157,7 +157,7 @@ def test_words_of_the_engine_become_lines_in_points() -> None:
         "width": [60, 100, 0, 100, 20],
         "height": [30, 30, 0, 30, 30],
     }
-    first, second = pdf_ocr._lines(found, page=3, scale=2.0, height=800.0)
+    first, second = pdf_ocr._gather_lines(found, page=3, scale=2.0, height=800.0)
     assert (first.text, first.page) == ("The river", 3)
     assert (first.left, first.right, first.top) == (50.0, 140.0, 750.0)
     assert (second.text, second.bottom) == ("flows", 710.0)

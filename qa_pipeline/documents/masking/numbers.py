@@ -1,4 +1,4 @@
-"""Numbers of identity cards, passports and driving licences."""
+"""Numbers of persons, identity documents, accounts and payment cards."""
 
 import re
 from calendar import monthrange
@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from qa_pipeline.documents.masking.items import (
     Family,
     Item,
-    before,
     characters_of,
     digits_of,
     luhn,
     machine_readable,
     mod_11_10,
-    numbers,
+    mod_97,
+    pattern_family,
     pension_number,
+    text_before,
 )
 from qa_pipeline.text.lexicon.languages import any_of_all, of_all
 
@@ -27,7 +28,7 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _WORDS = of_all("labels.id_hints")
-_FEWEST_DIGITS = 4
+_FEWEST_DIGITS = 4  # the label is followed by a word otherwise, written in capitals
 _LONGEST = 9
 """A number may be written with its check digit, which is no part of it."""
 
@@ -41,11 +42,9 @@ _FORMS = (  # ICAO Doc 9303, parts 4 and 5; each group is followed by its check 
 )
 
 
-def _find_lines(text: str) -> Iterator[Item]:
-    for match in _LINE.finditer(text) if "<<" in text else ():
-        lines = filter(None, (form.fullmatch(match[0]) for form in _FORMS))
-        if any(all(map(machine_readable, form.groups()[::2], form.groups()[1::2])) for form in lines):
-            yield Item("id_document", match.start(), match.end(), match[0])
+def _is_machine_readable(match: re.Match[str]) -> bool:
+    lines = filter(None, (form.fullmatch(match[0]) for form in _FORMS))
+    return any(all(map(machine_readable, line.groups()[::2], line.groups()[1::2])) for line in lines)
 
 
 def _find_named(text: str) -> Iterator[Item]:
@@ -57,7 +56,7 @@ def _find_named(text: str) -> Iterator[Item]:
             yield Item("id_document", *match.span(1), value)
 
 
-LINES = Family("id_document", _find_lines)
+LINES = pattern_family("id_document", str, _LINE, is_right=_is_machine_readable)
 LABELLED = Family("id_document", _find_named, digits=_FEWEST_DIGITS)
 
 
@@ -83,7 +82,7 @@ def _is_personnummer(match: re.Match[str]) -> bool:
     month, day = match[3] or match[7], match[4] or match[8]
     if not _is_date(century, year, int(month), int(day)) or not luhn(digits_of(match[0])[-10:]):
         return False
-    leads = before(match.string, match.start())
+    leads = text_before(match.string, match.start())
     blank_only = match[9] is not None and _TIME_OF_DAY.search(match[0])  # as dates are written with the time
     return not _CLOCK.search(leads) and not (blank_only and not _CONTEXT.search(leads))
 
@@ -94,7 +93,14 @@ def _is_date(century: str | None, year: str, month: int, day: int) -> bool:
     return 1 <= day <= max(monthrange(full_year, month)[1] for full_year in years)
 
 
-FAMILY = numbers("personnummer", 10, lambda text: digits_of(text)[-10:], _is_personnummer, _NUMBER)
+PERSONNUMMER = pattern_family(
+    "personnummer",
+    lambda text: digits_of(text)[-10:],
+    _NUMBER,
+    is_right=_is_personnummer,
+    digits=10,
+    search_inside=True,
+)
 
 
 _START, _END = r"(?<![^\W_])(?<!\d\.)", r"(?![^\W_])(?!\.\d)"
@@ -128,7 +134,7 @@ def _is_tax_id(match: re.Match[str]) -> bool:
 
 def _is_amount(match: re.Match[str]) -> bool:
     text = match.string
-    amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(before(text, match.start(), 5))
+    amount = _AMOUNT.match(text, match.end()) or _AMOUNT_BEFORE.search(text_before(text, match.start(), 5))
     return match[0].count(".") == 3 and bool(amount)
 
 
@@ -143,17 +149,22 @@ def _is_pension_number(match: re.Match[str]) -> bool:
     return 1 <= day <= last and pension_number(value)
 
 
-def _find_tax_numbers(text: str) -> Iterator[Item]:
-    """Yield tax numbers after a word for them: no check digit holds in all states."""
-    for match in _TAX_NUMBER.finditer(text):
-        label = _TAX_NUMBER_NAMED.search(before(text, match.start()))
-        if label or _UNMISTAKABLE.fullmatch(match[0]):
-            yield Item("steuernummer", match.start(), match.end(), digits_of(match[0]))
+def _is_tax_number(match: re.Match[str]) -> bool:
+    """Return whether a word for tax numbers is before a number: no check digit holds in all states."""
+    label = _TAX_NUMBER_NAMED.search(text_before(match.string, match.start()))
+    return bool(label or _UNMISTAKABLE.fullmatch(match[0]))
 
 
-TAX_IDS = numbers("steuer_id", 11, digits_of, _is_tax_id, _TAX_ID)
-PENSION_NUMBERS = numbers("sozialversicherungsnummer", 11, characters_of, _is_pension_number, _PENSION)
-TAX_NUMBERS = Family("steuernummer", _find_tax_numbers, digits=9)
+TAX_IDS = pattern_family("steuer_id", digits_of, _TAX_ID, is_right=_is_tax_id, digits=11, search_inside=True)
+PENSION_NUMBERS = pattern_family(
+    "sozialversicherungsnummer",
+    characters_of,
+    _PENSION,
+    is_right=_is_pension_number,
+    digits=11,
+    search_inside=True,
+)
+TAX_NUMBERS = pattern_family("steuernummer", digits_of, _TAX_NUMBER, is_right=_is_tax_number, digits=9)
 
 
 # HMRC, NIM39110: letters that are never issued, prefixes that are never issued, suffix A to D.
@@ -168,16 +179,79 @@ _AMERICAN = re.compile(
 _AMERICAN_NAMED = re.compile(r"\bssn\b|social\s+security", re.IGNORECASE)
 
 
-def _find_british(text: str) -> Iterator[Item]:
-    for match in _BRITISH.finditer(text):
-        yield Item("uk_nino", match.start(), match.end(), characters_of(match[0]))
+def _is_american(match: re.Match[str]) -> bool:
+    return match[1] == "-" or bool(_AMERICAN_NAMED.search(text_before(match.string, match.start())))
 
 
-def _find_american(text: str) -> Iterator[Item]:
-    for match in _AMERICAN.finditer(text):
-        if match[1] == "-" or _AMERICAN_NAMED.search(before(text, match.start())):
-            yield Item("us_ssn", match.start(), match.end(), digits_of(match[0]))
+BRITISH = pattern_family("uk_nino", characters_of, _BRITISH, digits=6)
+AMERICAN = pattern_family("us_ssn", digits_of, _AMERICAN, is_right=_is_american, digits=9)
 
 
-BRITISH = Family("uk_nino", _find_british, digits=6)
-AMERICAN = Family("us_ssn", _find_american, digits=9)
+# Characters of an account number by country, from the IBAN registry (ISO 13616).
+_LENGTHS = {
+    country: length
+    for length, countries in {
+        15: "NO", 16: "BE", 18: "DK FI FK FO GL NL SD", 19: "MK SI", 20: "AT BA EE KZ LT LU MN XK",
+        21: "CH HR LI LV", 22: "BG BH CR DE GB GE IE ME RS VA", 23: "AE GI IL IQ OM SO TL",
+        24: "AD CZ ES MD PK RO SA SE SK TN VG", 25: "LY PT ST", 26: "IS TR", 27: "BI DJ FR GR IT MC MR SM",
+        28: "AL AZ BY CY DO GT HN HU LB NI PL SV", 29: "BR EG PS QA UA", 30: "JO KW MU YE", 31: "MT SC",
+        32: "LC", 33: "RU",
+    }.items()
+    for country in countries.split()
+}  # fmt: skip
+_ACCOUNT_START = re.compile(r"(?<![^\W_])([A-Za-z]{2})[ \n-]?\d{2}(?=[ \n-]?[A-Za-z0-9])")
+_BLANKS = " \n-"
+
+_CARDS = tuple(
+    re.compile(rf"(?<![^\W_])(?<!\d\.)(?:{form})(?![^\W_])(?!\.\d|[ ]?\*)")
+    for form in (
+        r"\d{13,16}",
+        r"\d{4}(?:[ \n.-]\d{4}){3}[ \n.-]\d{3}",
+        r"\d{4}(?:[ \n.-]\d{4}){3}",
+        r"\d{4}[ \n.-]\d{6}[ \n.-]\d{4,5}",
+    )
+)
+# First digits and lengths of the issuers (ISO/IEC 7812): Visa, Mastercard, American Express, Diners Club,
+# Discover, JCB, UnionPay, and Maestro as far as it differs from other numbers.
+_ISSUED = re.compile(
+    r"4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|"
+    r"3[47]\d{13}|3(?:0[0-59]|[689]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|"
+    r"62\d{14,17}|(?:5018|5020|5038|5893|6304|6759|676[1-3])\d{12}"
+)
+
+
+def _find_accounts(text: str) -> Iterator[Item]:
+    end = 0
+    for match in _ACCOUNT_START.finditer(text):
+        length = _LENGTHS.get(match[1].upper())
+        if length is None or match.start() < end:
+            continue
+        account = _end_of_account(text, match.start(), length)
+        if account is not None and mod_97(value := characters_of(text[match.start() : account])):
+            end = account
+            yield Item("iban", match.start(), end, value)
+
+
+def _end_of_account(text: str, start: int, length: int) -> int | None:
+    """Return the end of `length` letters and digits, single blanks apart, if the number ends there."""
+    place, taken, blank = start, 0, False
+    while taken < length and place < len(text):
+        character = text[place]
+        if character.isascii() and character.isalnum():
+            taken, blank = taken + 1, False
+        elif character in _BLANKS and not blank:
+            blank = True
+        else:
+            return None
+        place += 1
+    ends = place == len(text) or not text[place].isalnum()
+    return place if taken == length and ends else None
+
+
+def _is_card(match: re.Match[str]) -> bool:
+    digits = digits_of(match[0])
+    return bool(_ISSUED.fullmatch(digits)) and luhn(digits) and len(set(digits)) > 1
+
+
+ACCOUNTS = Family("iban", _find_accounts, digits=6)
+CARDS = pattern_family("card", digits_of, *_CARDS, is_right=_is_card, digits=13, search_inside=True)
