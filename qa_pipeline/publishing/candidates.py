@@ -163,15 +163,10 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
                 left_out[batch] = reason
                 continue
             released = released_rows(tables)
-            candidates = (
-                evaluation.finds(released)
-                if evaluation
-                else pl.Series([None] * released.height, dtype=pl.Boolean())
-            )
             noted = released.with_columns(
                 codes(released["pair_id"]).alias("code"),
                 said_codes(released).alias("said"),
-                candidates.alias("in_evaluation"),
+                in_evaluation=evaluation.finds(released) if evaluation else pl.lit(None, pl.Boolean()),
                 forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
                 row=rows + pl.int_range(pl.len()),
             )

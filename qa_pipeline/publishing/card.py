@@ -14,7 +14,7 @@ from jinja2 import TemplateError
 
 from qa_pipeline.llm.base import is_fake
 from qa_pipeline.publishing.candidates import RELEASED
-from qa_pipeline.publishing.certificate import bound_problems, in_words
+from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.facts import (
     CLAIM_SCORES,
     FACTS,
@@ -100,7 +100,6 @@ def card_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     rows, sources = counted_parts(folder, manifest.splits)
     yield from _differences("rows", stated, row_facts(rows))
     yield from _differences("sources", stated_sources, source_facts(sources))
-    yield from bound_problems(manifest.certificate)
 
 
 def _differences(what: str, stated: Mapping[str, Any], counted: Mapping[str, Any]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
-from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest
+from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest, row_groups_of
 from qa_pipeline.settings.base import Group
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.thresholds import Interval
@@ -75,7 +75,7 @@ class CardFacts:
         self._costs: dict[str | None, float] = {}
         self._calls = {"calls": 0, "tokens": 0, "calls_without_cost": 0, "accepted": 0}
 
-    def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
+    def add(self, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
         """Count all tables of a batch, and the `pair_id` of its released rows."""
         verdicts = tables["verdicts"].filter(pl.col("expected_verdict").is_null())
         ids = released.select("pair_id", released=True)
@@ -210,9 +210,7 @@ def counted_parts(
     folder: Path, splits: Iterable[str]
 ) -> tuple[Iterator[pl.DataFrame], Iterator[pl.DataFrame]]:
     """Return the counted parts of a release for `row_facts` and `source_facts`, by row group."""
-    files = (folder / DATA / f"{name}.parquet" for name in splits)
-    rows = (part for file in files for part in row_groups(file, ROW_COLUMNS))
-    return rows, row_groups(folder / SOURCES, SOURCE_COLUMNS)
+    return row_groups_of(folder, splits, ROW_COLUMNS), row_groups(folder / SOURCES, SOURCE_COLUMNS)
 
 
 _HASHED_COLUMNS = (

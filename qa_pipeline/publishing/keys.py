@@ -130,6 +130,13 @@ def ranges(rows: int) -> list[tuple[int, int]]:
     return [(first, after - 1) for first, after in itertools.pairwise(bounds)]
 
 
+def rows_of(file: Path) -> int:
+    """Return how many rows a Parquet file has."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(file).num_rows)
+
+
 def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
     """Return the rows of a Parquet file whose code is in a range; the others are never in memory at once."""
     inside = pl.col(column).is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))

@@ -5,17 +5,19 @@ Of one that is yanked there are left its manifest, its keys and a tombstone.
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
+import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.parquet import row_groups
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
@@ -278,6 +280,12 @@ def newest_keys(releases: Path) -> Path | None:
     """
     with_places = [folder / PLACES for folder in release_folders(releases) if (folder / PLACES).is_file()]
     return with_places[-1] if with_places else None
+
+
+def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield columns of the rows of a release, split after split, a row group at a time."""
+    for name in splits:
+        yield from row_groups(folder / DATA / f"{name}.parquet", columns)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from qa_pipeline.publishing.candidates import (
     named_passages,
 )
 from qa_pipeline.publishing.card import card_problems
-from qa_pipeline.publishing.certificate import LABELLED, Certifier
+from qa_pipeline.publishing.certificate import AUDITED_COLUMNS, LABELLED, certificate_of
 from qa_pipeline.publishing.facts import (
     DECIDED_BY,
     FACTS,
@@ -43,9 +44,9 @@ from qa_pipeline.publishing.keys import (
     SHINGLES,
     Places,
     codes,
-    document_keys,
     near_duplicates,
     row_keys,
+    rows_of,
     sketches,
 )
 from qa_pipeline.publishing.manifest import (
@@ -61,9 +62,10 @@ from qa_pipeline.publishing.manifest import (
     SOURCES,
     Manifest,
     read_manifest,
+    row_groups_of,
 )
 from qa_pipeline.publishing.proofs import proof_problems
-from qa_pipeline.publishing.selection import PLACED, rows_of
+from qa_pipeline.publishing.selection import PLACED
 from qa_pipeline.publishing.signature import signature_problem
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.chunks import chunk_hash
@@ -192,62 +194,37 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 class _Table:
-    """A table of a release that is read where it is needed.
+    """A table of a release of which only some row groups are in memory.
 
     Args:
         file: of the table.
-        columns: that are read.
-        key_columns: of which `keys` makes the key of each row.
-        keys: of a frame of them.
+        key: the columns that identify a row.
+        columns: all that are read.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        columns: Sequence[str],
-        key_columns: Sequence[str],
-        keys: Callable[[pl.DataFrame], pl.Series],
-    ) -> None:
+    def __init__(self, file: Path, key: Sequence[str], columns: Sequence[str]) -> None:
         import pyarrow.parquet as pq
 
-        self._opened = pq.ParquetFile(file)
-        self._columns = list(columns)
-        self._schema = {name: pl.read_parquet_schema(file)[name] for name in columns}
-        keys_of_groups = [
-            keys(self._read(number, list(key_columns))).to_numpy()
-            for number in range(self._opened.num_row_groups)
-        ]
-        every = np.concatenate([np.zeros(0, np.uint64), *keys_of_groups])
-        order = np.argsort(every, kind="stable")
-        self._keys = every[order]
-        self._groups = np.repeat(
-            np.arange(len(keys_of_groups), dtype=np.int32),
-            [len(keys_of_group) for keys_of_group in keys_of_groups],
-        )[order]
-        self._held: dict[int, pl.DataFrame] = {}
+        self._opened, self._key, self._columns = pq.ParquetFile(file), list(key), list(columns)
+        self._read = lru_cache(_MOST_BLOCKS)(self._read_group)
+        self._no_rows = pl.DataFrame(schema={name: pl.read_parquet_schema(file)[name] for name in columns})
+        codes_of_groups = [self._codes(part) for part in row_groups(file, self._key)]
+        sizes = [len(of_group) for of_group in codes_of_groups]
+        self._codes_of_rows = np.concatenate([np.zeros(0, np.uint64), *codes_of_groups])
+        self._groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
-    def _read(self, number: int, columns: list[str]) -> pl.DataFrame:
-        return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=columns)))
+    def _codes(self, rows: pl.DataFrame) -> npt.NDArray[np.uint64]:
+        keys = rows.select(pl.concat_str(self._key, separator="\x1f").fill_null("")).to_series()
+        return codes(keys).to_numpy()
 
-    def of(self, keys: pl.Series) -> pl.DataFrame:
-        """Return the row groups that hold the rows of these keys; rows it lacks are absent."""
-        places = np.flatnonzero(np.isin(self._keys, keys.to_numpy()))
-        numbers = set(self._groups[places].tolist())
-        for number in sorted(numbers - {*self._held}):
-            while len(self._held) >= max(_MOST_BLOCKS, len(numbers)):
-                self._held.pop(next(iter(self._held)))
-            self._held[number] = self._read(number, self._columns)
-        return pl.concat(
-            [pl.DataFrame(schema=self._schema), *(self._held[number] for number in sorted(numbers))]
-        )
+    def _read_group(self, number: int) -> pl.DataFrame:
+        return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=self._columns)))
 
-
-_DOCUMENT_COLUMNS = ("content_sha256", "batch", "path", "licence", "text")
-
-
-def _passage_keys(passages: pl.DataFrame) -> pl.Series:
-    """Return the keys of passages: a chunk id may be in several batches."""
-    return codes(passages.select(pl.concat_str("batch", "chunk_id", separator="\x1f")).to_series())
+    def rows(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows that have these keys; those that are not in the table are absent."""
+        groups = np.unique(self._groups[np.isin(self._codes_of_rows, self._codes(keys))]).tolist()
+        parts = [self._read(number).join(keys, on=self._key, how="semi") for number in groups]
+        return pl.concat([self._no_rows, *parts])
 
 
 class _Rows:
@@ -262,31 +239,22 @@ class _Rows:
     def __init__(self, folder: Path, manifest: Manifest, notes: Path) -> None:
         self._folder, self._manifest, self._notes = folder, manifest, notes
         self._sources = _Table(
-            folder / SOURCES,
-            _DOCUMENT_COLUMNS,
-            ["content_sha256"],
-            lambda frame: document_keys(frame["content_sha256"]),
+            folder / SOURCES, ["content_sha256"], ["content_sha256", "batch", "path", "licence", "text"]
         )
-        self._passages = _Table(
-            folder / PASSAGES, PASSAGE_SCHEMA.names(), ["batch", "chunk_id"], _passage_keys
-        )
+        self._passages = _Table(folder / PASSAGES, ["batch", "chunk_id"], PASSAGE_SCHEMA.names())
         self._texts_held = bool(
             pl.scan_parquet(folder / SOURCES).select(pl.col("text").is_not_null().any()).collect().item()
         )
         self._steps: Counter[tuple[str, str]] = Counter()
         self._unproved: Counter[str] = Counter()
         self._last: dict[str, tuple[str, str]] = {}
-        self._audited: Certifier | None = None
-        if manifest.certificate is not None:
-            self._audited = Certifier(pl.read_parquet(folder / AUDIT))
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
         self._written = {
-            f"{name}/{file.name.format(split=split)}": (form, file, split, hashlib.sha256())
+            f"{name}/{path}": (form, file, split, hashlib.sha256())
             for name, form in FORMATS.items()
-            for file in form.files
-            for split in manifest.splits
+            for file, path, split in form.paths(manifest.splits)
         }
         """The files that formats may have, and the hash of what the rows make of those that are `whole`."""
 
@@ -329,9 +297,9 @@ class _Rows:
         problems |= {name: list(found_problems) for name, found_problems in further.items()}
         unseen = {} if self._texts_held or not rows else dict.fromkeys(("evidence", "proof"), NO_SOURCES)
         why = {"proof": self._not_proved(), **unseen}
-        if self._audited is None:
+        if self._manifest.certificate is None:
             why["audit"] = "nobody has audited it"
-        nothing = {*unseen, *({"audit"} if self._audited is None else ())}
+        nothing = {*unseen, *({"audit"} if self._manifest.certificate is None else ())}
         return [
             Check(name, None if name in nothing else rows, tuple(problems_of_check), why.get(name, ""))
             for name, problems_of_check in problems.items()
@@ -364,8 +332,6 @@ class _Rows:
                 **({REFUSAL: refusals} if (refusals := rows.filter(coverage="none").height) else {}),
             }
         )
-        if self._audited is not None:
-            self._audited.add(split, {}, rows)
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
         for name, (form, _, of, expected_rows) in self._written.items():
             if form.is_whole and of == split and name in self._manifest.files:
@@ -423,20 +389,13 @@ class _Rows:
 
     def _documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the documents that rows rest on, as far as they are present."""
-        hashes = (
-            rows.select(pl.col("documents").explode(empty_as_null=True)).to_series().drop_nulls().unique()
-        )
-        sources = self._sources.of(document_keys(hashes))
-        return sources.filter(pl.col("content_sha256").is_in(hashes.implode()))
+        hashes = rows.select(content_sha256=pl.col("documents").explode(empty_as_null=True))
+        return self._sources.rows(hashes.drop_nulls().unique())
 
     def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
         """Return the passages of rows that have a text, by batch and chunk id."""
-        named_by_rows = named_passages(rows)
-        readable = self._passages.of(_passage_keys(named_by_rows)).join(
-            named_by_rows, on=["batch", "chunk_id"], how="semi"
-        )
         passages: dict[str, dict[str, Passage]] = {}
-        for row in self._with_texts(readable).iter_rows(named=True):
+        for row in self._with_texts(self._passages.rows(named_passages(rows))).iter_rows(named=True):
             passage = Passage(
                 row["chunk_id"], row["title"], tuple(row["section_path"]), row["text"], row["language"]
             )
@@ -445,7 +404,7 @@ class _Rows:
 
     def _with_texts(self, passages: pl.DataFrame) -> pl.DataFrame:
         """Return the passages with their texts, from the documents where they have none of their own."""
-        sources = self._sources.of(document_keys(passages["content_sha256"].drop_nulls().unique()))
+        sources = self._sources.rows(passages.select("content_sha256").drop_nulls().unique())
         complete = passages.join(
             sources.select("content_sha256", document="text"),
             on="content_sha256",
@@ -536,10 +495,11 @@ class _Rows:
 
     def _audit_problems(self) -> Iterator[str]:
         """Yield problems of a certificate that is not what the labels show."""
-        if self._audited is None:
+        if self._manifest.certificate is None:
             return
+        rows = row_groups_of(self._folder, self._manifest.splits, AUDITED_COLUMNS)
         try:
-            certificate = self._audited.certificate()
+            certificate = certificate_of(pl.read_parquet(self._folder / AUDIT), rows)
         except InputError as error:
             yield str(error)
             return
@@ -622,7 +582,7 @@ class _Rows:
                 if expected.hexdigest() != file_entry.sha256:
                     yield f"{name} says something else than {DATA}/{split}.parquet"
             elif not file.once:  # which is the corpus, whose passages are of no row
-                yield from self._foreign_rows(name, ids[split] if "{split}" in file.name else every)
+                yield from self._foreign_rows(name, every if split is None else ids[split])
 
     def _foreign_rows(self, name: str, released: npt.NDArray[np.uint64]) -> Iterator[str]:
         """Yield rows of a file about other pairs than these."""

@@ -10,8 +10,7 @@ import pytest
 
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import OK
-from qa_pipeline.publishing.format_files import FormatFiles
-from qa_pipeline.publishing.formats import FORMATS
+from qa_pipeline.publishing.formats import FORMATS, format_writer
 from qa_pipeline.publishing.loading import release_folder
 from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline.publishing.verify import verify_release
@@ -177,8 +176,10 @@ def test_equal_rows_give_equal_bytes_whatever_the_order_of_the_tables(tmp_path: 
             if name != "chunks"  # the corpus has their order
         }
         for name in set(FORMATS) - {"preference"}:  # drafts have the order of `pairs`
-            with FormatFiles(tmp_path / str(seed), name, ("train", "test", "empty"), "closed_book") as files:
-                files.add("b", apart, rows())
+            with format_writer(
+                tmp_path / str(seed), name, ("train", "test", "empty"), "closed_book"
+            ) as write:
+                write(apart, rows())
         shuffled = hashes(tmp_path / str(seed))
         assert shuffled.items() <= hashes(tmp_path / "first").items()
 
@@ -186,14 +187,10 @@ def test_equal_rows_give_equal_bytes_whatever_the_order_of_the_tables(tmp_path: 
 def test_batches_are_written_one_after_another_and_a_passage_once(tmp_path: Path) -> None:
     rest = ("apart", "refused", "held")
     for name in FORMATS:
-        with FormatFiles(tmp_path, name, ("train", "test"), "closed_book") as files:
-            files.add("a", tables(), rows().filter(pl.col("pair_id") == "p"))
-            files.add("b", tables(), rows().filter(pl.col("pair_id").is_in(rest)))
-            files.add("c", tables(), rows().clear())
-        lines = {path: len(path.read_bytes().splitlines()) for path in (tmp_path / name).rglob("*.jsonl")}
-        assert {str(path.relative_to(tmp_path / name)): count for path, count in lines.items()}.items() <= (
-            files.rows.items()
-        )
+        with format_writer(tmp_path, name, ("train", "test"), "closed_book") as write:
+            write(tables(), rows().filter(pl.col("pair_id") == "p"))
+            write(tables(), rows().filter(pl.col("pair_id").is_in(rest)))
+            write(tables(), rows().clear())
     assert pair_ids(tmp_path, "squad", "train") == {"p", "refused"}
     corpus = (tmp_path / "beir" / "corpus.jsonl").read_bytes().splitlines()
     ids = [json.loads(line)["_id"] for line in corpus]
@@ -203,12 +200,12 @@ def test_batches_are_written_one_after_another_and_a_passage_once(tmp_path: Path
 def test_files_that_are_there_are_not_written_over(tmp_path: Path) -> None:
     write_all(tmp_path)
     for name in FORMATS:
-        with pytest.raises(FileExistsError), FormatFiles(tmp_path, name, ("train",), "closed_book"):
+        with pytest.raises(FileExistsError), format_writer(tmp_path, name, ("train",), "closed_book"):
             pass
 
 
 def test_an_error_between_batches_comes_through_and_leaves_no_file_open(tmp_path: Path) -> None:
-    files = FormatFiles(tmp_path, "squad", ("train",), "closed_book")
-    with pytest.raises(KeyError, match="chunks"), files:
-        files.add("b", {}, rows())
+    files = format_writer(tmp_path, "squad", ("train",), "closed_book")
+    with pytest.raises(KeyError, match="chunks"), files as write:
+        write({}, rows())
     assert not (tmp_path / "squad" / "train.json").read_bytes().endswith(b"]}\n")
