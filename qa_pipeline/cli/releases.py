@@ -140,8 +140,7 @@ def diff(
     table: Annotated[Path | None, typer.Option(help="Parquet file to write the rows to.")] = None,
     page: Annotated[Path | None, typer.Option(help="Markdown file to write them to.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Output folder, whose verdicts say why rows are no longer accepted."),
+        Path | None, typer.Option(help="Output folder, whose verdicts say why rows are no longer accepted.")
     ] = None,
     as_json: Json = False,
 ) -> None:

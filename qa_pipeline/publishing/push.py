@@ -19,14 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.corpus.remote import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
-from qa_pipeline.publishing.manifest import (
-    LATEST,
-    MANIFEST,
-    SIGNATURE,
-    Manifest,
-    point_to,
-    read_manifest,
-)
+from qa_pipeline.publishing.manifest import LATEST, MANIFEST, SIGNATURE, Manifest, point_to, read_manifest
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import move_file, prepare_folder
