@@ -100,7 +100,7 @@ def verify(
     Without --public-key, who changes a release and makes all of its hashes anew is not found by them.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.publishing.verify import verify_release
 
     with errors_as_exit_codes():
@@ -149,7 +149,7 @@ def diff(
 
     from qa_pipeline.cli.console import print_document, print_line, show_frame
     from qa_pipeline.publishing.differences import compare_releases, differences_page, with_verdicts
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.layout import Layout
     from qa_pipeline.storage.parquet import write_frame
@@ -192,7 +192,7 @@ def push(
     What is there is not sent again, and never overwritten. Readers get the old release or the new one.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.publishing.push import push_release
 
     with errors_as_exit_codes(resumable=True):

@@ -77,15 +77,10 @@ PASSAGE_SCHEMA = pl.Schema(
 `text` is null where the text of its document is in the release.
 """
 LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason", "instead"), pl.String()))
-SOURCE_SCHEMA = pl.Schema(
-    dict.fromkeys(
-        (
-            *("content_sha256", "batch", "path", "title", "language", "source_uri", "licence"),
-            *("text", "text_sha256"),
-        ),
-        pl.String(),
-    )
+_SOURCE_COLUMNS = (
+    *("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text", "text_sha256"),
 )
+SOURCE_SCHEMA = pl.Schema(dict.fromkeys(_SOURCE_COLUMNS, pl.String()))
 ROWS = pl.Schema(
     {
         "row": pl.UInt32(),
@@ -200,19 +195,12 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """
     accepted = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted").select("pair_id", "composite")
     examples = tables[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
-    documents = (
-        _rests_on(examples, tables)
-        .group_by("pair_id")
-        .agg(pl.col("content_sha256").unique().sort().alias("documents"))
-    )
+    rests_on = _rests_on(examples, tables).group_by("pair_id")
+    documents = rests_on.agg(documents=pl.col("content_sha256").unique().sort())
+    cut = tables["claims"].select("claim_id", "self_contained", "split_by", chunk_ids="candidate_chunk_ids")
     claims = (
         decided_claims(tables["claims"], tables["claim_verdicts"])
-        .join(
-            tables["claims"].select(
-                "claim_id", "self_contained", "split_by", chunk_ids="candidate_chunk_ids"
-            ),
-            on="claim_id",
-        )
+        .join(cut, on="claim_id")
         .join(tables["claim_verdicts"].select("claim_id", "decided_by"), on="claim_id", how="left")
         .sort("pair_id", "position", "claim_id")
         .group_by("pair_id", maintain_order=True)
@@ -231,9 +219,7 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def named_passages(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the chunks that rows rest on, cite or show, each once: batch and chunk_id."""
     proving = pl.col("evidence").list.eval(pl.element().struct.field("chunk_id"))
-    cited = (
-        pl.col("claims").list.eval(pl.element().struct.field("chunk_ids")).list.eval(pl.element().explode())
-    )
+    cited = pl.col("claims").list.eval(pl.element().struct.field("chunk_ids").explode())
     passage_lists = (pl.col("passages").struct.field(layout) for layout in LAYOUTS[1:])
     frames = (
         rows.select("batch", chunk_id=ids).explode("chunk_id", empty_as_null=True)
@@ -281,14 +267,9 @@ def _refused(
 
 def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the documents each row rests on, for a refusal those it was shown: pair_id, content_sha256."""
-    proved = (
-        examples.select(
-            "pair_id",
-            pl.col("evidence").list.eval(pl.element().struct.field("content_sha256")).alias("content_sha256"),
-        )
-        .explode("content_sha256", empty_as_null=True)
-        .drop_nulls()
-    )
+    hashes = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
+    proved = examples.select("pair_id", content_sha256=hashes).explode("content_sha256", empty_as_null=True)
+    proved = proved.drop_nulls()
     sources = (
         tables["pairs"]
         .join(examples, on="pair_id", how="semi")
@@ -298,5 +279,4 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
         .join(tables["documents"].select("document_id", "content_sha256"), on="document_id")
         .select("pair_id", "content_sha256")
     )
-    refused = sources.join(proved, on="pair_id", how="anti")
-    return pl.concat([proved, refused])
+    return pl.concat([proved, sources.join(proved, on="pair_id", how="anti")])

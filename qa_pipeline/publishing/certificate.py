@@ -17,8 +17,14 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError, ReleaseError
-from qa_pipeline.publishing.loading import load_release
-from qa_pipeline.publishing.manifest import Bound, Certificate, Look, read_manifest, row_groups_of
+from qa_pipeline.publishing.manifest import (
+    Bound,
+    Certificate,
+    Look,
+    load_release,
+    read_manifest,
+    row_groups_of,
+)
 from qa_pipeline.statistics import CONFIDENCE, further_trials_needed, upper_bound
 from qa_pipeline.storage.hashes import hash_json, hash_parts
 from qa_pipeline.storage.row_files import Limits, json_lines

@@ -158,12 +158,7 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
         for key, shingles_of_row in zip(keys, sets, strict=True)
         for band in band_codes(shingles_of_row, threshold)
     ]
-    columns = {
-        "key": keys,
-        "shingles": pl.Series(
-            [shingles_of_row.tolist() for shingles_of_row in sets], dtype=SHINGLES["shingles"]
-        ),
-    }
+    columns = {"key": keys, "shingles": [shingles_of_row.tolist() for shingles_of_row in sets]}
     return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(columns, SHINGLES)
 
 

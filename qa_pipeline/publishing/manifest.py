@@ -1,4 +1,4 @@
-"""What a release says of itself: `manifest.json`, written last, and `latest.json`, which names the newest.
+"""Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and their rows.
 
 Of one that is yanked there are left its manifest, its keys and a tombstone.
 """
@@ -34,7 +34,6 @@ _OLDEST_FORMAT = 2
 """The oldest that can be read and continued; to verify it takes the version that made it."""
 _LARGEST = 64_000_000
 """Bytes of a manifest; that of 100,000 batches has 4,000,000."""
-_DAMAGED = "{} is damaged; restore the release from a copy, or publish it anew"
 
 
 class _Part(BaseModel):
@@ -188,6 +187,7 @@ def manifest_of(folder: Path) -> Manifest:
         ReleaseError: the folder is no whole release, or one of a newer layout.
     """
     path = folder / MANIFEST
+    damaged = f"{path} is damaged; restore the release from a copy, or publish it anew"
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -198,7 +198,7 @@ def manifest_of(folder: Path) -> Manifest:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ReleaseError(_DAMAGED.format(path)) from error
+        raise ReleaseError(damaged) from error
     form = document.get("format") if isinstance(document, dict) else None
     if isinstance(form, int) and not _OLDEST_FORMAT <= form <= FORMAT:
         advice = (
@@ -210,7 +210,7 @@ def manifest_of(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate(document)
     except ValidationError as error:
-        raise ReleaseError(_DAMAGED.format(path)) from error
+        raise ReleaseError(damaged) from error
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -278,14 +278,38 @@ def newest_keys(releases: Path) -> Path | None:
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """
-    with_places = [folder / PLACES for folder in release_folders(releases) if (folder / PLACES).is_file()]
-    return with_places[-1] if with_places else None
+    files = (folder / PLACES for folder in reversed(release_folders(releases)))
+    return next((file for file in files if file.is_file()), None)
 
 
 def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Yield columns of the rows of a release, split after split, a row group at a time."""
     for name in splits:
         yield from row_groups(folder / DATA / f"{name}.parquet", columns)
+
+
+def load_release(path: Path | str, split: str) -> pl.LazyFrame:
+    """Return the rows of one split of a release, as `qa_pipeline.load_release` does."""
+    folder = release_folder(Path(path))
+    manifest = read_manifest(folder)
+    if split not in manifest.splits:
+        raise ReleaseError(f"{folder} has no split {split!r}; it has {', '.join(manifest.splits)}")
+    path = folder / DATA / f"{split}.parquet"
+    if not path.is_file():
+        raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it anew")
+    return pl.scan_parquet(path)
+
+
+def release_folder(path: Path) -> Path:
+    """Return the release at a path, which is the latest where it is a folder of releases.
+
+    Raises:
+        ReleaseError: the pointer to the latest is damaged, or all releases are yanked.
+    """
+    latest = latest_release(path)
+    if latest is None and (yanked := release_folders(path)):
+        raise ReleaseError(f"{path} has no latest release; the newest, {yanked[-1].name}, is yanked")
+    return latest or path
 
 
 @contextmanager

@@ -30,7 +30,6 @@ from qa_pipeline.publishing.candidates import (
 from qa_pipeline.publishing.card import card_problems
 from qa_pipeline.publishing.certificate import AUDITED_COLUMNS, LABELLED, certificate_of
 from qa_pipeline.publishing.facts import (
-    DECIDED_BY,
     FACTS,
     REFUSAL,
     content_hashes,
@@ -260,7 +259,6 @@ class _Rows:
 
     def checks(self) -> list[Check]:
         """Return all checks, in a fixed order."""
-        rows = 0
         of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
             "schema": self._null_problems,
             "evidence": self._evidence_problems,
@@ -273,65 +271,49 @@ class _Rows:
         problems: dict[str, list[str]] = {name: [] for name in of_rows}
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
-                rows += part.height
                 self._note(split, part)
                 for name, check in of_rows.items():
                     problems[name] += check(split, part)
+        rows = self._counts["split"].total()
         ids = {
             name: np.concatenate([np.zeros(0, np.uint64), *codes_of_name])
             for name, codes_of_name in self._codes.items()
         }
-        together = np.sort(np.concatenate(list(ids.values())))
-        repeated = int((together[1:] == together[:-1]).sum())
-        problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
+        every = np.concatenate(list(ids.values()))
+        if repeated := rows - len(np.unique(every)):
+            problems["schema"].append(f"pair_id repeats in {repeated} rows")
         problems["splits"] += [*self._place_problems(), *self._near_problems()]
-        further = {
-            "passages": self._passage_problems(),
-            "counts": self._count_problems(),
-            "left_out": self._left_out_problems(together),
-            "formats": self._format_problems(ids),
-            "settings": settings_problems(self._folder, self._manifest),
-            "card": card_problems(self._folder, self._manifest),
-            "audit": self._audit_problems(),
-        }
-        problems |= {name: list(found_problems) for name, found_problems in further.items()}
-        unseen = {} if self._texts_held or not rows else dict.fromkeys(("evidence", "proof"), NO_SOURCES)
-        why = {"proof": self._not_proved(), **unseen}
+        problems["passages"] = [*self._passage_problems()]
+        problems["counts"] = [*self._count_problems()]
+        problems["left_out"] = [*self._left_out_problems(every)]
+        problems["formats"] = [*self._format_problems(ids)]
+        problems["settings"] = [*settings_problems(self._folder, self._manifest)]
+        problems["card"] = [*card_problems(self._folder, self._manifest)]
+        problems["audit"] = [*self._audit_problems()]
+        unseen = dict.fromkeys(("evidence", "proof"), NO_SOURCES) if rows and not self._texts_held else {}
         if self._manifest.certificate is None:
-            why["audit"] = "nobody has audited it"
-        nothing = {*unseen, *({"audit"} if self._manifest.certificate is None else ())}
+            unseen["audit"] = "nobody has audited it"
+        reasons = {"proof": self._not_proved(), **unseen}
         return [
-            Check(name, None if name in nothing else rows, tuple(problems_of_check), why.get(name, ""))
+            Check(name, None if name in unseen else rows, tuple(problems_of_check), reasons.get(name, ""))
             for name, problems_of_check in problems.items()
         ]
 
     def _not_proved(self) -> str:
         """Return what the rows rest on that cannot be proved again here."""
-        if not self._unproved:
-            return ""
-        counted = ", ".join(f"{count} on {step}" for step, count in sorted(self._unproved.items()))
-        return f"holds; rows that rest on what cannot be decided again: {counted}"
+        counted = ", ".join(f"{count} on {step}" for step, count in sorted((+self._unproved).items()))
+        return f"holds; rows that rest on what cannot be decided again: {counted}" if counted else ""
 
     def _note(self, split: str, rows: pl.DataFrame) -> None:
+        """Count rows, and what decided of their claims; make the lines again that formats have of them."""
         self._codes[split].append(codes(rows["pair_id"]).to_numpy())
         self._counts["split"][split] += rows.height
-        self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
-        claims = rows.select(pl.col("claims").explode(empty_as_null=True)).drop_nulls().unnest("claims")
-        steps = claims.group_by("verdict", "decided_by").len()
-        self._steps.update({(verdict, step): count for verdict, step, count in steps.iter_rows()})
-        self._unproved.update(
-            {
-                **dict(
-                    rows.select(step=DECIDED_BY.set_difference([ALIGNMENT]))
-                    .explode("step", empty_as_null=True)
-                    .drop_nulls()
-                    .group_by("step")
-                    .len()
-                    .iter_rows()
-                ),
-                **({REFUSAL: refusals} if (refusals := rows.filter(coverage="none").height) else {}),
-            }
-        )
+        self._counts["batch"].update(rows["batch"])
+        for claims, coverage in rows.select("claims", "coverage").iter_rows():
+            steps = [(claim["verdict"], claim["decided_by"]) for claim in claims or () if claim]
+            self._steps.update(steps)
+            self._unproved.update({step for _, step in steps} - {ALIGNMENT, None})
+            self._unproved[REFUSAL] += coverage == "none"
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
         for name, (form, _, of, expected_rows) in self._written.items():
             if form.is_whole and of == split and name in self._manifest.files:
@@ -366,16 +348,13 @@ class _Rows:
         """Yield quotes that are not at their place, and rows that name no or other documents."""
         proofs = rows.select("pair_id", "documents", "evidence").explode("evidence", empty_as_null=True)
         quoted = proofs.drop_nulls("evidence").unnest("evidence")
-        foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
-        yield from (
-            f"row {pair} does not name the document of a quote" for pair in foreign["pair_id"].unique()
-        )
+        foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))["pair_id"]
+        yield from (f"row {pair} does not name the document of a quote" for pair in foreign.unique().sort())
         documents = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
         sources = self._documents_of(rows)
         missing = documents.join(sources, left_on="documents", right_on="content_sha256", how="anti")
-        yield from (
-            f"row {pair} rests on a document that {SOURCES} lacks" for pair in missing["pair_id"].unique()
-        )
+        ids = missing["pair_id"].unique().sort()
+        yield from (f"row {pair} rests on a document that {SOURCES} lacks" for pair in ids)
         bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
         yield from (f"row {pair} has no evidence" for pair in bare["pair_id"])
         if not self._texts_held:

@@ -18,8 +18,7 @@ from qa_pipeline.publishing.certificate import (
     read_audits,
     unsettled,
 )
-from qa_pipeline.publishing.loading import release_folder
-from qa_pipeline.publishing.manifest import Certificate, read_manifest, write_manifest
+from qa_pipeline.publishing.manifest import Certificate, read_manifest, release_folder, write_manifest
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline.statistics import further_trials_needed, upper_bound
 from qa_pipeline_tests.end_to_end import Ran, Workspace, invoke

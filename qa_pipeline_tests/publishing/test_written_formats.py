@@ -11,8 +11,7 @@ import pytest
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import OK
 from qa_pipeline.publishing.formats import FORMATS, format_writer
-from qa_pipeline.publishing.loading import release_folder
-from qa_pipeline.publishing.manifest import read_manifest
+from qa_pipeline.publishing.manifest import read_manifest, release_folder
 from qa_pipeline.publishing.verify import verify_release
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.hostile_batch import rows, tables, write_all
