@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import polars as pl
 
@@ -37,6 +38,7 @@ from qa_pipeline.publishing.keys import (
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import ROW_GROUP, appended_parquet
+from qa_pipeline.storage.rows import TrainingExampleRow
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
 from qa_pipeline.verification.outcomes import decided_claims
@@ -63,6 +65,41 @@ RELEASED = Table(
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
+
+
+class ReleasedClaim(TypedDict):
+    """Hold a claim of a released row."""
+
+    text: str
+    self_contained: str | None
+    split_by: str
+    verdict: str
+    decided_by: str
+    chunk_ids: list[str]
+
+
+class ReleasedRow(TrainingExampleRow):
+    """Hold one released row."""
+
+    claims: list[ReleasedClaim]
+    documents: list[str]
+    licences: list[str]
+    version: int
+    in_evaluation: bool | None
+
+
+class PassageRow(TypedDict):
+    """Hold one passage of a release; its text may be that of its document."""
+
+    chunk_id: str
+    batch: str
+    title: str
+    language: str
+    text: str
+    section_path: list[str]
+    repeat: int
+
+
 PASSAGE_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(("chunk_id", "batch", "content_sha256", "title", "language", "text"), pl.String()),

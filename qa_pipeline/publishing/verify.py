@@ -6,11 +6,11 @@ The rows are read once, row group by row group; what is kept of them are some by
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,8 @@ from qa_pipeline.publishing.candidates import (
     PASSAGE_SCHEMA,
     RELEASED,
     SOURCE_SCHEMA,
+    PassageRow,
+    ReleasedRow,
     named_passages,
 )
 from qa_pipeline.publishing.card import card_problems
@@ -70,7 +72,8 @@ from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.chunks import chunk_hash
 from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
-from qa_pipeline.storage.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
+from qa_pipeline.storage.rows import EvidenceStruct, MessageStruct
+from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.deciding import ALIGNMENT
 
@@ -374,14 +377,14 @@ class _Rows:
     def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
         """Return the passages of rows that have a text, by batch and chunk id."""
         passages: dict[str, dict[str, Passage]] = {}
-        for row in self._with_texts(self._passages.rows(named_passages(rows))).iter_rows(named=True):
+        for row in self._with_texts(self._passages.rows(named_passages(rows))):
             passage = Passage(
                 row["chunk_id"], row["title"], tuple(row["section_path"]), row["text"], row["language"]
             )
             passages.setdefault(row["batch"], {})[row["chunk_id"]] = passage
         return passages
 
-    def _with_texts(self, passages: pl.DataFrame) -> pl.DataFrame:
+    def _with_texts(self, passages: pl.DataFrame) -> Iterator[PassageRow]:
         """Return the passages with their texts, from the documents where they have none of their own."""
         sources = self._sources.rows(passages.select("content_sha256").drop_nulls().unique())
         complete = passages.join(
@@ -393,7 +396,8 @@ class _Rows:
         start, length = pl.col("start"), pl.col("end") - pl.col("start")
         in_place = (start >= 0) & (length >= 0)
         cut = pl.when(in_place).then(pl.col("document").str.slice(start, pl.when(in_place).then(length)))
-        return complete.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
+        readable = complete.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
+        return cast("Iterator[PassageRow]", readable.iter_rows(named=True))
 
     def _proof_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows whose claims are not proved by their evidence, or not those of their answer."""
@@ -402,7 +406,7 @@ class _Rows:
         passages = self._passages_of(rows)
         settings = self._manifest.settings
         least = float(settings["verification"].get("accept_grounding", 1.0))
-        for row in rows.iter_rows(named=True):
+        for row in _released(rows):
             is_same = row["provenance"]["thresholds_id"] == settings["thresholds"]
             passages_of_batch = passages.get(row["batch"], {})
             for problem in proof_problems(row, passages_of_batch, least if is_same else 0.0):
@@ -414,13 +418,17 @@ class _Rows:
         prompts = self._manifest.system_prompts
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
         bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
-        answers = rows.with_columns(marked=marked.str.strip_chars(), bare=bare.str.strip_chars())
-        for row in answers.iter_rows(named=True):
-            for layout in LAYOUTS:
-                ids = [] if layout == "closed_book" else row["passages"][layout]
-                messages, passages_of_batch = row[MESSAGE_COLUMNS[layout]], passages.get(row["batch"], {})
+        answers = rows.select(marked.str.strip_chars().alias("marked"), bare.str.strip_chars().alias("bare"))
+        for row, answers_of_row in zip(_released(rows), answers.iter_rows(), strict=True):
+            layouts = {
+                "closed_book": (row["messages"], []),
+                "with_context": (row["messages_with_context"], row["passages"]["with_context"]),
+                "with_distractors": (row["messages_with_distractors"], row["passages"]["with_distractors"]),
+            }
+            of_batch, system_prompts = passages.get(row["batch"], {}), prompts.get(row["language"], [])
+            for layout, (messages, ids) in layouts.items():
                 problem = _other_messages(
-                    row, messages, ids, passages_of_batch, prompts.get(row["language"], [])
+                    row["question"], answers_of_row, messages, ids, of_batch, system_prompts
                 )
                 if problem:
                     yield f"row {row['pair_id']} ({layout}) {problem}"
@@ -440,7 +448,7 @@ class _Rows:
             (batch, sha256): (path, licence)
             for sha256, batch, path, licence in self._documents_of(rows).drop("text").iter_rows()
         }
-        for row in rows.select("pair_id", "batch", "documents", "licences", "evidence").iter_rows(named=True):
+        for row in _released(rows):
             provenance = {
                 document: origins[row["batch"], document]
                 for document in row["documents"]
@@ -453,7 +461,7 @@ class _Rows:
             ):
                 yield f"row {row['pair_id']} names other licences than its documents have"
             for piece in row["evidence"]:
-                path = provenance.get(piece["content_sha256"], (piece["path"], None))[0]
+                path = provenance.get(piece["content_sha256"] or "", (piece["path"], None))[0]
                 if piece["path"] != path or not _is_document_id(piece):
                     yield f"row {row['pair_id']} names its document otherwise than {SOURCES}"
 
@@ -464,7 +472,7 @@ class _Rows:
                 if text is not None and hash_text(text) != text_sha256:
                     yield f"the text of document {sha256} is not that of its hash"
         for part in row_groups(self._folder / PASSAGES):
-            for row in self._with_texts(part).iter_rows(named=True):
+            for row in self._with_texts(part):
                 if chunk_hash(row["section_path"], row["text"], row["repeat"]) != row["chunk_id"]:
                     yield f"passage {row['chunk_id']} is not the one of its id"
         hashes = content_hashes(self._folder, self._manifest.splits)
@@ -574,6 +582,10 @@ class _Rows:
             yield f"{name} has {other} rows that are not released in this split"
 
 
+def _released(rows: pl.DataFrame) -> Iterator[ReleasedRow]:
+    return cast("Iterator[ReleasedRow]", rows.iter_rows(named=True))
+
+
 _LINE = pl.Schema({"pair_id": pl.String()})
 _DOCUMENT = pl.Schema({"paragraphs": pl.List(pl.Struct({"qas": pl.List(pl.Struct(_LINE))}))})
 """The fields in which a line of SQuAD's file names the rows it is about."""
@@ -596,13 +608,14 @@ def _pair_ids(file: Path) -> Iterator[pl.Series]:
 
 
 def _other_messages(
-    row: Mapping[str, Any],
-    messages: Sequence[Mapping[str, str]] | None,
+    question: str,
+    answers: Collection[str],
+    messages: Sequence[MessageStruct] | None,
     chunk_ids: Sequence[str] | None,
     passages: Mapping[str, Passage],
     system_prompts: Sequence[str],
 ) -> str | None:
-    """Return what messages have that row, passages and system prompt do not give."""
+    """Return what messages have that question, answers, passages and system prompts do not give."""
     if messages is None or chunk_ids is None:
         alone = (messages is None) != (chunk_ids is None)
         return "has messages without passages, or passages alone" if alone else None
@@ -611,18 +624,18 @@ def _other_messages(
     system, user, assistant = (message["content"] for message in messages)
     if system not in system_prompts:
         return f"has a system message that {MANIFEST} does not name"
-    if assistant not in (row["marked"], row["bare"]):
+    if assistant not in answers:
         return "has another answer in its messages"
     if all(chunk_id in passages for chunk_id in chunk_ids):
-        expected = user_message([passages[chunk_id] for chunk_id in chunk_ids], row["question"])
+        expected = user_message([passages[chunk_id] for chunk_id in chunk_ids], question)
         return None if user == expected else "asks something else than its question and passages"
     # without the texts: the head of each passage cannot be known either
-    return None if user.endswith(f"\n\n{row['question']}") else "asks something else than its question"
+    return None if user.endswith(f"\n\n{question}") else "asks something else than its question"
 
 
-def _is_document_id(piece: Mapping[str, Any]) -> bool:
+def _is_document_id(piece: EvidenceStruct) -> bool:
     """Return whether the id of a document is that of its bytes, or of bytes and path."""
-    sha256, path = piece["content_sha256"], piece["path"]
+    sha256, path = piece["content_sha256"] or "", piece["path"] or ""
     with_path = hash_text(f"{sha256}\0{path}")
     # a path that is no UTF-8 is shown with a mark, and its id is made of its bytes
     return piece["document_id"] in (sha256[:32], with_path[:32]) or "\ufffd" in path
