@@ -46,8 +46,9 @@ likeness in the place of drift where likeness alone decided the metric and the s
 `decided_by` says who decided, with shares."""
 BY_LIKENESS = "by likeness"
 _YEAR = 365
+"""Days over which a difference that counts at once is rare."""
 _RECOVERED = 7
-"""Tested days in a row without a difference that end a drift."""
+"""Tested days in a row without a difference that end a drift: one of each day of the week."""
 
 
 def find_drift(

@@ -37,6 +37,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _TIME = TypeAdapter(datetime)
 _MOST_DROPPED = 10**9
+"""Dropped requests that a line may report; a larger count is damage, and would not fit a column."""
 
 
 class Logs:

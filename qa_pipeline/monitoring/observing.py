@@ -28,9 +28,11 @@ _Request = tuple[str, dict[str, Any]]
 """The UTC day of a request and its fields."""
 
 _MOST_WAITING = 500
+"""Requests that wait for the writing thread; a disk that hangs must not fill the memory of the service."""
 _LONGEST_LINE = 1_000_000
 """Bytes; what reads logs leaves longer lines out."""
 _CLOSING_SECONDS = 5.0
+"""How long the end of a process waits for the writing thread."""
 _LOG = logging.getLogger("qa_pipeline.monitoring")
 
 

@@ -22,7 +22,9 @@ _RETRIEVAL = ("gen_ai.retrieval.", "retrieval.documents")
 _NUMBERED_INPUTS = ("llm.input_messages.", "gen_ai.prompt.")
 _NUMBERED_OUTPUTS = ("llm.output_messages.", "gen_ai.completion.")
 _DEEPEST = 20
+"""Levels of nested values that are read; a hostile line has more than Python can recurse into."""
 _MOST_DIGITS = 6
+"""Digits of the number of a message; longer ones take long to read and count no messages."""
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
 

@@ -36,6 +36,7 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 _COLUMNS = tuple((column.name, column.description) for column in RELEASED.columns)
 _MOST_VALUES = 20
+"""Values of a column that are listed, so that the card stays a page to read; the others are added up."""
 _LICENCES = frozenset(
     (
         "agpl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-3.0", "cc-by-4.0", "cc-by-nc-4.0",

@@ -73,9 +73,8 @@ def draw_sample(
         ReleaseError: there is no whole release.
     """
     manifest = read_manifest(release)
-    rows = pl.concat(
-        load_release(release, split).with_columns(split=pl.lit(split)) for split in manifest.splits
-    )
+    names = manifest.splits
+    rows = pl.concat(load_release(release, name).with_columns(split=pl.lit(name)) for name in names)
     thresholds_of = rows.select("pair_id", _THRESHOLDS).collect()
     seed = _default_seed(thresholds_of["thresholds"]) if seed is None else seed
     drawn = _with_lots(thresholds_of, seed).sort("lot").head(count)
@@ -230,7 +229,7 @@ def _look(
     at_most = None if why else upper_bound(doubtful, audited.height, confidence, population=rows)
     return Look(
         seed=seed, sample=sample, labelled=audited.height - missing, wrong=wrong, unsure=unsure,
-        gone=removed.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
+        removed=removed.height, gone_wrong=gone_wrong, at_most=at_most, why=why,
     )  # fmt: skip
 
 
@@ -325,10 +324,10 @@ def in_words(certificate: Certificate) -> list[str]:
                 "release; they count as wrong all the same, for nothing else got better by that."
             )
     words += [
-        f"{look.gone} labelled rows of the sample of {look.sample} with seed {look.seed} are not in the "
+        f"{look.removed} labelled rows of the sample of {look.sample} with seed {look.seed} are not in the "
         "release."
         for look in certificate.looks
-        if look.gone
+        if look.removed
     ]
     words += [
         f"Not certified by the sample of {look.sample} with seed {look.seed}: {look.why}."

@@ -17,6 +17,7 @@ from qa_pipeline.models.base import Vectors
 from qa_pipeline.settings.generation import PairsFileSettings
 
 WORDS = 13
+"""Words in a row that give an evaluation away, as many as Brown et al. take."""
 _BLOCK = 1024  # rows compared at once, which bounds the memory
 IN_EVALUATION = "in_evaluation"
 _TEXTS = pl.Schema({"question": pl.String(), "answer": pl.String()})

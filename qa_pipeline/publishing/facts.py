@@ -37,6 +37,7 @@ FORM = 1
 BINS = 20
 """Equal bins of a histogram from 0 to 1; the last one holds 1."""
 SHOWN_SOURCES = 50
+"""Documents that the card lists; all are in `sources.parquet`."""
 PAIR_SCORES = ("composite", "grounding", "relevance", "correctness", "completeness")
 CLAIM_SCORES = ("similarity", "entailment")
 _COUNTED = ("language", "question_type", "coverage", "difficulty", "memorised")

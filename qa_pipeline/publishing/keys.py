@@ -25,7 +25,7 @@ LONG_ANSWER = 40
 NARROW_GROUP = 100_000
 """Rows of a row group in files of keys, which are read whole again and again."""
 PART = 500_000
-"""Keys that are held in memory at a time."""
+"""Keys that are held in memory at a time; fewer would have the files read more often."""
 
 KEYS = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64()})
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})

@@ -33,11 +33,13 @@ FORMAT = 3
 _OLDEST_FORMAT = 2
 """The oldest that can be read and continued; to verify it takes the version that made it."""
 _LARGEST = 64_000_000
-"""Bytes of a manifest; that of 100,000 batches has 4,000,000."""
+"""Bytes of a manifest that are read, lest a hostile one fill the memory; 100,000 batches take 4,000,000."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
 
 
 _MOST = 2**31 - 1
@@ -83,7 +85,7 @@ class Look(_Part):
         labelled: rows of the sample with a label, of those the release has now.
         wrong: rows of the release labelled so.
         unsure: likewise.
-        gone: labelled rows that the release has no longer.
+        removed: labelled rows that the release has no longer; stored as `gone`.
         gone_wrong: those of them labelled wrong or unsure, which count as wrong all the same.
         at_most: bound of the share of wrong rows; None where the sample does not count.
         why: why it does not.
@@ -94,7 +96,7 @@ class Look(_Part):
     labelled: int = Field(ge=0)
     wrong: int = Field(ge=0)
     unsure: int = Field(ge=0)
-    gone: int = Field(ge=0)
+    removed: int = Field(ge=0, alias="gone")
     gone_wrong: int = Field(ge=0)
     at_most: float | None
     why: str | None

@@ -16,7 +16,7 @@ _TOTAL, _LOST, _REMAINING, _ALL = "#0072B2", "#D55E00", "#009E73", "#BBBBBB"
 _WIDTH = 8.0
 _DOTS = 150
 _MOST_LOSSES = 5
-"""Reasons of a step that are drawn; the others are added up."""
+"""Reasons of a step that are drawn, so that the bars stay readable; the others are added up."""
 
 Step = tuple[str, int, int]
 """Name, count, and how many are left before it where it is a loss, else -1."""

@@ -79,11 +79,11 @@ from qa_pipeline.verification.deciding import ALIGNMENT
 
 NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
-"""Row groups of documents that are kept in memory."""
+"""Row groups of documents that are kept in memory: neighbouring rows rest on neighbouring documents."""
 _BLOCK = 2**24
-"""Bytes of a file of lines that are read at a time."""
+"""Bytes of a file of lines that are read at a time; more takes memory, less takes calls."""
 _AT_ONCE = 200
-"""Documents that are sketched at a time."""
+"""Documents that are sketched at a time; their sets of shingles are several times as large as their texts."""
 
 
 @dataclass(frozen=True, slots=True)

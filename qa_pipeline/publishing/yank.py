@@ -27,6 +27,7 @@ from qa_pipeline.publishing.manifest import (
 from qa_pipeline.storage.files import write_bytes
 
 LONGEST_REASON = 500
+"""Characters of a reason, which is shown on one line wherever the release is named."""
 _FILES_THAT_STAY = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
 
 
