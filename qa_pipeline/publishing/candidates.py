@@ -22,7 +22,7 @@ from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import LOOK_BACK, figures_of
-from qa_pipeline.publishing.contamination import Evaluation
+from qa_pipeline.publishing.contamination import FindContaminated
 from qa_pipeline.publishing.keys import (
     BANDS,
     KEYS,
@@ -155,13 +155,13 @@ class Candidates:
         return sum(count for _, count in self.batches.values())
 
 
-def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) -> Candidates:
+def gather(resources: Resources, folder: Path, find_contaminated: FindContaminated | None) -> Candidates:
     """Check each batch by its gates and the release floor, and note what decides about its rows.
 
     Args:
         resources: of the run; the embedder is asked only for an evaluation that is compared by meaning.
         folder: an empty one.
-        evaluation: what rows must not give away.
+        find_contaminated: finds rows that give an evaluation away; None where there is none.
 
     Raises:
         OSError: the folder cannot be written.
@@ -187,10 +187,8 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
             except (TableError, CorpusError) as error:
                 left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
                 continue
-            reason = _refused(tables, settings, earlier)
+            reason = "it is withdrawn" if batch in withdrawn else _refused(tables, settings, earlier)
             earlier.append(figures_of(tables))
-            if batch in withdrawn:
-                reason = "it is withdrawn"
             if reason is not None:
                 left_out[batch] = reason
                 continue
@@ -198,7 +196,9 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
             noted = released.with_columns(
                 codes(released["pair_id"]).alias("code"),
                 said_codes(released).alias("said"),
-                in_evaluation=evaluation.finds(released) if evaluation else pl.lit(None, pl.Boolean()),
+                in_evaluation=find_contaminated(released)
+                if find_contaminated
+                else pl.lit(None, pl.Boolean()),
                 forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
                 row=rows + pl.int_range(pl.len()),
             )

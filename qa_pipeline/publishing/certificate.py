@@ -76,29 +76,18 @@ def draw_sample(
     names = manifest.splits
     rows = pl.concat(load_release(release, name).with_columns(split=pl.lit(name)) for name in names)
     thresholds_of = rows.select("pair_id", _THRESHOLDS).collect()
-    seed = _default_seed(thresholds_of["thresholds"]) if seed is None else seed
+    if seed is None:
+        seed = hash_json(sorted(set(thresholds_of["thresholds"])))[:12]
     drawn = _with_lots(thresholds_of, seed).sort("lot").head(count)
     audited = read_audits(labelled).drop_nulls("label")
     needed = drawn.join(audited, on=["pair_id", "thresholds"], how="anti").select("pair_id", "lot")
     quotes = pl.col("evidence").list.eval(pl.element().struct.field("quote"))
-    sample_rows = rows.join(needed.lazy(), on="pair_id").select(
+    sample = rows.join(needed.lazy(), on="pair_id").select(
         *_SAMPLE_COLUMNS, _THRESHOLDS, "lot", quotes=quotes
     )
-    return (
-        sample_rows.collect()
-        .sort("lot")
-        .drop("lot")
-        .with_columns(
-            label=pl.lit(None, pl.String()),
-            seed=pl.lit(seed),
-            sample=pl.lit(count),
-            release=pl.lit(manifest.version),
-        )
-    )
-
-
-def _default_seed(thresholds: pl.Series) -> str:
-    return hash_json(sorted(set(thresholds)))[:12]
+    label, version = pl.lit(None, pl.String()), manifest.version
+    columns = {"label": label, "seed": pl.lit(seed), "sample": count, "release": version}
+    return sample.collect().sort("lot").drop("lot").with_columns(**columns)
 
 
 def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:
@@ -115,7 +104,6 @@ def read_audits(files: Sequence[Path]) -> pl.DataFrame:
     lines_read: list[_Line] = []
     first_lines: dict[str, tuple[str, str]] = {}
     for file in files:
-        before = len(first_lines)
         lines = list(_lines(file))
         for number, line in lines:
             if line.label is None:
@@ -126,7 +114,7 @@ def read_audits(files: Sequence[Path]) -> pl.DataFrame:
                 raise InputError(
                     f"{place}: {line.pair_id} is {line.label} here and {label} in {other}; agree on one"
                 )
-        if len(first_lines) == before and all(line.label is None for _, line in lines):
+        if all(line.label is None for _, line in lines):
             raise InputError(f"{file} has no label; write {', '.join(LABELS)} into the field label")
         lines_read += [line for _, line in lines]
     return pl.DataFrame([line.model_dump() for line in lines_read], schema=LABELLED)

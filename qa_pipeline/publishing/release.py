@@ -32,7 +32,7 @@ from qa_pipeline.publishing.candidates import (
 )
 from qa_pipeline.publishing.card import write_card, write_facts
 from qa_pipeline.publishing.certificate import AUDITED_COLUMNS, LABELLED, certificate_of, hold_to, read_audits
-from qa_pipeline.publishing.contamination import Evaluation, read_evaluation
+from qa_pipeline.publishing.contamination import FindContaminated, evaluation_finder, read_evaluation
 from qa_pipeline.publishing.distractors import of_own_split, placed_chunks
 from qa_pipeline.publishing.facts import CardFacts, content_hashes, counted_parts
 from qa_pipeline.publishing.formats import format_writer
@@ -84,14 +84,14 @@ def publish_release(resources: Resources) -> Release:
     """
     releases = resources.layout.releases
     sign = signer(resources.settings.release)
-    evaluation = _evaluation(resources)
+    find_contaminated = _finder(resources)
     prepare_folder(releases)
     with alone(releases):
         folder, notes = (releases / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
         try:
             folder.mkdir()
             notes.mkdir()
-            return _publish(resources, gather(resources, notes, evaluation), folder, sign)
+            return _publish(resources, gather(resources, notes, find_contaminated), folder, sign)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
@@ -101,8 +101,8 @@ def publish_release(resources: Resources) -> Release:
             shutil.rmtree(notes, ignore_errors=True)
 
 
-def _evaluation(resources: Resources) -> Evaluation | None:
-    """Return the evaluation texts that rows must not give away; None without a file of them."""
+def _finder(resources: Resources) -> FindContaminated | None:
+    """Return what finds the rows that give evaluation files away; None without such a file."""
     settings = resources.settings.release
     texts = read_evaluation(settings.evaluation, resources.settings.pairs_file)
     if texts.is_empty():
@@ -111,7 +111,7 @@ def _evaluation(resources: Resources) -> Evaluation | None:
     def embed(questions: Sequence[str]) -> Vectors:
         return resources.embedder.encode(questions)  # which is loaded only here
 
-    return Evaluation(texts, settings.evaluation_similarity, embed)
+    return evaluation_finder(texts, settings.evaluation_similarity, embed)
 
 
 def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: Sign) -> Release:
