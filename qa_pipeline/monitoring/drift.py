@@ -71,10 +71,9 @@ def find_drift(
     likely: set[tuple[date, str]] = set()
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
+        is_reference, least_rows = day in reference_set, settings.least_rows
         tested = [
-            _tested(
-                day, of_day[name], references[name], settings.least_rows, is_reference=day in reference_set
-            )
+            _tested(day, of_day[name], references[name], least_rows, is_reference=is_reference)
             for name in metrics
         ]
         _mark_discoveries(tested, settings.drift.rate)
