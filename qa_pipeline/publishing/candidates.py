@@ -196,9 +196,7 @@ def gather(resources: Resources, folder: Path, find_contaminated: FindContaminat
             noted = released.with_columns(
                 codes(released["pair_id"]).alias("code"),
                 said_codes(released).alias("said"),
-                in_evaluation=find_contaminated(released)
-                if find_contaminated
-                else pl.lit(None, pl.Boolean()),
+                in_evaluation=find_contaminated(released) if find_contaminated else pl.lit(None, pl.Boolean),
                 forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
                 row=rows + pl.int_range(pl.len()),
             )

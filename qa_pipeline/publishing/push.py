@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.corpus.remote import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
 from qa_pipeline.publishing.manifest import LATEST, MANIFEST, SIGNATURE, Manifest, point_to, read_manifest
-from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import move_file, prepare_folder
 from qa_pipeline.storage.hashes import hash_file
@@ -73,8 +73,7 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
         StorageError: the target refuses; running again goes on.
     """
     location = _location(target)
-    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
-    if problems:
+    if problems := release_problems(folder):
         raise ReleaseError(
             f"{folder} does not hold what it promises, nothing was sent: {problems[0]} "
             f"({len(problems)} problems; qa-pipeline verify lists them)"

@@ -56,7 +56,7 @@ from qa_pipeline.publishing.manifest import (
 from qa_pipeline.publishing.selection import Selection, read_earlier_release, select_rows
 from qa_pipeline.publishing.signature import Sign, signer
 from qa_pipeline.publishing.splits import unsatisfied
-from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder
 from qa_pipeline.storage.hashes import hash_file
@@ -162,8 +162,7 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
             sign(last)
         return Release(last, before_manifest, made=False)
     write_manifest(folder, manifest)
-    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
-    if problems:
+    if problems := release_problems(folder):
         raise ReleaseError(
             f"the release would not hold what it promises, and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"

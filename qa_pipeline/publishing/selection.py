@@ -87,7 +87,8 @@ def read_earlier_release(releases: Path) -> Earlier:
         part.select(codes(part["pair_id"]).alias("code"), "version")
         for part in row_groups_of(last, manifest.splits, ["pair_id", "version"])
     ]
-    return Earlier(last, manifest, keys, splits, pl.concat([_HELD.to_frame(), *parts]))
+    rows = pl.concat([_HELD.to_frame(), *parts]).unique("code", maintain_order=True)
+    return Earlier(last, manifest, keys, splits, rows)
 
 
 def select_rows(
@@ -147,8 +148,7 @@ def _elsewhere(
     groups: pl.DataFrame, parts: Iterator[pl.DataFrame], split: npt.NDArray[np.int8]
 ) -> pl.DataFrame:
     """Return places of the documents of each group: key and known, which is the number of the split."""
-    parts_of_groups = [part.join(groups, on="key", how="semi").unique("key", keep="first") for part in parts]
-    rows = pl.concat([PART.to_frame(), *parts_of_groups])
+    rows = pl.concat([PART.to_frame(), *(part.join(groups, on="key", how="semi") for part in parts)])
     placed = rows.select("key", known=pl.Series(split[rows["row"].to_numpy()], dtype=pl.Int8()))
     of_group = groups.join(placed, on="key").unique("group", keep="first").select("group", "known")
     return groups.join(of_group, on="group").select("key", "known")

@@ -125,7 +125,7 @@ def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Seque
 
 
 TOLERANCE = 0.05
-"""The distance of a split's share from the wanted one that is not reported."""
+"""The distance of a split's share from the wanted one that is not reported, for components are never cut."""
 
 
 def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:

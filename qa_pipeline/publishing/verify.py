@@ -144,6 +144,11 @@ def verify_release(folder: Path, public_key: str | None = None) -> list[Check]:
         ) from error
 
 
+def release_problems(folder: Path) -> list[str]:
+    """Return what breaks a promise of a release, with the name of its check."""
+    return [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
+
+
 def _signature(folder: Path, public_key: str | None) -> Check:
     if public_key is not None:
         problem = signature_problem(folder, public_key)
