@@ -85,9 +85,14 @@ def draw_sample(
     sample = rows.join(needed.lazy(), on="pair_id").select(
         *_SAMPLE_COLUMNS, _THRESHOLDS, "lot", quotes=quotes
     )
-    label, version = pl.lit(None, pl.String()), manifest.version
-    columns = {"label": label, "seed": pl.lit(seed), "sample": count, "release": version}
-    return sample.collect().sort("lot").drop("lot").with_columns(**columns)
+    return (
+        sample.collect()
+        .sort("lot")
+        .drop("lot")
+        .with_columns(
+            label=pl.lit(None, pl.String()), seed=pl.lit(seed), sample=count, release=manifest.version
+        )
+    )
 
 
 def _with_lots(rows: pl.DataFrame, seed: str) -> pl.DataFrame:

@@ -111,10 +111,10 @@ def test_rows_that_are_new_must_be_labelled_too_and_right_ones_that_are_gone_do_
     file = drawn(tmp_path / "a", 100)
     found = certified([file], frame(IDS), frame([f"n{n}" for n in range(100)]))
     look = found.looks[0]
-    assert (found.best, look.gone) == (None, 0)
+    assert (found.best, look.removed) == (None, 0)
     assert 0 < 100 - look.labelled < 50
     less = certified([file], frame(lots(IDS, "s")[10:]))
-    assert (less.best, less.looks[0].gone, less.looks[0].labelled) == (None, 10, 90)
+    assert (less.best, less.looks[0].removed, less.looks[0].labelled) == (None, 10, 90)
 
 
 def test_to_remove_the_wrong_rows_that_were_found_does_not_better_the_bound(tmp_path: Path) -> None:
