@@ -22,6 +22,6 @@ def load_release(path: "Path | str", split: str) -> "pl.LazyFrame":
     Raises:
         ReleaseError: there is no whole release, or it has no such split.
     """
-    from qa_pipeline.publishing import loading  # heavy, and nothing else of the package needs it
+    from qa_pipeline.publishing import manifest  # heavy, and nothing else of the package needs it
 
-    return loading.load_release(path, split)
+    return manifest.load_release(path, split)

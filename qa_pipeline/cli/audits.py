@@ -33,7 +33,7 @@ def sample(
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.errors import InputError
     from qa_pipeline.publishing.certificate import draw_sample
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.settings.tree import load_settings
     from qa_pipeline.storage.files import write_bytes
 
@@ -63,7 +63,7 @@ def certify_release(
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.publishing.certificate import certificate_document, certify
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
 
     with errors_as_exit_codes():
         certificate = certify(release_folder(release), files)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from qa_pipeline.settings.tree import Settings
 
 MOST_SHOWN = 20
-"""Alerts that are printed; all are counted, written and on the page."""
+"""Alerts that are printed, as many as fit a screen; all are counted and written."""
 
 monitor = typer.Typer(
     name="monitor", no_args_is_help=True, help="Watch answers in production: scores, limits and drift."
@@ -115,11 +115,8 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
         raise InputError("name a folder of logs, or set monitoring.logs")
     read, layout = Logs(folder, settings), Layout(settings.out).monitoring
     score = metric_scores(settings)
-    new = [
-        day
-        for day in read.days()
-        if read.has_news(day, day_file(layout, day)) or not has_decisions(day_file(layout, day))
-    ]
+    files = {day: day_file(layout, day) for day in read.days()}
+    new = [day for day, file in files.items() if read.has_news(day, file) or not has_decisions(file)]
     left_out = [score_day(read, day, score, layout).left_out for day in new]
     # what files beside the days leave out is told of on each day
     return new, pl.concat([LEFT_OUT.to_frame(), *left_out]).unique(maintain_order=True)
@@ -140,11 +137,8 @@ def _show(document: dict[str, Any]) -> None:
     bad = ("alert", "by likeness")
     levels = [level for level in document["levels"] if level["hour"] is None or level["state"] in bad]
     if levels:
-        show_table(
-            f"Limits since {document['since']}",
-            columns,
-            [[level[name] for name in columns] for level in levels],
-        )
+        cells = [[level[name] for name in columns] for level in levels]
+        show_table(f"Limits since {document['since']}", columns, cells)
     if any(level["state"] == "by likeness" for level in levels):
         print_line(
             "by likeness: beyond its limit, but cosines and words in common alone decided it, which is no "

@@ -2,18 +2,15 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from qa_pipeline.cli.arguments import Change, Json, Out
 from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 
-if TYPE_CHECKING:
-    from qa_pipeline.publishing.manifest import Manifest
-
 MOST_SHOWN = 20
-"""Problems of a check that are shown; all of them are counted."""
+"""Problems of a check that are shown, as many as fit a screen; all are counted, and in --json."""
 
 
 def release(
@@ -69,22 +66,16 @@ def release(
         ]
         show_table("Splits", ["split", "rows", "share"], shares)
         show_table("Batches", ["batch", "rows"], manifest.batches.items())
-        for title, left_out in _left_out(manifest).items():
-            if left_out:
-                show_table(title, ["what", "reason"], left_out.items())
+        if manifest.batches_left_out:
+            show_table("Batches left out", ["what", "reason"], manifest.batches_left_out.items())
+        if manifest.rows_left_out:
+            show_table("Rows left out", ["what", "reason"], manifest.rows_left_out.items())
         for problem in manifest.unsatisfied:
             print_line(f"Not satisfied: {problem}")
         headline = "Published" if made.made else "Nothing has changed since"
         print_line(f"{headline}: {made.folder}")
         for line in ["Not audited."] if manifest.certificate is None else in_words(manifest.certificate):
             print_line(line)
-
-
-def _left_out(manifest: "Manifest") -> dict[str, dict[str, Any]]:
-    return {
-        "Batches left out": dict(manifest.batches_left_out),
-        "Rows left out": dict(manifest.rows_left_out),
-    }
 
 
 def verify(
@@ -100,37 +91,26 @@ def verify(
     Without --public-key, who changes a release and makes all of its hashes anew is not found by them.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.publishing.verify import verify_release
 
     with errors_as_exit_codes():
-        checks = verify_release(release_folder(folder), public_key)
+        checked_folder = release_folder(folder)
+        checks = verify_release(checked_folder, public_key)
+        holds = all(check.holds for check in checks)
         if as_json:
-            print_document(
-                {
-                    "folder": str(release_folder(folder)),
-                    "holds": all(check.holds for check in checks),
-                    "checks": [
-                        {
-                            "name": check.name,
-                            "checked": check.checked,
-                            "problems": list(check.problems),
-                            "why": check.why,
-                        }
-                        for check in checks
-                    ],
-                }
-            )
+            documents = [asdict(check) for check in checks]
+            print_document({"folder": str(checked_folder), "holds": holds, "checks": documents})
         else:
             rows = [
                 (check.name, check.checked or "nothing", len(check.problems) or check.why or "holds")
                 for check in checks
             ]
-            show_table(f"Release {release_folder(folder)}", ["check", "looked at", "problems"], rows)
-            for checked in checks:
-                for problem in checked.problems[:MOST_SHOWN]:
-                    print_line(f"{checked.name}: {problem}")
-        if not all(check.holds for check in checks):
+            show_table(f"Release {checked_folder}", ["check", "looked at", "problems"], rows)
+            for check in checks:
+                for problem in check.problems[:MOST_SHOWN]:
+                    print_line(f"{check.name}: {problem}")
+        if not holds:
             raise typer.Exit(FAILED)
 
 
@@ -140,8 +120,7 @@ def diff(
     table: Annotated[Path | None, typer.Option(help="Parquet file to write the rows to.")] = None,
     page: Annotated[Path | None, typer.Option(help="Markdown file to write them to.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(help="Output folder, whose verdicts say why rows are no longer accepted."),
+        Path | None, typer.Option(help="Output folder, whose verdicts say why rows are no longer accepted.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -150,7 +129,7 @@ def diff(
 
     from qa_pipeline.cli.console import print_document, print_line, show_frame
     from qa_pipeline.publishing.differences import compare_releases, differences_page, with_verdicts
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.storage.files import write_bytes
     from qa_pipeline.storage.layout import Layout
     from qa_pipeline.storage.parquet import write_frame
@@ -193,7 +172,7 @@ def push(
     What is there is not sent again, and never overwritten. Readers get the old release or the new one.
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.publishing.loading import release_folder
+    from qa_pipeline.publishing.manifest import release_folder
     from qa_pipeline.publishing.push import push_release
 
     with errors_as_exit_codes(resumable=True):
@@ -204,11 +183,9 @@ def push(
         if dry_run:
             show_table("Would be sent where it is not there yet", ["file", "bytes"], made.files.items())
         sent = sum(made.files[name] for name in made.sent)
-        summary = (
-            f"{sum(made.files.values())} bytes in {len(made.files)} files"
-            if dry_run
-            else (f"{len(made.sent)} of {len(made.files)} files sent, {sent} bytes")
-        )
+        summary = f"{len(made.sent)} of {len(made.files)} files sent, {sent} bytes"
+        if dry_run:
+            summary = f"{sum(made.files.values())} bytes in {len(made.files)} files"
         print_line(f"{made.place}: {summary}{'; it is the latest' if made.latest else ''}")
 
 

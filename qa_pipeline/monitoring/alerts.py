@@ -13,7 +13,7 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.deciders import rests_on_likeness
-from qa_pipeline.monitoring.days import DECIDED_BY, decisions_of, describe_decisions
+from qa_pipeline.monitoring.days import DECIDED_BY, DECISIONS, decisions_of, describe_decisions
 from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings
 from qa_pipeline.statistics import Floats, betting_interval
@@ -96,17 +96,16 @@ def find_levels(rows: pl.DataFrame, settings: MonitoringSettings) -> pl.DataFram
         InputError: a metric with a limit has a score outside 0 to 1.
     """
     ordered = rows.sort("day", "time", "id", nulls_last=True)
-    limits = [("below", settings.alerts.below), ("above", settings.alerts.above)]
+    if DECIDED_BY not in rows.columns:
+        ordered = ordered.with_columns(pl.lit(None, DECISIONS).alias(DECIDED_BY))
+    sides = {"below": settings.alerts.below, "above": settings.alerts.above}
     levels: list[dict[str, Any]] = []
-    for side, metric, limit in [(side, *item) for side, of_side in limits for item in of_side.items()]:
+    for side, metric, limit in [(side, *item) for side, limits in sides.items() for item in limits.items()]:
         hourly = metric in settings.alerts.hourly
         error = (1 - settings.alerts.confidence) / (_HOURS if hourly else 1)
         score = pl.col(metric) if metric in rows.columns else pl.lit(None, pl.Float64())
-        measured = ordered.select(
-            *(["day", DECIDED_BY] if DECIDED_BY in rows.columns else ["day"]),
-            hour=pl.col("time").dt.hour() if hourly else None,
-            score=score,
-        )
+        hours = pl.col("time").dt.hour() if hourly else None
+        measured = ordered.select("day", DECIDED_BY, hour=hours, score=score)
         timed = measured.drop_nulls("hour") if hourly else measured
         for (day, hour), part in timed.group_by("day", "hour", maintain_order=True):
             about = {"metric": metric, "day": day, "hour": hour, "limit": limit, "side": side}

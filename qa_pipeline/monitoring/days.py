@@ -199,9 +199,8 @@ def decisions_of(rows: pl.DataFrame) -> dict[str, dict[str, int]]:
     if DECIDED_BY not in rows.columns:
         return {}
     decided = rows.select(pl.col(DECIDED_BY).explode()).drop_nulls().unnest(DECIDED_BY)
+    counts = decided.group_by("metric", "step").agg(pl.col("count").sum()).sort("metric", "step")
     decisions: dict[str, dict[str, int]] = {}
-    for metric, step, count in (
-        decided.group_by("metric", "step").agg(pl.col("count").sum()).sort("metric", "step").rows()
-    ):
+    for metric, step, count in counts.iter_rows():
         decisions.setdefault(metric, {})[step] = count
     return decisions

@@ -46,8 +46,9 @@ likeness in the place of drift where likeness alone decided the metric and the s
 `decided_by` says who decided, with shares."""
 BY_LIKENESS = "by likeness"
 _YEAR = 365
+"""Days over which a difference that counts at once is rare."""
 _RECOVERED = 7
-"""Tested days in a row without a difference that end a drift."""
+"""Tested days in a row without a difference that end a drift: one of each day of the week."""
 
 
 def find_drift(
@@ -70,10 +71,9 @@ def find_drift(
     likely: set[tuple[date, str]] = set()
     for of_day in rows.sort("day", maintain_order=True).partition_by("day", maintain_order=True):
         day = of_day["day"][0]
+        is_reference, least_rows = day in reference_set, settings.least_rows
         tested = [
-            _tested(
-                day, of_day[name], references[name], settings.least_rows, is_reference=day in reference_set
-            )
+            _tested(day, of_day[name], references[name], least_rows, is_reference=is_reference)
             for name in metrics
         ]
         _mark_discoveries(tested, settings.drift.rate)

@@ -19,17 +19,19 @@ from qa_pipeline.statistics import betting_interval
 from qa_pipeline.text.rendering import render_page
 
 MOST_SHOWN = 100
-"""Alerts that are listed, the latest first; all are counted."""
+"""Alerts that are listed, the latest first, so that the page stays small; all are counted."""
 _ERROR = 0.05
+"""Chance that the band misses a day's mean, as in the other figures of the package."""
 _SEVERITY = ("not enough rows", "fine", "uncertain", "by likeness", "alert")
 _LEFT, _RIGHT, _TOP, _FLOOR, _BARS = 40, 920, 8, 168, 200
 """Borders of a picture: of the means, and below them of the bars of rows, which end at `_BARS`."""
 _DATES = 6
+"""Days named below a picture; more would overlap."""
 Row = dict[str, Any]
 
 
 def drift_page(rows: pl.DataFrame, findings: Findings, settings: MonitoringSettings) -> str:
-    """The page as HTML.
+    """Return the page as HTML.
 
     Args:
         rows: scored rows of all days shown.
@@ -71,7 +73,7 @@ def _metric(name: str, rows: pl.DataFrame, findings: Findings, days: Sequence[da
 
 
 def _of_day(values: np.ndarray[Any, np.dtype[np.float64]]) -> Row:
-    """Rows, mean and its interval; none where scores do not lie between 0 and 1, or there are none."""
+    """Return rows, mean and its interval; none where scores do not lie between 0 and 1, or there are none."""
     mean = float(values.mean()) if len(values) else None
     bounded = len(values) and values.min() >= 0 and values.max() <= 1
     low, high = betting_interval(values, _ERROR) if bounded else (mean, mean)

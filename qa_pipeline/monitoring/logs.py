@@ -37,6 +37,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _TIME = TypeAdapter(datetime)
 _MOST_DROPPED = 10**9
+"""Dropped requests that a line may report; a larger count is damage, and would not fit a column."""
 
 
 class Logs:
@@ -179,10 +180,9 @@ class _Reading:
     def add(self, values: Row, own_id: str) -> None:
         """Add a request. One that failed, or whose texts cannot be evaluated, counts as a request alone."""
         for name, others in _OTHER_NAMES.items():
-            if values.get(name) is None:
-                values[name] = next(
-                    (values[other] for other in others if values.get(other) is not None), None
-                )
+            values[name] = next(
+                (item for key in (name, *others) if (item := values.get(key)) is not None), None
+            )
         row_values = RagRow.from_values(values)
         row_id = row_values.get("id")
         row: Row = {

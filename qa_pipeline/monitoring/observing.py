@@ -28,9 +28,11 @@ _Request = tuple[str, dict[str, Any]]
 """The UTC day of a request and its fields."""
 
 _MOST_WAITING = 500
+"""Requests that wait for the writing thread; a disk that hangs must not fill the memory of the service."""
 _LONGEST_LINE = 1_000_000
 """Bytes; what reads logs leaves longer lines out."""
 _CLOSING_SECONDS = 5.0
+"""How long the end of a process waits for the writing thread."""
 _LOG = logging.getLogger("qa_pipeline.monitoring")
 
 
@@ -166,22 +168,24 @@ class Observer:
             line = self._line(row)
         except Exception:  # noqa: BLE001 - values of any kind may be in a request
             self._drop("unusable")
-            return
-        if len(line) > _LONGEST_LINE:
-            self._drop("too_long")
-        elif not self._append(day, line):
-            self._drop("not_written")
+        else:
+            if len(line) > _LONGEST_LINE:
+                self._drop("too_long")
+            elif not self._append(day, line):
+                self._drop("not_written")
 
     def _line(self, row: dict[str, Any]) -> bytes:
         """Return one line of UTF-8, half characters replaced; contexts have no other fields than logs."""
         contexts = [{name: context.get(name) for name in CONTEXT_FIELDS} for context in row["contexts"]]
-        for texts, names in (
-            (row, ("query", "answer", "error")),
-            *((context, ("text",)) for context in contexts),
-        ):
-            for name in names:
-                if self._redact is not None and texts[name] is not None:
-                    texts[name] = self._redact(texts[name])
+        texts = [
+            (row, "query"),
+            (row, "answer"),
+            (row, "error"),
+            *((context, "text") for context in contexts),
+        ]
+        for holder, name in texts:
+            if self._redact is not None and holder[name] is not None:
+                holder[name] = self._redact(holder[name])
         # numbers of other libraries, such as a score of numpy, are floats
         text = json.dumps({**row, "contexts": contexts}, ensure_ascii=False, default=float)
         return text.encode("utf-8", "replace") + b"\n"

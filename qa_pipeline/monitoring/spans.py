@@ -22,7 +22,9 @@ _RETRIEVAL = ("gen_ai.retrieval.", "retrieval.documents")
 _NUMBERED_INPUTS = ("llm.input_messages.", "gen_ai.prompt.")
 _NUMBERED_OUTPUTS = ("llm.output_messages.", "gen_ai.completion.")
 _DEEPEST = 20
+"""Levels of nested values that are read; a hostile line has more than Python can recurse into."""
 _MOST_DIGITS = 6
+"""Digits of the number of a message; longer ones take long to read and count no messages."""
 _TEXT_PARTS = ("text", "output_text", "input_text", None)
 
 
@@ -78,11 +80,8 @@ def request_of(spans: Sequence[Span]) -> dict[str, Any] | None:
     first = sorted(model_spans, key=lambda span: (span.begins, -span.ends))
     last = sorted(model_spans, key=lambda span: (-span.ends, span.begins))
     begins, ends = min(span.begins for span in spans), max(span.ends for span in spans)
-    documents = {
-        str((document["document"], document["text"])): document
-        for span in first
-        for document in span.documents
-    }
+    shown = (document for span in first for document in span.documents)
+    documents = {str((document["document"], document["text"])): document for document in shown}
     return {
         "id": model_spans[0].trace,
         "time": begins,
@@ -204,9 +203,8 @@ def _text_of(message: Mapping[str, Any]) -> str:
     parts = message.get("parts", message.get("content"))
     if isinstance(parts, str):
         return parts
-    texts = [
-        part.get("content", part.get("text")) for part in _objects(parts) if part.get("type") in _TEXT_PARTS
-    ]
+    of_text = (part for part in _objects(parts) if part.get("type") in _TEXT_PARTS)
+    texts = [part.get("content", part.get("text")) for part in of_text]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

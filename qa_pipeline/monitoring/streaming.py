@@ -50,21 +50,6 @@ class Verdict:
     final: bool
 
 
-def whole_verdicts(
-    answer: str, contexts: Sequence[str], resources: Resources, question: str = "", language: str = "en"
-) -> list[Verdict]:
-    """Return the verdicts on a whole answer, statement by statement in their order.
-
-    Args:
-        answer: to be judged.
-        contexts: the texts that should prove it.
-        resources: with `evaluation_settings`; no language model is asked.
-        question: what was asked; a statement of a few words says nothing without it.
-        language: of all texts.
-    """
-    return _judged(Statement(answer, tuple(contexts), language, question), resources)
-
-
 def stream_verdicts(
     pieces: Iterable[str],
     contexts: Sequence[str],
@@ -74,14 +59,14 @@ def stream_verdicts(
 ) -> Iterator[Verdict]:
     """Yield verdicts as an answer arrives, the first before its last piece if it has two sentences.
 
-    Taken together by their places, later ones in place of earlier ones (`final_verdicts`), they are those of
-    `whole_verdicts`; neither they nor their order depend on how the answer is cut into pieces.
+    Taken together by their places, later ones in place of earlier ones, they are those on the whole answer
+    (`judge_answer`); neither they nor their order depend on how the answer is cut into pieces.
 
     Args:
         pieces: the answer's text, piece by piece.
         contexts: the texts that should prove it.
-        resources: as for `whole_verdicts`.
-        question: what was asked.
+        resources: with `evaluation_settings`; no language model is asked.
+        question: what was asked; a statement of a few words says nothing without it.
         language: of all texts.
     """
     about = Statement("", tuple(contexts), language, question)
@@ -94,10 +79,10 @@ def stream_verdicts(
                 judged = claim.end
                 # its wording is resolved already, by what was said before it; the rules would see it alone
                 alone = replace(claim, split_by="model")
-                for verdict in _judged(replace(about, claim=answer[:at]), resources, alone):
+                for verdict in judge_answer(replace(about, claim=answer[:at]), resources, alone):
                     reported[verdict.start, verdict.end] = verdict
                     yield verdict
-    at_end = _judged(replace(about, claim=answer), resources)
+    at_end = judge_answer(replace(about, claim=answer), resources)
     at_the_end = {(verdict.start, verdict.end): verdict for verdict in at_end}
     for place in sorted({*reported, *at_the_end}):
         early, late = reported.get(place), at_the_end.get(place)
@@ -105,13 +90,6 @@ def stream_verdicts(
             yield replace(early, verdict=WITHDRAWN, final=True)
         elif late is not None and (early is None or replace(early, final=True) != late):
             yield late
-
-
-def final_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """Return the last verdict on each statement of a stream, in the order of the answer."""
-    by_place = {(verdict.start, verdict.end): verdict for verdict in verdicts}
-    standing = [by_place[place] for place in sorted(by_place) if by_place[place].verdict != WITHDRAWN]
-    return [replace(verdict, final=True) for verdict in standing]
 
 
 def _words_ended(answer: str, read_before: int) -> Iterator[int]:
@@ -134,8 +112,8 @@ def _ended_claims(text: str, judged: int, language: str, question: str) -> list[
     return [claim for claim in read if claim.start >= judged]
 
 
-def _judged(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
-    """Return the verdicts on an answer; on one claim alone where the answer is not whole."""
+def judge_answer(statement: Statement, resources: Resources, alone: Claim | None = None) -> list[Verdict]:
+    """Return the verdicts on an answer in their order; on one claim alone where the answer is not whole."""
     tables = statement_tables([statement])
     scored = score_claims(
         resources,

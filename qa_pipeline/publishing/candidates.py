@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import polars as pl
 
@@ -21,7 +22,7 @@ from qa_pipeline.errors import CorpusError, TableError
 from qa_pipeline.pipeline.report import read_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import LOOK_BACK, figures_of
-from qa_pipeline.publishing.contamination import Evaluation
+from qa_pipeline.publishing.contamination import FindContaminated
 from qa_pipeline.publishing.keys import (
     BANDS,
     KEYS,
@@ -37,6 +38,7 @@ from qa_pipeline.publishing.keys import (
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.parquet import ROW_GROUP, appended_parquet
+from qa_pipeline.storage.rows import TrainingExampleRow
 from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import LAYOUTS, STRINGS, TRAINING_EXAMPLES, VERDICTS, column
 from qa_pipeline.verification.outcomes import decided_claims
@@ -63,6 +65,41 @@ RELEASED = Table(
     ),
 )  # fmt: skip
 """A row of `data/SPLIT.parquet`."""
+
+
+class ReleasedClaim(TypedDict):
+    """Hold a claim of a released row."""
+
+    text: str
+    self_contained: str | None
+    split_by: str
+    verdict: str
+    decided_by: str
+    chunk_ids: list[str]
+
+
+class ReleasedRow(TrainingExampleRow):
+    """Hold one released row."""
+
+    claims: list[ReleasedClaim]
+    documents: list[str]
+    licences: list[str]
+    version: int
+    in_evaluation: bool | None
+
+
+class PassageRow(TypedDict):
+    """Hold one passage of a release; its text may be that of its document."""
+
+    chunk_id: str
+    batch: str
+    title: str
+    language: str
+    text: str
+    section_path: list[str]
+    repeat: int
+
+
 PASSAGE_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(("chunk_id", "batch", "content_sha256", "title", "language", "text"), pl.String()),
@@ -77,15 +114,10 @@ PASSAGE_SCHEMA = pl.Schema(
 `text` is null where the text of its document is in the release.
 """
 LEFT_OUT_SCHEMA = pl.Schema(dict.fromkeys(("pair_id", "batch", "reason", "instead"), pl.String()))
-SOURCE_SCHEMA = pl.Schema(
-    dict.fromkeys(
-        (
-            *("content_sha256", "batch", "path", "title", "language", "source_uri", "licence"),
-            *("text", "text_sha256"),
-        ),
-        pl.String(),
-    )
+_SOURCE_COLUMNS = (
+    *("content_sha256", "batch", "path", "title", "language", "source_uri", "licence", "text", "text_sha256"),
 )
+SOURCE_SCHEMA = pl.Schema(dict.fromkeys(_SOURCE_COLUMNS, pl.String()))
 ROWS = pl.Schema(
     {
         "row": pl.UInt32(),
@@ -123,13 +155,13 @@ class Candidates:
         return sum(count for _, count in self.batches.values())
 
 
-def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) -> Candidates:
+def gather(resources: Resources, folder: Path, find_contaminated: FindContaminated | None) -> Candidates:
     """Check each batch by its gates and the release floor, and note what decides about its rows.
 
     Args:
         resources: of the run; the embedder is asked only for an evaluation that is compared by meaning.
         folder: an empty one.
-        evaluation: what rows must not give away.
+        find_contaminated: finds rows that give an evaluation away; None where there is none.
 
     Raises:
         OSError: the folder cannot be written.
@@ -155,23 +187,16 @@ def gather(resources: Resources, folder: Path, evaluation: Evaluation | None) ->
             except (TableError, CorpusError) as error:
                 left_out[batch] = str(error).replace(f"{layout.out}/", "")  # a release tells no places
                 continue
-            reason = _refused(tables, settings, earlier)
+            reason = "it is withdrawn" if batch in withdrawn else _refused(tables, settings, earlier)
             earlier.append(figures_of(tables))
-            if batch in withdrawn:
-                reason = "it is withdrawn"
             if reason is not None:
                 left_out[batch] = reason
                 continue
             released = released_rows(tables)
-            candidates = (
-                evaluation.finds(released)
-                if evaluation
-                else pl.Series([None] * released.height, dtype=pl.Boolean())
-            )
             noted = released.with_columns(
                 codes(released["pair_id"]).alias("code"),
                 said_codes(released).alias("said"),
-                candidates.alias("in_evaluation"),
+                in_evaluation=find_contaminated(released) if find_contaminated else pl.lit(None, pl.Boolean),
                 forgotten=pl.col("documents").list.set_intersection(forgotten).list.len() > 0,
                 row=rows + pl.int_range(pl.len()),
             )
@@ -205,19 +230,12 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """
     accepted = tables[VERDICTS.name].filter(pl.col("verdict") == "accepted").select("pair_id", "composite")
     examples = tables[TRAINING_EXAMPLES.name].join(accepted, on="pair_id", how="inner", maintain_order="left")
-    documents = (
-        _rests_on(examples, tables)
-        .group_by("pair_id")
-        .agg(pl.col("content_sha256").unique().sort().alias("documents"))
-    )
+    rests_on = _rests_on(examples, tables).group_by("pair_id")
+    documents = rests_on.agg(documents=pl.col("content_sha256").unique().sort())
+    cut = tables["claims"].select("claim_id", "self_contained", "split_by", chunk_ids="candidate_chunk_ids")
     claims = (
         decided_claims(tables["claims"], tables["claim_verdicts"])
-        .join(
-            tables["claims"].select(
-                "claim_id", "self_contained", "split_by", chunk_ids="candidate_chunk_ids"
-            ),
-            on="claim_id",
-        )
+        .join(cut, on="claim_id")
         .join(tables["claim_verdicts"].select("claim_id", "decided_by"), on="claim_id", how="left")
         .sort("pair_id", "position", "claim_id")
         .group_by("pair_id", maintain_order=True)
@@ -236,9 +254,7 @@ def released_rows(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def named_passages(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the chunks that rows rest on, cite or show, each once: batch and chunk_id."""
     proving = pl.col("evidence").list.eval(pl.element().struct.field("chunk_id"))
-    cited = (
-        pl.col("claims").list.eval(pl.element().struct.field("chunk_ids")).list.eval(pl.element().explode())
-    )
+    cited = pl.col("claims").list.eval(pl.element().struct.field("chunk_ids").explode())
     passage_lists = (pl.col("passages").struct.field(layout) for layout in LAYOUTS[1:])
     frames = (
         rows.select("batch", chunk_id=ids).explode("chunk_id", empty_as_null=True)
@@ -286,14 +302,9 @@ def _refused(
 
 def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Return the documents each row rests on, for a refusal those it was shown: pair_id, content_sha256."""
-    proved = (
-        examples.select(
-            "pair_id",
-            pl.col("evidence").list.eval(pl.element().struct.field("content_sha256")).alias("content_sha256"),
-        )
-        .explode("content_sha256", empty_as_null=True)
-        .drop_nulls()
-    )
+    hashes = pl.col("evidence").list.eval(pl.element().struct.field("content_sha256"))
+    proved = examples.select("pair_id", content_sha256=hashes).explode("content_sha256", empty_as_null=True)
+    proved = proved.drop_nulls()
     sources = (
         tables["pairs"]
         .join(examples, on="pair_id", how="semi")
@@ -303,5 +314,4 @@ def _rests_on(examples: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.
         .join(tables["documents"].select("document_id", "content_sha256"), on="document_id")
         .select("pair_id", "content_sha256")
     )
-    refused = sources.join(proved, on="pair_id", how="anti")
-    return pl.concat([proved, refused])
+    return pl.concat([proved, sources.join(proved, on="pair_id", how="anti")])

@@ -14,7 +14,7 @@ from jinja2 import TemplateError
 
 from qa_pipeline.llm.base import is_fake
 from qa_pipeline.publishing.candidates import RELEASED
-from qa_pipeline.publishing.certificate import bound_problems, in_words
+from qa_pipeline.publishing.certificate import in_words
 from qa_pipeline.publishing.facts import (
     CLAIM_SCORES,
     FACTS,
@@ -22,6 +22,7 @@ from qa_pipeline.publishing.facts import (
     LENGTHS,
     PAIR_SCORES,
     SHOWN_SOURCES,
+    SOURCE_COLUMNS,
     counted_parts,
     row_facts,
     source_facts,
@@ -35,6 +36,7 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 _COLUMNS = tuple((column.name, column.description) for column in RELEASED.columns)
 _MOST_VALUES = 20
+"""Values of a column that are listed, so that the card stays a page to read; the others are added up."""
 _LICENCES = frozenset(
     (
         "agpl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc-by-3.0", "cc-by-4.0", "cc-by-nc-4.0",
@@ -100,7 +102,6 @@ def card_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
     rows, sources = counted_parts(folder, manifest.splits)
     yield from _differences("rows", stated, row_facts(rows))
     yield from _differences("sources", stated_sources, source_facts(sources))
-    yield from bound_problems(manifest.certificate)
 
 
 def _differences(what: str, stated: Mapping[str, Any], counted: Mapping[str, Any]) -> Iterator[str]:
@@ -121,14 +122,22 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         manifest=manifest,
         front_matter=_front_matter(facts, manifest),
         audit=in_words(certificate) if certificate else [],
-        audited_parts=[_audited(part) for part in certificate.parts] if certificate else [],
+        audited_parts=[
+            (*part.model_dump(exclude={"at_most"}).values(), _bound(part)) for part in certificate.parts
+        ]
+        if certificate
+        else [],
         splits=_splits(manifest),
-        files=_files(manifest),
+        # the size of the card itself is not known while it is written
+        files=[(name, _megabytes(file)) for name, file in manifest.files.items() if name != CARD],
         values=_values(rows),
         columns=_COLUMNS,
         lengths=[{"": title, **rows["lengths"][title]} for title in LENGTHS],
         yield_picture=YIELD,
-        steps=_steps(facts, manifest),
+        steps=", ".join(
+            f"{name} {'' if before < 0 else 'lost '}{count}"
+            for name, count, before in waterfall(facts, manifest.rows_left_out)
+        ),
         sections=[(*item, share(item[1], sum(sections.values()))) for item in sections.items()],
         uncovered=_uncovered(facts["sections"]),
         scores_picture=SCORES,
@@ -138,20 +147,20 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         scores=list(_scores(facts)),
         claim_scores=CLAIM_SCORES,
         claims=_claims(facts["claims"]),
-        canaries=[_spelt(canary) for canary in facts["canaries"]],
+        canaries=[
+            {**kind, **{name: _interval(kind[name]) for name in ("rejected_share", "accepted_share")}}
+            for kind in facts["canaries"]
+        ],
         are_fitted=any(count and name.startswith(f"{fitted['id']}-") for name, count in ids.items()),
         fits=[fit for fit in fitted["fits"] if fit["threshold"] is not None],
         interval=_interval,
         models=_made_by(facts["made_by"]),
         shown_sources=SHOWN_SOURCES,
         documents=[
-            (
-                f"{source['batch']}/{source['path']}",
-                source["licence"],
-                source["source_uri"],
-                source["content_sha256"][:12],
+            (f"{batch}/{path}", licence, address, sha256[:12])
+            for batch, path, sha256, licence, address in (
+                map(source.__getitem__, SOURCE_COLUMNS) for source in facts["sources"]["first"]
             )
-            for source in facts["sources"]["first"]
         ],
         is_fake=any(is_fake(maker["model"]) for maker in facts["made_by"]),
         deciders=_totals(
@@ -176,9 +185,8 @@ def _front_matter(facts: Mapping[str, Any], manifest: Manifest) -> str:
     return str(yaml.safe_dump(head, sort_keys=False))
 
 
-def _audited(part: Bound) -> Sequence[Any]:
-    at_most = "too few" if part.at_most is None else f"{part.at_most:.2%}"
-    return part.part, part.audited, part.wrong, part.unsure, at_most
+def _bound(part: Bound) -> str:
+    return "too few" if part.at_most is None else f"{part.at_most:.2%}"
 
 
 def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
@@ -186,11 +194,6 @@ def _splits(manifest: Manifest) -> Iterator[Sequence[Any]]:
     for name, count in ranked(manifest.splits):
         file = manifest.files.get(f"data/{name}.parquet")
         yield name, count, share(count, total), None if file is None else _megabytes(file)
-
-
-def _files(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    """Yield each file but the card, whose own size is not known while it is written."""
-    yield from ((name, _megabytes(file)) for name, file in manifest.files.items() if name != CARD)
 
 
 def _megabytes(file: File) -> str:
@@ -221,11 +224,6 @@ def _values(rows: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
             first.append((f"{len(more)} more", sum(count for _, count in more)))
         for place, (value, count) in enumerate(first):
             yield title if place == 0 else "", value, count, share(count, rows["rows"])
-
-
-def _steps(facts: Mapping[str, Any], manifest: Manifest) -> str:
-    steps = waterfall(facts, manifest.rows_left_out)
-    return ", ".join(f"{name} {'' if before < 0 else 'lost '}{count}" for name, count, before in steps)
 
 
 def _totals(counted: Iterable[tuple[str, int]]) -> dict[str, int]:
@@ -265,11 +263,6 @@ def _claims(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[Any]]:
     return [(*key, *pair) for key, pair in sorted(counts.items(), key=lambda item: -item[1][1])]
 
 
-def _spelt(canaries: Mapping[str, Any]) -> dict[str, Any]:
-    shares = {name: _interval(canaries[name]) for name in ("rejected_share", "accepted_share")}
-    return {**canaries, **shares}
-
-
 def _interval(bounds: Mapping[str, Any]) -> str:
     if bounds["value"] is None:
         return "–"
@@ -285,15 +278,14 @@ def _made_by(makers: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Any]]:
 
 
 def _commands(facts: Mapping[str, Any]) -> str:
-    options = [f"--set {shlex.quote(f'{name}={value}')}" for name, value in facts["settings"].items()]
-    run, release = (
-        " \\\n    ".join((start, *options))
-        for start in ("qa-pipeline run CORPUS --out OUT", "qa-pipeline release --out OUT")
-    )
+    options = [
+        f" \\\n    --set {shlex.quote(f'{name}={value}')}" for name, value in facts["settings"].items()
+    ]
+    run, release = (f"qa-pipeline {name} --out OUT{''.join(options)}" for name in ("run CORPUS", "release"))
     return f"# qa_pipeline {facts['package']}\n{run}\n{release}"
 
 
 def _size(rows: int) -> str:
-    """The hub's name for an order of size."""
+    """Return the hub's name for an order of size."""
     limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
     return next((name for limit, name in limits.items() if rows < limit), "1M<n<10M")

@@ -17,8 +17,11 @@ from qa_pipeline.models.base import Vectors
 from qa_pipeline.settings.generation import PairsFileSettings
 
 WORDS = 13
+"""Words in a row that give an evaluation away, as many as Brown et al. take."""
 _BLOCK = 1024  # rows compared at once, which bounds the memory
 IN_EVALUATION = "in_evaluation"
+FindContaminated = Callable[[pl.DataFrame], pl.Series]
+"""From rows (pair_id, question, answer) to true or false for each."""
 _TEXTS = pl.Schema({"question": pl.String(), "answer": pl.String()})
 
 
@@ -43,44 +46,36 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
     return pl.concat(texts)
 
 
-class Evaluation:
-    """The evaluation texts that rows must not give away, and the search for rows that do.
+def evaluation_finder(
+    texts: pl.DataFrame, similarity: float | None, embed: Callable[[Sequence[str]], Vectors]
+) -> FindContaminated:
+    """Return a function that finds rows which give evaluation texts away.
+
+    Such a row asks what one of them asks, shares `WORDS` words in a row with them, or rephrases a question.
 
     Args:
-        texts: as `read_evaluation` gives it.
+        texts: as `read_evaluation` gives them.
         similarity: least cosine of two questions that are one by their meaning; None compares no meanings.
         embed: gives unit-length vectors of questions; asked only where meanings are compared.
     """
+    questions = texts.select(normalised(pl.col("question")))["question"].implode()
+    grams = _grams(texts.with_row_index("pair_id"))["gram"].unique().implode()
+    text_vectors = None if similarity is None else embed(texts["question"].to_list())
 
-    def __init__(
-        self, texts: pl.DataFrame, similarity: float | None, embed: Callable[[Sequence[str]], Vectors]
-    ) -> None:
-        self._asked = texts.select(normalised(pl.col("question")))["question"].implode()
-        self._grams = _grams(texts.with_row_index("pair_id"))["gram"].unique().implode()
-        self._similarity = similarity
-        self._embed = embed
-        self._vectors = None if similarity is None else embed(texts["question"].to_list())
-
-    def finds(self, rows: pl.DataFrame) -> pl.Series:
-        """Return whether each row asks what it asks, shares `WORDS` words in a row with it, or rephrases it.
-
-        Args:
-            rows: pair_id, question and answer.
-
-        Returns:
-            true or false for each row.
-        """
-        shared = _grams(rows).filter(pl.col("gram").is_in(self._grams))["pair_id"].unique().implode()
-        same = normalised(pl.col("question")).is_in(self._asked) | pl.col("pair_id").is_in(shared)
-        repeated = rows.select(found=same)["found"]
-        if self._vectors is None or self._similarity is None or rows.is_empty():
+    def find(rows: pl.DataFrame) -> pl.Series:
+        shared = _grams(rows).filter(pl.col("gram").is_in(grams))["pair_id"].unique().implode()
+        same = normalised(pl.col("question")).is_in(questions) | pl.col("pair_id").is_in(shared)
+        repeated = rows.select(same.alias("found"))["found"]
+        if text_vectors is None or similarity is None or rows.is_empty():
             return repeated
-        vectors = self._embed(rows["question"].to_list())
+        vectors = embed(rows["question"].to_list())
         nearest = [
-            (vectors[start : start + _BLOCK] @ self._vectors.T).max(axis=1)
+            (vectors[start : start + _BLOCK] @ text_vectors.T).max(axis=1)
             for start in range(0, len(vectors), _BLOCK)
         ]
-        return repeated | pl.Series(np.concatenate(nearest) >= self._similarity)
+        return repeated | pl.Series(np.concatenate(nearest) >= similarity)
+
+    return find
 
 
 def _grams(texts: pl.DataFrame) -> pl.DataFrame:

@@ -11,17 +11,17 @@ from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline.text.rendering import render_markdown
 
 DIFFERENCES = pl.Schema(
-    {
-        **dict.fromkeys(("pair_id", "batch", "change", "split_before", "split_after", "reason"), pl.String()),
-        "question": pl.String(),
-    }
+    dict.fromkeys(
+        ("pair_id", "batch", "change", "split_before", "split_after", "reason", "question"), pl.String()
+    )
 )
 MOST_ROWS = 200
-GONE, BATCH_LEFT_OUT, NOT_MADE = "no_longer_accepted", "batch_left_out", "no_longer_made"
+"""Rows on the page, as many as a person may still look through; all are counted, and in the table."""
+NOT_ACCEPTED, BATCH_LEFT_OUT, NOT_MADE = "no_longer_accepted", "batch_left_out", "no_longer_made"
 
 
 def compare_releases(before: Path, after: Path) -> pl.DataFrame:
-    """The rows of which two releases say different things: DIFFERENCES, by change, batch and id.
+    """Return the rows of which two releases say different things: DIFFERENCES, by change, batch and id.
 
     A row is its id, which hashes question, passages and answer: an answer that changed is one row retired and
     another added. A row is retired for what the later release says of it in `left_out`, since its batch was
@@ -32,42 +32,31 @@ def compare_releases(before: Path, after: Path) -> pl.DataFrame:
     """
     first, second = read_manifest(before), read_manifest(after)
     old, new = _rows(before, first), _rows(after, second)
-    left_out = pl.read_parquet(after / LEFT_OUT).select("pair_id", told="reason")
+    left_out = pl.read_parquet(after / LEFT_OUT).select("pair_id", "reason")
     both = old.join(new, on="pair_id", how="full", suffix="_after", coalesce=True)
     both = both.join(left_out, on="pair_id", how="left")
-    added, retired = pl.col("split").is_null(), pl.col("split_after").is_null()
+    before_split, after_split = pl.col("split"), pl.col("split_after")
     batch = pl.coalesce("batch_after", "batch")
-    removed = (
-        pl.when(batch.is_in(list(second.batches_left_out)))
-        .then(pl.lit(BATCH_LEFT_OUT))
-        .otherwise(pl.coalesce("told", pl.lit(GONE)))
+    is_left_out = batch.is_in(list(second.batches_left_out))
+    why = (
+        pl.when(is_left_out).then(pl.lit(BATCH_LEFT_OUT)).otherwise(pl.col("reason").fill_null(NOT_ACCEPTED))
     )
-    change = (
-        pl.when(added)
-        .then(pl.lit("added"))
-        .when(retired)
-        .then(pl.lit("retired"))
-        .when(pl.col("split") != pl.col("split_after"))
-        .then(pl.lit("moved"))
-    )
-    return (
-        both.select(
-            "pair_id",
-            batch=batch,
-            change=change,
-            split_before="split",
-            split_after="split_after",
-            reason=pl.when(retired).then(removed),
-            question=pl.coalesce("question_after", "question"),
-        )
-        .filter(pl.col("change").is_not_null())
-        .sort("change", "batch", "pair_id")
-        .cast(DIFFERENCES)
-    )
+    changes = both.select(
+        "pair_id",
+        batch=batch,
+        change=pl.when(before_split.is_null()).then(pl.lit("added"))
+        .when(after_split.is_null()).then(pl.lit("retired"))
+        .when(before_split != after_split).then(pl.lit("moved")),
+        split_before="split",
+        split_after="split_after",
+        reason=pl.when(after_split.is_null()).then(why),
+        question=pl.coalesce("question_after", "question"),
+    )  # fmt: skip
+    return changes.drop_nulls("change").sort("change", "batch", "pair_id").cast(DIFFERENCES)
 
 
 def with_verdicts(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
-    """The rows with their present verdict for a reason, where they are no longer accepted.
+    """Return the rows with their present verdict for a reason, where they are no longer accepted.
 
     Args:
         rows: as `compare_releases` gives them.
@@ -77,7 +66,7 @@ def with_verdicts(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     Raises:
         TableError: verdicts of a batch cannot be read.
     """
-    lost = rows.filter(pl.col("reason") == GONE)
+    lost = rows.filter(pl.col("reason") == NOT_ACCEPTED)
     ledgers = [
         read_table(path, VERDICTS).select(
             "pair_id", "batch", now=pl.concat_str("verdict", "reason", separator=": ", ignore_nulls=True)
@@ -92,13 +81,13 @@ def with_verdicts(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     now = pl.when(is_decided).then(pl.col("now").fill_null(NOT_MADE)).otherwise("reason")
     return (
         rows.join(verdicts.drop("batch"), on="pair_id", how="left", maintain_order="left")
-        .with_columns(reason=pl.when(pl.col("reason") == GONE).then(now).otherwise("reason"))
+        .with_columns(reason=pl.when(pl.col("reason") == NOT_ACCEPTED).then(now).otherwise("reason"))
         .drop("now")
     )
 
 
 def differences_page(rows: pl.DataFrame, before: str, after: str) -> str:
-    """The differences as Markdown: counts, and the first `MOST_ROWS` rows.
+    """Return the differences as Markdown: counts, and the first `MOST_ROWS` rows.
 
     Args:
         rows: as `compare_releases` gives them.

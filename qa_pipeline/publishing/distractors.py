@@ -58,15 +58,12 @@ def of_own_split(
             chunks=tables["chunks"].filter(~foreign).drop("placed"),
             count_tokens=count_tokens,
             settings=settings.model_copy(update={"max_examples_per_document": None}),
-        ).select("pair_id", *(pl.col(column).alias(f"new_{column}") for column in (_MESSAGES, *_BY_LAYOUT)))
+        ).select("pair_id", pl.col(_MESSAGES, *_BY_LAYOUT).name.prefix("new_"))
         drawn = rows_of_split.join(again, on="pair_id", how="left", maintain_order="left")
         mended = pl.col("pair_id").is_in(touched["pair_id"].implode())
-        parts.append(
-            drawn.with_columns(
-                pl.when(mended).then(new).otherwise(name).alias(name)
-                for name, new in {_MESSAGES: pl.col(f"new_{_MESSAGES}"), **_redrawn(rows_of_split)}.items()
-            ).select(rows_of_split.columns)
-        )
+        columns = {_MESSAGES: pl.col(f"new_{_MESSAGES}"), **_redrawn(rows_of_split)}
+        changed = (pl.when(mended).then(new).otherwise(name).alias(name) for name, new in columns.items())
+        parts.append(drawn.with_columns(changed).select(rows_of_split.columns))
     return pl.concat(parts) if parts else rows
 
 

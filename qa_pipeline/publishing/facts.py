@@ -6,9 +6,11 @@ from them by `row_facts` and `source_facts`, when it is made and again when it i
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import metadata
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import masked_counts, yield_funnel
-from qa_pipeline.publishing.manifest import DATA, SOURCES, Manifest
+from qa_pipeline.publishing.manifest import SOURCES, Manifest, row_groups_of
 from qa_pipeline.settings.base import Group
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.thresholds import Interval
@@ -35,6 +37,7 @@ FORM = 1
 BINS = 20
 """Equal bins of a histogram from 0 to 1; the last one holds 1."""
 SHOWN_SOURCES = 50
+"""Documents that the card lists; all are in `sources.parquet`."""
 PAIR_SCORES = ("composite", "grounding", "relevance", "correctness", "completeness")
 CLAIM_SCORES = ("similarity", "entailment")
 _COUNTED = ("language", "question_type", "coverage", "difficulty", "memorised")
@@ -47,8 +50,6 @@ LENGTHS = {
         ("words", pl.col(part).str.count_matches(r"\S+")),
     )
 } | {f"tokens, {layout}": pl.col("tokens").struct.field(layout) for layout in LAYOUTS}
-DECIDED_BY = pl.col("claims").list.eval(pl.element().struct.field("decided_by")).list
-"""The step that decided of each claim of a row."""
 REFUSAL = "refusal"
 ROW_COLUMNS = (*_COUNTED, "provenance", "question", "answer", "tokens", "claims")
 SOURCE_COLUMNS = ("batch", "path", "content_sha256", "licence", "source_uri")
@@ -72,10 +73,10 @@ class CardFacts:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._counts: dict[str, pl.DataFrame] = {}
-        self._costs: dict[str | None, float] = {}
+        self._costs: Counter[str] = Counter()
         self._calls = {"calls": 0, "tokens": 0, "calls_without_cost": 0, "accepted": 0}
 
-    def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
+    def add(self, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
         """Count all tables of a batch, and the `pair_id` of its released rows."""
         verdicts = tables["verdicts"].filter(pl.col("expected_verdict").is_null())
         ids = released.select("pair_id", released=True)
@@ -99,7 +100,12 @@ class CardFacts:
             prompted = pl.lit(None, pl.String()) if prompt is None else pl.col(prompt)
             done = tables[table].select(pl.lit(role).alias("role"), made_by.alias("model"), prompt=prompted)
             self._count("made_by", done.drop_nulls("model"), "role", "model", "prompt")
-        self._add_costs(tables["llm_calls"], tables["verdicts"])
+        calls = tables["llm_calls"]
+        for currency, cost in calls.drop_nulls("cost").select("currency", "cost").iter_rows():
+            self._costs[currency] += cost
+        summary = cost_summary(calls, tables["verdicts"])
+        for name in self._calls:
+            self._calls[name] += getattr(summary, name) or 0
 
     def _count(self, name: str, frame: pl.DataFrame, *keys: str) -> None:
         self._sum(name, keys, frame.group_by(keys).agg(count=pl.len().cast(pl.Int64)))
@@ -109,14 +115,6 @@ class CardFacts:
         before = self._counts.get(name, counts.head(0))
         added = pl.concat([before, counts]).group_by(list(keys), maintain_order=True)
         self._counts[name] = added.agg(pl.exclude(list(keys)).sum())
-
-    def _add_costs(self, calls: pl.DataFrame, verdicts: pl.DataFrame) -> None:
-        costs = calls.drop_nulls("cost").group_by("currency", maintain_order=True).agg(pl.col("cost").sum())
-        for currency, cost in costs.iter_rows():
-            self._costs[currency] = self._costs.get(currency, 0.0) + cost
-        summary = cost_summary(calls, verdicts)
-        for name in self._calls:
-            self._calls[name] += getattr(summary, name) or 0
 
     def document(self, rows: Iterable[pl.DataFrame], sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
         """Return all facts as JSON values.
@@ -164,16 +162,11 @@ class CardFacts:
         }
         every = canaries.group_by("expected").agg(kind=pl.lit(None, pl.String()), **counts)
         kinds = canaries.group_by("expected", "kind").agg(**counts)
-        rows = pl.concat([every, kinds]).sort("expected", "kind", nulls_last=False)
-        shares = ("rejected", "accepted")
-        return [
-            row
-            | {
-                f"{name}_share": Interval.of_counts(row[name], row["canaries"]).model_dump()
-                for name in shares
-            }
-            for row in rows.iter_rows(named=True)
-        ]
+        rows = pl.concat([every, kinds]).sort("expected", "kind", nulls_last=False).to_dicts()
+        for row in rows:
+            for name in ("rejected", "accepted"):
+                row[f"{name}_share"] = Interval.of_counts(row[name], row["canaries"]).model_dump()
+        return rows
 
     def _scores(self) -> dict[str, dict[str, list[int]]]:
         """Return counts in each bin, of all pairs or claims and of the released; absent without scores."""
@@ -186,22 +179,21 @@ class CardFacts:
 
     def _cost(self) -> dict[str, Any]:
         """Return sums, and the cost of an accepted pair, null with the reason where it is not known."""
-        cost = next(iter(self._costs.items())) if len(self._costs) == 1 else None
-        accepted = self._calls["accepted"]
+        accepted, in_one_currency = self._calls["accepted"], len(self._costs) == 1
         why = None
         if not self._calls["calls"]:
             why = "no hosted model was asked"
-        elif len(self._costs) > 1:
-            why = "the costs are in several currencies"
-        elif cost is None:
-            why = "no call has a price that is known"
+        elif not in_one_currency:
+            unknown = "no call has a price that is known"
+            why = "the costs are in several currencies" if self._costs else unknown
         elif not accepted:
             why = "no pair was accepted"
+        currency, cost = next(iter(self._costs.items())) if in_one_currency else (None, None)
         return {
             **self._calls,
-            "currency": cost[0] if cost else None,
-            "cost": cost[1] if cost else None,
-            "cost_per_accepted_pair": cost[1] / accepted if cost and why is None else None,
+            "currency": currency,
+            "cost": cost,
+            "cost_per_accepted_pair": None if cost is None or why else cost / accepted,
             "why": why,
         }
 
@@ -210,34 +202,23 @@ def counted_parts(
     folder: Path, splits: Iterable[str]
 ) -> tuple[Iterator[pl.DataFrame], Iterator[pl.DataFrame]]:
     """Return the counted parts of a release for `row_facts` and `source_facts`, by row group."""
-    files = (folder / DATA / f"{name}.parquet" for name in splits)
-    rows = (part for file in files for part in row_groups(file, ROW_COLUMNS))
-    return rows, row_groups(folder / SOURCES, SOURCE_COLUMNS)
+    return row_groups_of(folder, splits, ROW_COLUMNS), row_groups(folder / SOURCES, SOURCE_COLUMNS)
 
 
 _HASHED_COLUMNS = (
-    "pair_id",
-    "batch",
-    "question",
-    "answer",
-    "coverage",
-    "claims",
-    "evidence",
-    "documents",
-    "licences",
+    *("pair_id", "batch", "question", "answer", "coverage", "claims", "evidence", "documents", "licences"),
 )
 
 
 def content_hashes(folder: Path, splits: Iterable[str]) -> dict[str, str]:
     """Return hashes of what the rows of each split and the documents say, whatever bytes their files have."""
-    files: dict[str, tuple[Path, tuple[str, ...]]]
-    files = {split: (folder / DATA / f"{split}.parquet", _HASHED_COLUMNS) for split in splits}
-    files[SOURCES] = (folder / SOURCES, (*SOURCE_COLUMNS, "text_sha256"))
+    parts = {split: row_groups_of(folder, [split], _HASHED_COLUMNS) for split in splits}
+    parts[SOURCES] = row_groups(folder / SOURCES, (*SOURCE_COLUMNS, "text_sha256"))
     hashes = {}
-    for name, (file, columns) in files.items():
+    for name, frames in parts.items():
         digest = hashlib.sha256()
-        for part in row_groups(file, columns):
-            for block in json_lines(part):
+        for frame in frames:
+            for block in json_lines(frame):
                 digest.update(block)
         hashes[name] = digest.hexdigest()
     return hashes
@@ -257,7 +238,8 @@ def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     columns = {name: pl.col(name).cast(pl.String) for name in _COUNTED} | {
         name: provenance.field(name) for name in _PROVENANCE
     }
-    steps = DECIDED_BY.unique().list.sort().list.join(" and ")
+    decided_by = pl.col("claims").list.eval(pl.element().struct.field("decided_by"))
+    steps = decided_by.list.unique().list.sort().list.join(" and ")
     columns["decided_by"] = pl.when(pl.col("claims").list.len() > 0).then(steps).otherwise(pl.lit(REFUSAL))
     values = [column.fill_null("unknown") for column in columns.values()] + list(LENGTHS.values())
     counts = [Counter[Any]() for _ in values]
@@ -266,14 +248,8 @@ def row_facts(rows: Iterable[pl.DataFrame]) -> dict[str, Any]:
     texts, lengths = counts[: len(columns)], counts[len(columns) :]
     return {
         "rows": texts[0].total(),
-        **{
-            name: dict(sorted(counts_of_column.items()))
-            for name, counts_of_column in zip(columns, texts, strict=True)
-        },
-        "lengths": {
-            name: _quantiles(lengths_of_column)
-            for name, lengths_of_column in zip(LENGTHS, lengths, strict=True)
-        },
+        **{name: dict(sorted(of_column.items())) for name, of_column in zip(columns, texts, strict=True)},
+        "lengths": {name: _quantiles(of_unit) for name, of_unit in zip(LENGTHS, lengths, strict=True)},
     }
 
 
@@ -284,18 +260,14 @@ def _count_values(part: pl.DataFrame, values: Iterable[pl.Expr], counts: Iterabl
 
 def _quantiles(counts: Counter[int | None]) -> dict[str, int | None]:
     """Return the quantiles of numbers given with their frequencies; None is unknown."""
-    items = [item for item in counts.items() if item[0] is not None]
-    lengths = pl.DataFrame(items, dict.fromkeys(("value", "rows"), pl.Int64()), orient="row").sort("value")
-    upto = lengths["rows"].cum_sum()
-    every = int(lengths["rows"].sum())
-    quantiles = {"rows": every}
-    if not every:
-        return {**quantiles, **dict.fromkeys(_QUANTILES)}
-    ranks = {name: 1 + round(part * (every - 1)) for name, part in _QUANTILES.items()}
-    return {
-        **quantiles,
-        **{name: int(lengths["value"][upto.search_sorted(rank)]) for name, rank in ranks.items()},
-    }
+    lengths = sorted((length, rows) for length, rows in counts.items() if length is not None)
+    values, upto = [length for length, _ in lengths], list(accumulate(rows for _, rows in lengths))
+    every = upto[-1] if upto else 0
+    quantiles: dict[str, int | None] = {"rows": every, **dict.fromkeys(_QUANTILES)}
+    if every:
+        ranks = {name: 1 + round(part * (every - 1)) for name, part in _QUANTILES.items()}
+        quantiles |= {name: values[bisect_left(upto, rank)] for name, rank in ranks.items()}
+    return quantiles
 
 
 def source_facts(sources: Iterable[pl.DataFrame]) -> dict[str, Any]:
@@ -341,26 +313,12 @@ _DECIDING: dict[str, type[Group]] = {
 }
 """Groups of settings that the manifest holds."""
 _HOW = (
-    *(
-        f"llm.{path}"
-        for path in (
-            "budget.",
-            "store.",
-            "workers",
-            "timeout_",
-            "max_tries",
-            "max_failed_calls",
-            "wait_minutes",
-            "requests_",
-            "delivery",
-        )
-    ),
-    *("release.audits", "release.signing_"),
+    *("llm.budget.", "llm.store.", "llm.workers", "llm.timeout_", "llm.max_tries", "llm.max_failed_calls"),
+    *("llm.wait_minutes", "llm.requests_", "llm.delivery", "release.audits", "release.signing_"),
 )
 """How models are asked, and what is in the manifest anyway."""
 _PLACES = (
-    *("corpus", "out", "llm.vertex_project"),
-    *(f"llm.{prefix}base_url" for prefix in ("", "verifier.", "judge.")),
+    *("corpus", "out", "llm.vertex_project", "llm.base_url", "llm.verifier.base_url", "llm.judge.base_url"),
 )
 
 

@@ -1,15 +1,21 @@
 """File formats that trainers read, as one table: what their files are, and the rows a batch gives them.
 
+`format_writer` writes the files of one, batch by batch.
+
 Each row also says where it comes from (`ORIGIN`), so that a consumer can split, cite and forget; trainers
 leave fields alone that they do not know, and those that refuse them read the columns they name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 import polars as pl
 
 from qa_pipeline.curation.duplicates import ALTERNATIVE
+from qa_pipeline.curation.exports import json_lines
 from qa_pipeline.curation.training import unmarked_answer
 from qa_pipeline.generation.deduplication import normalised
 from qa_pipeline.storage.tables import MESSAGE_COLUMNS
@@ -54,6 +60,14 @@ class Format:
     rows: Callable[[Tables, pl.DataFrame, str], Sequence[pl.DataFrame]]
     files: tuple[File, ...] = (File(),)
     is_whole: bool = False
+
+    def paths(self, splits: Iterable[str]) -> list[tuple[File, str, str | None]]:
+        """Return each file, its path below the folder of the format, and the split it is of, or None."""
+        return [
+            (file, file.name.format(split=split), split)
+            for file in self.files
+            for split in (splits if "{split}" in file.name else (None,))
+        ]
 
 
 def _of_messages(columns: Callable[[pl.Expr], list[pl.Expr]]) -> Format:
@@ -398,3 +412,59 @@ FORMATS: Mapping[str, Format] = {
     "evaluation": Format(_evaluation),
 }
 """Every format by its name, which is a value of `release.formats`."""
+
+
+@contextmanager
+def format_writer(
+    folder: Path, name: str, splits: Iterable[str], layout: str
+) -> Iterator[Callable[[Tables, pl.DataFrame], None]]:
+    """Yield a function that writes a batch into the files of a format, after the batches before.
+
+    It takes all tables of the batch by name, and its released rows: the columns of TRAINING_EXAMPLES,
+    documents, licences, version and split. Every split has its files, without rows too. Nothing is held of
+    the rows that were written, but for the ids of a file whose rows stand in it once.
+
+    Args:
+        folder: where the format's folder is made.
+        name: of the format.
+        splits: of the release.
+        layout: closed_book, with_context or with_distractors, for formats with messages.
+    """
+    form, names, written_ids = FORMATS[name], tuple(splits), set[str]()
+    with ExitStack() as opened:
+        outputs: dict[str, BinaryIO] = {}
+        for file, path, _ in form.paths(names):
+            place = folder / name / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            outputs[path] = opened.enter_context(place.open("xb"))
+            outputs[path].write(file.head)
+
+        def write(tables: Tables, released: pl.DataFrame) -> None:
+            if released.is_empty():  # else its chunks would be in a corpus of which no query asks
+                return
+            frames = dict(zip(form.files, form.rows(tables, released, layout), strict=True))
+            for file, path, split in form.paths(names):
+                rows = frames[file]
+                if split is not None:
+                    rows = rows.filter(pl.col("split") == split).drop("split")
+                elif file.once:
+                    rows = rows.filter([row_id not in written_ids for row_id in rows.to_series(0)])
+                    written_ids.update(rows.to_series(0))
+                _append(outputs[path], file, rows)
+
+        yield write
+        for file, path, _ in form.paths(names):
+            outputs[path].write(file.tail)
+
+
+def _append(output: BinaryIO, file: File, rows: pl.DataFrame) -> None:
+    """Write rows in the form of a file, behind those that it has."""
+    if file.name.endswith(".tsv"):
+        output.write(rows.write_csv(include_header=False, separator="\t", quote_style="never").encode())
+        return
+    for block in json_lines(rows):
+        if file.between is None:
+            output.write(block)
+        else:
+            output.write(file.between if output.tell() > len(file.head) else b"")
+            output.write(block.removesuffix(b"\n").replace(b"\n", file.between))

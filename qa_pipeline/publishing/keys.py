@@ -25,7 +25,7 @@ LONG_ANSWER = 40
 NARROW_GROUP = 100_000
 """Rows of a row group in files of keys, which are read whole again and again."""
 PART = 500_000
-"""Keys that are held in memory at a time."""
+"""Keys that are held in memory at a time; fewer would have the files read more often."""
 
 KEYS = pl.Schema({"row": pl.UInt32(), "key": pl.UInt64()})
 JOINS = pl.Schema({"key": pl.UInt64(), "other_key": pl.UInt64()})
@@ -130,6 +130,13 @@ def ranges(rows: int) -> list[tuple[int, int]]:
     return [(first, after - 1) for first, after in itertools.pairwise(bounds)]
 
 
+def rows_of(file: Path) -> int:
+    """Return how many rows a Parquet file has."""
+    import pyarrow.parquet as pq
+
+    return int(pq.read_metadata(file).num_rows)
+
+
 def between(file: Path, column: str, first: int, last: int) -> pl.DataFrame:
     """Return the rows of a Parquet file whose code is in a range; the others are never in memory at once."""
     inside = pl.col(column).is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
@@ -151,12 +158,7 @@ def sketches(documents: pl.DataFrame, threshold: float) -> tuple[pl.DataFrame, p
         for key, shingles_of_row in zip(keys, sets, strict=True)
         for band in band_codes(shingles_of_row, threshold)
     ]
-    columns = {
-        "key": keys,
-        "shingles": pl.Series(
-            [shingles_of_row.tolist() for shingles_of_row in sets], dtype=SHINGLES["shingles"]
-        ),
-    }
+    columns = {"key": keys, "shingles": [shingles_of_row.tolist() for shingles_of_row in sets]}
     return pl.DataFrame(bands, BANDS, orient="row"), pl.DataFrame(columns, SHINGLES)
 
 

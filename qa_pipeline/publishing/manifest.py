@@ -1,21 +1,23 @@
-"""What a release says of itself: `manifest.json`, written last, and `latest.json`, which names the newest.
+"""Releases as folders: `manifest.json`, written last, `latest.json`, which names the newest, and their rows.
 
 Of one that is yanked there are left its manifest, its keys and a tombstone.
 """
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
+import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.settings.verification import SPLIT_NAME
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.parquet import row_groups
 
 MANIFEST, LATEST, CARD = "manifest.json", "latest.json", "README.md"
 TOMBSTONE = "tombstone.json"
@@ -31,12 +33,13 @@ FORMAT = 3
 _OLDEST_FORMAT = 2
 """The oldest that can be read and continued; to verify it takes the version that made it."""
 _LARGEST = 64_000_000
-"""Bytes of a manifest; that of 100,000 batches has 4,000,000."""
-_DAMAGED = "{} is damaged; restore the release from a copy, or publish it anew"
+"""Bytes of a manifest that are read, lest a hostile one fill the memory; 100,000 batches take 4,000,000."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_name=True, validate_by_alias=True, serialize_by_alias=True
+    )
 
 
 _MOST = 2**31 - 1
@@ -82,7 +85,7 @@ class Look(_Part):
         labelled: rows of the sample with a label, of those the release has now.
         wrong: rows of the release labelled so.
         unsure: likewise.
-        gone: labelled rows that the release has no longer.
+        removed: labelled rows that the release has no longer; stored as `gone`.
         gone_wrong: those of them labelled wrong or unsure, which count as wrong all the same.
         at_most: bound of the share of wrong rows; None where the sample does not count.
         why: why it does not.
@@ -93,7 +96,7 @@ class Look(_Part):
     labelled: int = Field(ge=0)
     wrong: int = Field(ge=0)
     unsure: int = Field(ge=0)
-    gone: int = Field(ge=0)
+    removed: int = Field(ge=0, alias="gone")
     gone_wrong: int = Field(ge=0)
     at_most: float | None
     why: str | None
@@ -186,6 +189,7 @@ def manifest_of(folder: Path) -> Manifest:
         ReleaseError: the folder is no whole release, or one of a newer layout.
     """
     path = folder / MANIFEST
+    damaged = f"{path} is damaged; restore the release from a copy, or publish it anew"
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -196,7 +200,7 @@ def manifest_of(folder: Path) -> Manifest:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise ReleaseError(_DAMAGED.format(path)) from error
+        raise ReleaseError(damaged) from error
     form = document.get("format") if isinstance(document, dict) else None
     if isinstance(form, int) and not _OLDEST_FORMAT <= form <= FORMAT:
         advice = (
@@ -208,7 +212,7 @@ def manifest_of(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate(document)
     except ValidationError as error:
-        raise ReleaseError(_DAMAGED.format(path)) from error
+        raise ReleaseError(damaged) from error
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -276,8 +280,38 @@ def newest_keys(releases: Path) -> Path | None:
 
     They say where every key stands, those of earlier releases too: what was once in a split stays there.
     """
-    with_places = [folder / PLACES for folder in release_folders(releases) if (folder / PLACES).is_file()]
-    return with_places[-1] if with_places else None
+    files = (folder / PLACES for folder in reversed(release_folders(releases)))
+    return next((file for file in files if file.is_file()), None)
+
+
+def row_groups_of(folder: Path, splits: Iterable[str], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yield columns of the rows of a release, split after split, a row group at a time."""
+    for name in splits:
+        yield from row_groups(folder / DATA / f"{name}.parquet", columns)
+
+
+def load_release(path: Path | str, split: str) -> pl.LazyFrame:
+    """Return the rows of one split of a release, as `qa_pipeline.load_release` does."""
+    folder = release_folder(Path(path))
+    manifest = read_manifest(folder)
+    if split not in manifest.splits:
+        raise ReleaseError(f"{folder} has no split {split!r}; it has {', '.join(manifest.splits)}")
+    path = folder / DATA / f"{split}.parquet"
+    if not path.is_file():
+        raise ReleaseError(f"{path} is missing; restore the release from a copy, or publish it anew")
+    return pl.scan_parquet(path)
+
+
+def release_folder(path: Path) -> Path:
+    """Return the release at a path, which is the latest where it is a folder of releases.
+
+    Raises:
+        ReleaseError: the pointer to the latest is damaged, or all releases are yanked.
+    """
+    latest = latest_release(path)
+    if latest is None and (yanked := release_folders(path)):
+        raise ReleaseError(f"{path} has no latest release; the newest, {yanked[-1].name}, is yanked")
+    return latest or path
 
 
 @contextmanager

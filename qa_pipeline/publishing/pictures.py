@@ -16,7 +16,7 @@ _TOTAL, _LOST, _REMAINING, _ALL = "#0072B2", "#D55E00", "#009E73", "#BBBBBB"
 _WIDTH = 8.0
 _DOTS = 150
 _MOST_LOSSES = 5
-"""Reasons of a step that are drawn; the others are added up."""
+"""Reasons of a step that are drawn, so that the bars stay readable; the others are added up."""
 
 Step = tuple[str, int, int]
 """Name, count, and how many are left before it where it is a loss, else -1."""
@@ -24,31 +24,28 @@ Step = tuple[str, int, int]
 
 def waterfall(facts: Mapping[str, Any], left_out: Mapping[str, int]) -> list[Step]:
     """Return the steps from planned questions to released rows: totals, and losses by reason."""
-    by_stage: dict[str, list[tuple[str, str | None, int]]] = {}
-    for funnel in facts["funnel"]:
-        by_stage.setdefault(funnel["stage"], []).append((funnel["what"], funnel["reason"], funnel["count"]))
-    questions, verdicts = by_stage["questions"], by_stage["verdicts"]
-    examples = by_stage["training_examples"]
-    planned, example = _of(questions, "kept"), _of(examples, "example")
-    steps = [
-        *_step(
-            "questions planned",
-            questions[0][2],
-            [question for question in questions[1:] if question[0] != "kept"],
-        ),
-        ("questions kept", planned, -1),
-        *_step(
-            "pairs made", verdicts[0][2], [verdict for verdict in verdicts[1:] if verdict[0] != "accepted"]
-        ),
-        *_step("pairs accepted", examples[0][2], [step for step in examples[1:] if step[0] != "example"]),
-        *_step("training examples", example, [("left out", *item) for item in left_out.items()]),
+    steps: list[Step] = []
+    for name, stage, what_remains in (
+        ("questions planned", "questions", "kept"),
+        ("pairs made", "verdicts", "accepted"),
+        ("pairs accepted", "training_examples", "example"),
+    ):
+        # the first row of a stage is its total, the others part it
+        (_, _, total), *parts = (
+            (step["what"], step["reason"], step["count"])
+            for step in facts["funnel"]
+            if step["stage"] == stage
+        )
+        remaining = sum(count for what, _, count in parts if what == what_remains)
+        if stage != "questions" or total:
+            steps += _step(name, total, [part for part in parts if part[0] != what_remains])
+            steps += [("questions kept", remaining, -1)] if stage == "questions" else []
+    losses = [("left out", *item) for item in left_out.items()]
+    return [
+        *steps,
+        *_step("training examples", remaining, losses),
         ("rows released", facts["rows"]["rows"], -1),
     ]
-    return steps if questions[0][2] else steps[2:]
-
-
-def _of(stage: Sequence[tuple[str, str | None, int]], what: str) -> int:
-    return sum(count for name, _, count in stage if name == what)
 
 
 def _step(name: str, total: int, losses: Sequence[tuple[str, str | None, int]]) -> list[Step]:

@@ -4,9 +4,9 @@ What a model or a person decided cannot be decided again here. It must still not
 before they ask anybody.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
+from qa_pipeline.publishing.candidates import ReleasedClaim, ReleasedRow
 from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.verification.consistency.proof import Proof, prove
@@ -16,19 +16,19 @@ from qa_pipeline.verification.evidence import is_row
 from qa_pipeline.verification.outcomes import SUPPORTED
 from qa_pipeline.verification.splitting import is_fragment, self_contained, split_claims
 
-Row = Mapping[str, Any]
-
 _MODELS = ("entailment", "llm")
 _OTHERS = ("similarity_only", "person")
 _TOLERATED = ("unsupported", "undecided")
 """Verdicts of a claim that an accepted row may have where accept_grounding is below 1."""
 
 
-def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: float) -> Iterator[str]:
+def proof_problems(
+    row: ReleasedRow, passages: Mapping[str, Passage], accept_grounding: float
+) -> Iterator[str]:
     """Yield why a row is not what local proof, or what decided in its place, can have accepted.
 
     Args:
-        row: of a release: question, answer, language, coverage, claims and evidence.
+        row: of a release.
         passages: by chunk_id; one that is unknown is not looked at.
         accept_grounding: share of its claims that must be supported.
     """
@@ -52,7 +52,7 @@ def proof_problems(row: Row, passages: Mapping[str, Passage], accept_grounding: 
         yield from _claim_problems(row, claim, passages)
 
 
-def _cut_otherwise(row: Row) -> Iterator[str]:
+def _cut_otherwise(row: ReleasedRow) -> Iterator[str]:
     """Yield whether the rules cut other claims from the answer than its own."""
     if any(claim["split_by"] != "rules" for claim in row["claims"]):
         return  # a model cut it, and would have to be asked again
@@ -63,7 +63,7 @@ def _cut_otherwise(row: Row) -> Iterator[str]:
         yield "has other claims than its answer states"
 
 
-def _claim_problems(row: Row, claim: Row, passages: Mapping[str, Passage]) -> Iterator[str]:
+def _claim_problems(row: ReleasedRow, claim: ReleasedClaim, passages: Mapping[str, Passage]) -> Iterator[str]:
     text, step = claim["text"], claim["decided_by"]
     pieces = [evidence for evidence in row["evidence"] if evidence["claim"] == text]
     if not pieces:
@@ -71,7 +71,11 @@ def _claim_problems(row: Row, claim: Row, passages: Mapping[str, Passage]) -> It
     elif step not in (ALIGNMENT, *_MODELS, *_OTHERS):
         yield f"has a claim that no step decides ({step})"
     elif step not in _OTHERS:
-        proofs = [_proof(row, claim, piece, passages) for piece in pieces if piece["chunk_id"] in passages]
+        proofs = [
+            _proof(row, claim, piece["quote"] or "", passage, passages)
+            for piece in pieces
+            if (passage := passages.get(piece["chunk_id"] or ""))
+        ]
         if not proofs:
             yield f"rests on a passage that is not there, for {text[:60]!r}"
         elif step == ALIGNMENT and all(proof.unproved for proof in proofs):
@@ -85,23 +89,20 @@ def _refused(proof: Proof, step: str) -> bool:
     return bool(proof.denied) or (step == "entailment" and proof.scope_differs)
 
 
-def _proof(row: Row, claim: Row, piece: Row, passages: Mapping[str, Passage]) -> Proof:
+def _proof(
+    row: ReleasedRow, claim: ReleasedClaim, quote: str, passage: Passage, passages: Mapping[str, Passage]
+) -> Proof:
     language = row["language"]
     stated = read(claim["self_contained"] or claim["text"], language)
-    passage = passages[piece["chunk_id"]]
-    nearest_first = dict.fromkeys((piece["chunk_id"], *claim["chunk_ids"]))
+    nearest_first = dict.fromkeys((passage.chunk_id, *claim["chunk_ids"]))
     readable = [passages[chunk_id] for chunk_id in nearest_first if chunk_id in passages]
     return prove(
         stated,
-        read(piece["quote"], language),
+        read(quote, language),
         question=read(row["question"], language),
         answer=read(row["answer"], language),
         headings=read("\n".join((passage.title, *passage.section_path)), language),
-        elsewhere=_readings(readable, language),
+        elsewhere=[read(blank_injections(shown.text, shown.language), language) for shown in readable],
         fragment=is_fragment(claim["text"], len(stated.term_set)),
-        is_row=is_row(piece["quote"]),
+        is_row=is_row(quote),
     )
-
-
-def _readings(passages: Sequence[Passage], language: str) -> list[Any]:
-    return [read(blank_injections(passage.text, passage.language), language) for passage in passages]

@@ -19,15 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from qa_pipeline.documents.corpus.remote import cause_of
 from qa_pipeline.errors import InputError, QAPipelineError, ReleaseError, StorageError
-from qa_pipeline.publishing.manifest import (
-    LATEST,
-    MANIFEST,
-    SIGNATURE,
-    Manifest,
-    point_to,
-    read_manifest,
-)
-from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.publishing.manifest import LATEST, MANIFEST, SIGNATURE, Manifest, point_to, read_manifest
+from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.location import is_remote, location_of
 from qa_pipeline.storage.files import move_file, prepare_folder
 from qa_pipeline.storage.hashes import hash_file
@@ -80,18 +73,16 @@ def push_release(folder: Path, target: str, *, dry_run: bool = False, public: bo
         StorageError: the target refuses; running again goes on.
     """
     location = _location(target)
-    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
-    if problems:
+    if problems := release_problems(folder):
         raise ReleaseError(
             f"{folder} does not hold what it promises, nothing was sent: {problems[0]} "
             f"({len(problems)} problems; qa-pipeline verify lists them)"
         )
     manifest = read_manifest(folder)
-    files = {name: file.size for name, file in sorted(manifest.files.items())}
     version = manifest.version
     place = f"{location}@v{version}" if target.startswith(HUB) else f"{location.rstrip('/')}/{version}"
-    last = (name for name in (SIGNATURE, MANIFEST) if name == MANIFEST or (folder / name).is_file())
-    push = Pushed(place, files | {name: (folder / name).stat().st_size for name in last})
+    names = [*sorted(manifest.files), *([SIGNATURE] if (folder / SIGNATURE).is_file() else []), MANIFEST]
+    push = Pushed(place, {name: (folder / name).stat().st_size for name in names})
     if dry_run:
         return push
     with _faults_named(push):
@@ -154,8 +145,8 @@ def _to_store(folder: Path, location: str, manifest: Manifest, push: Pushed) -> 
     for name, size in sizes.items():
         equal = push.files.get(name) == size
         if equal and (not is_complete or name == SIGNATURE):
-            sha256 = hash_file(folder / name)
-            equal = _hash(store, f"{base}/{name}") == sha256
+            with store.open(f"{base}/{name}", "rb") as file:
+                equal = hashlib.file_digest(file, "sha256").hexdigest() == hash_file(folder / name)
         if not equal:
             raise ReleaseError(
                 f"{push.place} holds another {name[:80]!r}, and nothing is overwritten; push to another "
@@ -166,11 +157,6 @@ def _to_store(folder: Path, location: str, manifest: Manifest, push: Pushed) -> 
             _send(store, folder / name, root, f"{base}/{name}")
             push.sent.append(name)
     push.latest = _point(store, root, manifest.version)
-
-
-def _hash(store: Any, path: str) -> str:
-    with store.open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_local(store: Any) -> bool:
@@ -184,9 +170,8 @@ def _send(store: Any, source: Path, root: str, path: str) -> None:
     if not _is_local(store):
         store.put_file(str(source), path)
         return
-    temporary = (
-        Path(root) / f".{uuid.uuid4().hex}.tmp"
-    )  # not in the release: a killed push leaves no part there
+    # not in the release: a killed push leaves no part there
+    temporary = Path(root) / f".{uuid.uuid4().hex}.tmp"
     try:
         shutil.copyfile(source, temporary)
         with temporary.open("rb+") as file:

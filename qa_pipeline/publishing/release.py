@@ -7,7 +7,7 @@ are gone through twice, to note what decides and to write; what is held of all r
 import os
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,12 +31,12 @@ from qa_pipeline.publishing.candidates import (
     released_rows,
 )
 from qa_pipeline.publishing.card import write_card, write_facts
-from qa_pipeline.publishing.certificate import LABELLED, Certifier, hold_to, read_audits
-from qa_pipeline.publishing.contamination import Evaluation, read_evaluation
+from qa_pipeline.publishing.certificate import AUDITED_COLUMNS, LABELLED, certificate_of, hold_to, read_audits
+from qa_pipeline.publishing.contamination import FindContaminated, evaluation_finder, read_evaluation
 from qa_pipeline.publishing.distractors import of_own_split, placed_chunks
 from qa_pipeline.publishing.facts import CardFacts, content_hashes, counted_parts
-from qa_pipeline.publishing.format_files import FormatFiles
-from qa_pipeline.publishing.keys import Places, new_documents
+from qa_pipeline.publishing.formats import format_writer
+from qa_pipeline.publishing.keys import Places, codes, new_documents, rows_of
 from qa_pipeline.publishing.manifest import (
     AUDIT,
     DATA,
@@ -50,21 +50,13 @@ from qa_pipeline.publishing.manifest import (
     Manifest,
     alone,
     point_to,
+    row_groups_of,
     write_manifest,
 )
-from qa_pipeline.publishing.selection import (
-    KEPT,
-    Earlier,
-    Selection,
-    decided_rows,
-    read_earlier_release,
-    rows_of,
-    select_rows,
-    write_keys,
-)
+from qa_pipeline.publishing.selection import Selection, read_earlier_release, select_rows
 from qa_pipeline.publishing.signature import Sign, signer
 from qa_pipeline.publishing.splits import unsatisfied
-from qa_pipeline.publishing.verify import verify_release
+from qa_pipeline.publishing.verify import release_problems
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import prepare_folder
 from qa_pipeline.storage.hashes import hash_file
@@ -92,14 +84,14 @@ def publish_release(resources: Resources) -> Release:
     """
     releases = resources.layout.releases
     sign = signer(resources.settings.release)
-    evaluation = _evaluation(resources)
+    find_contaminated = _finder(resources)
     prepare_folder(releases)
     with alone(releases):
         folder, notes = (releases / f".{uuid.uuid4().hex}.tmp" for _ in range(2))
         try:
             folder.mkdir()
             notes.mkdir()
-            return _publish(resources, gather(resources, notes, evaluation), folder, sign)
+            return _publish(resources, gather(resources, notes, find_contaminated), folder, sign)
         except OSError as error:
             raise StorageError(
                 f"cannot write {releases}: {error.strerror or error}; free space or rights, then run again"
@@ -109,8 +101,8 @@ def publish_release(resources: Resources) -> Release:
             shutil.rmtree(notes, ignore_errors=True)
 
 
-def _evaluation(resources: Resources) -> Evaluation | None:
-    """Return the evaluation texts that rows must not give away; None without a file of them."""
+def _finder(resources: Resources) -> FindContaminated | None:
+    """Return what finds the rows that give evaluation files away; None without such a file."""
     settings = resources.settings.release
     texts = read_evaluation(settings.evaluation, resources.settings.pairs_file)
     if texts.is_empty():
@@ -119,7 +111,7 @@ def _evaluation(resources: Resources) -> Evaluation | None:
     def embed(questions: Sequence[str]) -> Vectors:
         return resources.embedder.encode(questions)  # which is loaded only here
 
-    return Evaluation(texts, settings.evaluation_similarity, embed)
+    return evaluation_finder(texts, settings.evaluation_similarity, embed)
 
 
 def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: Sign) -> Release:
@@ -130,21 +122,21 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
             f"{resources.layout.out} has no accepted row to release{f' ({why})' if why else ''}"
         )
     before = read_earlier_release(releases)
-    selection = select_rows(candidates, before, settings.release)
-    write_keys(folder / PLACES, candidates, before, selection)
     version = 1 + max(
         (int(release.name) for release in releases.iterdir() if release.name.isdecimal()), default=0
     )
+    selection = select_rows(candidates, before, settings.release, version, folder / PLACES)
     audits = read_audits(settings.release.audits)
-    facts, certifier, prompts = CardFacts(settings), Certifier(audits), SystemPrompts()
-    lookers: list[CardFacts | Certifier | SystemPrompts] = [facts, certifier, prompts]
-    counts, reasons = _write_rows(folder, resources, candidates, before, selection, version, lookers)
+    facts = CardFacts(settings)
+    counts = _write_rows(folder, resources, candidates, selection, facts)
+    left_out = selection.rows.drop_nulls("reason").group_by("reason").len().sort("reason")
+    reasons: dict[str, int] = dict(left_out.iter_rows())
     if audits.height:
         with appended_parquet(folder / AUDIT, LABELLED) as write:
             write(audits)
     if counts.is_empty():
         raise ReleaseError(f"{resources.layout.out} has no row to release: all are left out {reasons}")
-    certificate = certifier.certificate()
+    certificate = certificate_of(audits, row_groups_of(folder, selection.names, AUDITED_COLUMNS))
     hold_to(certificate, settings.release.max_error)
     write_facts(folder, facts.document(*counted_parts(folder, selection.names)), reasons)
     manifest = Manifest(
@@ -160,7 +152,7 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
         unsatisfied=unsatisfied(counts, settings.release.splits, settings.release.stratify),
         settings=_deciding(settings),
         certificate=certificate,
-        system_prompts=prompts.by_language(),
+        system_prompts=_system_prompts(folder, selection.names),
         contents=content_hashes(folder, selection.names),
     )
     manifest = write_card(folder, manifest)
@@ -170,8 +162,7 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
             sign(last)
         return Release(last, before_manifest, made=False)
     write_manifest(folder, manifest)
-    problems = [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
-    if problems:
+    if problems := release_problems(folder):
         raise ReleaseError(
             f"the release would not hold what it promises, and is not published: {problems[0]} "
             f"({len(problems)} problems); run the batch of that row again"
@@ -182,23 +173,15 @@ def _publish(resources: Resources, candidates: Candidates, folder: Path, sign: S
     return Release(releases / str(version), manifest, made=True)
 
 
-class SystemPrompts:
-    """The system messages of the rows of a release, gathered."""
-
-    def __init__(self) -> None:
-        self._found: set[tuple[str, str]] = set()
-
-    def add(self, batch: str, tables: Mapping[str, pl.DataFrame], released: pl.DataFrame) -> None:
-        """Take the released rows of a batch: language and messages."""
-        system = pl.col("messages").list.first().struct.field("content")
-        self._found.update(released.select("language", system).unique().iter_rows())
-
-    def by_language(self) -> dict[str, list[str]]:
-        """Return them in the order of languages and texts."""
-        prompts: dict[str, list[str]] = {}
-        for language, prompt in sorted(self._found):
-            prompts.setdefault(language, []).append(prompt)
-        return prompts
+def _system_prompts(folder: Path, splits: Sequence[str]) -> dict[str, list[str]]:
+    """Return the system messages of the rows of a release, by language."""
+    system = pl.col("messages").list.first().struct.field("content")
+    parts = row_groups_of(folder, splits, ["language", "messages"])
+    pairs = {pair for part in parts for pair in part.select("language", system).unique().iter_rows()}
+    prompts: dict[str, list[str]] = {}
+    for language, prompt in sorted(pairs):
+        prompts.setdefault(language, []).append(prompt)
+    return prompts
 
 
 def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
@@ -206,83 +189,65 @@ def _summed(counts: pl.DataFrame, column: str) -> dict[str, int]:
 
 
 def _write_rows(
-    folder: Path,
-    resources: Resources,
-    candidates: Candidates,
-    before: Earlier,
-    selection: Selection,
-    version: int,
-    lookers: Sequence[CardFacts | Certifier | SystemPrompts],
-) -> tuple[pl.DataFrame, dict[str, int]]:
+    folder: Path, resources: Resources, candidates: Candidates, selection: Selection, facts: CardFacts
+) -> pl.DataFrame:
     """Write the rows of each split, batch by batch, the documents they rest on, and what is left out.
 
-    What the card and the certificate rest on is shown to `lookers` on the way.
+    What the card rests on is shown to `facts` on the way.
 
     Returns:
-        How many rows there are of each split, batch, language and question type, and how many were left out
-        by reason.
+        How many rows there are of each split, batch, language and question type.
 
     Raises:
         ReleaseError: a batch is not as it was when it was noted.
     """
     settings = resources.settings.release
-    counted, removed = [], []
+    text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String())
+    counts = []
     seen: set[int] = set()
     places = Places(folder / PLACES)
+    (folder / DATA).mkdir()
     with ExitStack() as opened:
-        writers = {
-            name: opened.enter_context(
-                appended_parquet(_below(folder / DATA / f"{name}.parquet"), RELEASED.schema)
-            )
-            for name in selection.names
-        }
+
+        def table(name: str, schema: pl.Schema) -> Callable[[pl.DataFrame], None]:
+            return opened.enter_context(appended_parquet(folder / name, schema))
+
+        writers = {name: table(f"{DATA}/{name}.parquet", RELEASED.schema) for name in selection.names}
         formats = [
-            opened.enter_context(FormatFiles(folder, form, selection.names, settings.layout))
+            opened.enter_context(format_writer(folder, form, selection.names, settings.layout))
             for form in settings.formats
         ]
-        sources = opened.enter_context(appended_parquet(folder / SOURCES, SOURCE_SCHEMA))
-        passages = opened.enter_context(appended_parquet(folder / PASSAGES, PASSAGE_SCHEMA))
-        left_out = opened.enter_context(appended_parquet(folder / LEFT_OUT, LEFT_OUT_SCHEMA))
-        for batch in candidates.batches:
+        sources, passages = table(SOURCES, SOURCE_SCHEMA), table(PASSAGES, PASSAGE_SCHEMA)
+        left_out = table(LEFT_OUT, LEFT_OUT_SCHEMA)
+        for batch, (start, count) in candidates.batches.items():
             tables = read_tables(resources.layout, batch)
-            decided = decided_rows(candidates, before, selection, batch, released_rows(tables), version)
-            is_released = pl.col("reason") == KEPT
-            rows = decided.filter(is_released).sort("pair_id")
+            decided, examples = selection.rows.slice(start, count), released_rows(tables)
+            if not codes(examples["pair_id"]).equals(decided["code"]):
+                raise ReleaseError(f"batch {batch} was run while it was released; publish again")
+            every = pl.concat([examples, decided], how="horizontal").sort("pair_id")
+            left_out(every.drop_nulls("reason"))
             tables["chunks"] = placed_chunks(tables, places)
-            rows = of_own_split(rows, tables, resources.counter.count, resources.settings.training)
+            rows = of_own_split(
+                every.filter(pl.col("reason").is_null()),
+                tables,
+                resources.counter.count,
+                resources.settings.training,
+            )
             for (split,), part in rows.partition_by("split", as_dict=True).items():
                 writers[str(split)](part)
-            for looker in (*formats, *lookers):
-                looker.add(batch, tables, rows)
-            text = pl.col("text") if settings.with_sources else pl.lit(None, pl.String()).alias("text")
+            for write in formats:
+                write(tables, rows)
+            facts.add(tables, rows)
             documents = documents_of(rows, tables)
-            sources(new_documents(documents, seen).with_columns(text))
+            sources(new_documents(documents, seen).with_columns(text.alias("text")))
             is_source = pl.col("content_sha256").is_in(documents["content_sha256"].implode())
             text_or_null = pl.when(~is_source).then(text) if settings.with_sources else text
             passages(passages_of(rows, tables).with_columns(text_or_null.alias("text")))
-            others = (
-                decided.filter(~is_released)
-                .join(selection.instead, on="row", how="left")
-                .select(LEFT_OUT_SCHEMA.names())
-                .sort("pair_id")
-            )
-            left_out(others)
-            removed.append(others.group_by("reason").agg(rows=pl.len()))
-            counted.append(rows.group_by("split", "batch", "language", "question_type").agg(rows=pl.len()))
+            counts.append(rows.group_by("split", "batch", "language", "question_type").agg(rows=pl.len()))
     for path in sorted(folder.rglob("*.*")):
-        _sync(path)
-    reasons = pl.concat(removed).group_by("reason").agg(pl.col("rows").sum()).sort("reason")
-    return pl.concat(counted), dict(reasons.iter_rows())
-
-
-def _below(path: Path) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    return path
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    return pl.concat(counts)
 
 
 def _files(folder: Path) -> dict[str, File]:

@@ -10,16 +10,16 @@ import polars as pl
 
 from qa_pipeline.documents.reading import FORGOTTEN
 from qa_pipeline.errors import ReleaseError
-from qa_pipeline.publishing.candidates import ROWS, Candidates
+from qa_pipeline.publishing.candidates import Candidates
 from qa_pipeline.publishing.contamination import IN_EVALUATION
-from qa_pipeline.publishing.keys import NARROW_GROUP, between, codes, ranges
+from qa_pipeline.publishing.keys import NARROW_GROUP, between, codes, ranges, rows_of
 from qa_pipeline.publishing.manifest import (
-    DATA,
     Manifest,
     latest_release,
     manifest_of,
     newest_keys,
     read_manifest,
+    row_groups_of,
 )
 from qa_pipeline.publishing.splits import NOWHERE, PART, UNKNOWN, assign_splits, groups_of
 from qa_pipeline.settings.verification import ReleaseSettings
@@ -27,11 +27,9 @@ from qa_pipeline.storage.parquet import appended_parquet, row_groups
 
 PLACED = pl.Schema({"key": pl.UInt64(), "split": pl.String()})
 DUPLICATE, JOINS_SPLITS = "duplicate_across_batches", "joins_splits"
-KEPT = ""
-REASONS = (KEPT, DUPLICATE, JOINS_SPLITS, IN_EVALUATION, FORGOTTEN)
-"""The reasons why an accepted row is not released; the first is that of a released row."""
-
-Reasons = npt.NDArray[np.int8]
+REASONS = pl.Enum((DUPLICATE, JOINS_SPLITS, IN_EVALUATION, FORGOTTEN))
+"""The reasons why an accepted row is not released."""
+_HELD = pl.Schema({"code": pl.UInt64(), "version": pl.Int32()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,42 +41,28 @@ class Earlier:
         manifest: what it says of itself.
         keys: file of the keys and where they stand, in it or in a later one that is yanked.
         splits: names that this file uses.
-        codes: of its rows, ascending.
-        versions: the release that first held each of them.
+        rows: code of each of its rows, and the version of the release that first held it.
     """
 
     folder: Path | None
     manifest: Manifest | None
     keys: Path | None
     splits: tuple[str, ...]
-    codes: npt.NDArray[np.uint64]
-    versions: npt.NDArray[np.int32]
-
-    def version_of(self, row_codes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
-        """Return the release that first held each of these rows; 0 for a new one."""
-        if not len(self.codes):
-            return np.zeros(len(row_codes), dtype=np.int32)
-        place = np.minimum(np.searchsorted(self.codes, row_codes), len(self.codes) - 1)
-        return np.where(self.codes[place] == row_codes, self.versions[place], 0).astype(np.int32)
+    rows: pl.DataFrame
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The outcome of the selection for each candidate.
+    """The splits of a release, and what becomes of each candidate.
 
     Args:
         names: of the splits; those of earlier releases that are wanted no more keep their rows.
-        split: number of the split of each row, or `NOWHERE`.
-        reason: number in `REASONS`.
-        instead: row and the pair_id that stands for it, of those that repeat another.
-        beside: key and split of documents without a row that are nearly the same as one which has some.
+        rows: code, in_evaluation, version (of the release that first held it), split, reason (null for a
+            released row) and instead (the pair_id that stands for one that repeats another).
     """
 
     names: tuple[str, ...]
-    split: npt.NDArray[np.int8]
-    reason: Reasons
-    instead: pl.DataFrame
-    elsewhere: pl.DataFrame
+    rows: pl.DataFrame
 
 
 def read_earlier_release(releases: Path) -> Earlier:
@@ -90,7 +74,7 @@ def read_earlier_release(releases: Path) -> Earlier:
     last, keys = latest_release(releases), newest_keys(releases)
     splits = tuple(manifest_of(keys.parent).splits) if keys else ()
     if last is None:
-        return Earlier(None, None, keys, splits, np.zeros(0, np.uint64), np.zeros(0, np.int32))
+        return Earlier(None, None, keys, splits, _HELD.to_frame())
     manifest = read_manifest(last)
     for name, file in manifest.files.items():
         path = last / name
@@ -99,47 +83,64 @@ def read_earlier_release(releases: Path) -> Earlier:
                 f"{last} is damaged ({name}), and what it holds decides of the next release; restore it from "
                 f"a copy, or yank it"
             )
-    key_arrays, versions = [np.zeros(0, np.uint64)], [np.zeros(0, np.int32)]
-    for name in manifest.splits:
-        for part in row_groups(last / DATA / f"{name}.parquet", ["pair_id", "version"]):
-            key_arrays.append(codes(part["pair_id"]).to_numpy())
-            versions.append(part["version"].to_numpy())
-    together = np.concatenate(key_arrays)
-    order = np.argsort(together)
-    return Earlier(last, manifest, keys, splits, together[order], np.concatenate(versions)[order])
+    parts = [
+        part.select(codes(part["pair_id"]).alias("code"), "version")
+        for part in row_groups_of(last, manifest.splits, ["pair_id", "version"])
+    ]
+    rows = pl.concat([_HELD.to_frame(), *parts]).unique("code", maintain_order=True)
+    return Earlier(last, manifest, keys, splits, rows)
 
 
-def select_rows(candidates: Candidates, before: Earlier, settings: ReleaseSettings) -> Selection:
-    """Leave rows out and give the others their splits."""
-    reason: Reasons = np.zeros(candidates.count, dtype=np.int8)
+def select_rows(
+    candidates: Candidates, before: Earlier, settings: ReleaseSettings, version: int, keys_file: Path
+) -> Selection:
+    """Leave rows out, give the others their splits, and write where each key stands from now on.
+
+    Args:
+        candidates: the candidates.
+        before: the release before.
+        settings: of releases.
+        version: of the release that is made.
+        keys_file: of that release, which also tells the places of earlier keys.
+    """
     notes = candidates.folder / "rows.parquet"
-    dropped = {"in_evaluation": IN_EVALUATION} if settings.on_evaluation == "drop" else {}
-    for column, why in {**dropped, "forgotten": FORGOTTEN}.items():
-        rows = pl.scan_parquet(notes).filter(column).select("row").collect()
-        reason[rows["row"].to_numpy()] = REASONS.index(why)
-    instead = _repeats(notes, candidates.count, reason, before)
-    reason[instead["row"].to_numpy()] = REASONS.index(DUPLICATE)
+    rows = pl.read_parquet(notes, columns=["row", "code", "said", "in_evaluation", "forgotten"])
+    rows = rows.join(before.rows, on="code", how="left", maintain_order="left")
+    is_dropped = pl.col("in_evaluation") & (settings.on_evaluation == "drop")
+    reason = pl.when("forgotten").then(pl.lit(FORGOTTEN)).when(is_dropped).then(pl.lit(IN_EVALUATION))
+    rows = rows.with_columns(reason=reason.cast(REASONS))
+    rows = rows.join(_repeats(notes, rows), on="row", how="left", maintain_order="left")
+    is_repeat = pl.col("instead").is_not_null()
+    rows = rows.with_columns(reason=pl.when(is_repeat).then(pl.lit(DUPLICATE, REASONS)).otherwise("reason"))
     names = (*settings.splits, *(name for name in before.splits if name not in settings.splits))
-    strata = _strata(notes, candidates.count, settings.stratify)
+    is_open = rows["reason"].is_null().to_numpy()
     split = assign_splits(
         candidates.count,
-        _key_parts(candidates, before, names, reason == 0),
+        _key_parts(candidates, before, names, is_open),
         candidates.joins,
         [settings.splits.get(name, 0.0) for name in names],
-        strata,
+        _strata(notes, candidates.count, settings.stratify),
         _placed_before(candidates.joins, before, names),
     )
-    reason[(split == NOWHERE) & (reason == 0)] = REASONS.index(JOINS_SPLITS)
-    is_kept = reason == REASONS.index(KEPT)
-    elsewhere = _elsewhere(groups_of(candidates.joins), _key_parts(candidates, before, names, is_kept), split)
-    return Selection(names, split, reason, instead, elsewhere)
+    _write_keys(keys_file, candidates, before, names, np.where(is_open, split, NOWHERE).astype(np.int8))
+    place = pl.Series("place", split)
+    joins_splits = pl.col("reason").is_null() & (place == NOWHERE)
+    selected = rows.select(
+        "code",
+        "in_evaluation",
+        pl.col("version").fill_null(version),
+        pl.Series("split", names).gather(place.clip(0)).alias("split"),
+        reason=pl.when(joins_splits).then(pl.lit(JOINS_SPLITS, REASONS)).otherwise("reason").cast(pl.String),
+        instead="instead",
+    )
+    return Selection(names, selected)
 
 
 def _placed_before(joins: pl.DataFrame, before: Earlier, names: Sequence[str]) -> pl.DataFrame:
     """Return places in the previous release of documents that nearly equal another: key, known."""
     keys = groups_of(joins).select("key")
-    places = ranges(rows_of(before.keys)) if before.keys else []
-    placed = [_known_keys(before, *place, names).join(keys, on="key", how="semi") for place in places]
+    parts = row_groups(before.keys) if before.keys else ()
+    placed = [_numbered(part.join(keys, on="key", how="semi"), names) for part in parts]
     return pl.concat([PART.to_frame().select("key", "known"), *placed])
 
 
@@ -147,31 +148,26 @@ def _elsewhere(
     groups: pl.DataFrame, parts: Iterator[pl.DataFrame], split: npt.NDArray[np.int8]
 ) -> pl.DataFrame:
     """Return places of the documents of each group: key and known, which is the number of the split."""
-    parts_of_groups = [part.join(groups, on="key", how="semi").unique("key", keep="first") for part in parts]
-    rows = pl.concat([PART.to_frame(), *parts_of_groups])
+    rows = pl.concat([PART.to_frame(), *(part.join(groups, on="key", how="semi") for part in parts)])
     placed = rows.select("key", known=pl.Series(split[rows["row"].to_numpy()], dtype=pl.Int8()))
     of_group = groups.join(placed, on="key").unique("group", keep="first").select("group", "known")
     return groups.join(of_group, on="group").select("key", "known")
 
 
-def _repeats(notes: Path, count: int, reason: Reasons, before: Earlier) -> pl.DataFrame:
+def _repeats(notes: Path, rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows whose question and answer another row has, with the pair_id that stands for them.
 
     The best was in the release before, else has the highest composite score, then the smallest id: the order
     of batches never matters.
     """
-    repeated = [pl.DataFrame(schema={"row": ROWS["row"], "instead": pl.String()})]
-    for first, last in ranges(count):
-        part = between(notes, "said", first, last)
-        open_rows = part.filter(pl.Series(reason[part["row"].to_numpy()] == 0))
-        twice = open_rows.filter(pl.len().over("said") > 1)
-        new = before.version_of(twice["code"].to_numpy()) == 0
-        ranked = twice.with_columns(pl.Series("new", new)).sort(
-            "new", "composite", "pair_id", descending=[False, True, False], nulls_last=True
-        )
-        best = ranked.with_columns(instead=pl.col("pair_id").first().over("said"))
-        repeated.append(best.filter(pl.col("pair_id") != pl.col("instead")).select("row", "instead"))
-    return pl.concat(repeated).sort("row")
+    is_twice = pl.col("reason").is_null() & (pl.len().over("said", pl.col("reason").is_null()) > 1)
+    twice = rows.filter(is_twice).select("row", "said", is_new=pl.col("version").is_null())
+    scored = [part.join(twice, on="row") for part in row_groups(notes, ["row", "pair_id", "composite"])]
+    ranked = pl.concat(scored).sort(
+        "is_new", "composite", "pair_id", descending=[False, True, False], nulls_last=True
+    )
+    best = ranked.with_columns(instead=pl.col("pair_id").first().over("said"))
+    return best.filter(pl.col("pair_id") != pl.col("instead")).select("row", "instead")
 
 
 def _strata(notes: Path, count: int, columns: Sequence[str]) -> npt.NDArray[np.int32] | None:
@@ -185,86 +181,44 @@ def _strata(notes: Path, count: int, columns: Sequence[str]) -> npt.NDArray[np.i
 
 
 def _key_parts(
-    candidates: Candidates, before: Earlier, names: Sequence[str], is_kept: npt.NDArray[np.bool_]
+    candidates: Candidates, before: Earlier, names: Sequence[str], is_open: npt.NDArray[np.bool_]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the keys of the rows that are kept, in ranges: PART frames."""
+    """Yield the keys of the rows that are not left out, in ranges: PART frames."""
     notes = candidates.folder / "keys.parquet"
     for first, last in ranges(rows_of(notes)):
         part = between(notes, "key", first, last)
-        part_rows = part.filter(pl.Series(is_kept[part["row"].to_numpy()]))
-        yield (
-            part_rows.join(_known_keys(before, first, last, names), on="key", how="left")
-            .with_columns(pl.col("known").fill_null(UNKNOWN))
-            .select(PART.names())
-        )
+        open_rows = part.filter(pl.Series(is_open[part["row"].to_numpy()]))
+        placed = open_rows.join(_known_keys(before, first, last, names), on="key", how="left")
+        yield placed.with_columns(pl.col("known").fill_null(UNKNOWN)).select(PART.names())
 
 
 def _known_keys(before: Earlier, first: int, last: int, names: Sequence[str]) -> pl.DataFrame:
     """Return the places of the keys of a range in the previous release: key, known."""
     if before.keys is None:
-        return pl.DataFrame(schema={"key": pl.UInt64(), "known": pl.Int8()})
-    number = {name: place for place, name in enumerate(names)}
-    placed = between(before.keys, "key", first, last)
-    return placed.select("key", known=pl.col("split").replace_strict(number, return_dtype=pl.Int8()))
+        return PART.to_frame().select("key", "known")
+    return _numbered(between(before.keys, "key", first, last), names)
 
 
-def rows_of(file: Path) -> int:
-    """Return how many rows a Parquet file has."""
-    import pyarrow.parquet as pq
+def _numbered(placed: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return keys with the number of their split: key, known."""
+    numbers = {name: number for number, name in enumerate(names)}
+    return placed.select("key", known=pl.col("split").replace_strict(numbers, return_dtype=pl.Int8()))
 
-    return int(pq.read_metadata(file).num_rows)
 
-
-def write_keys(file: Path, candidates: Candidates, before: Earlier, selection: Selection) -> None:
-    """Write the split of each key: those of this release, and those of earlier ones that are gone."""
-    names = pl.Series([*selection.names, None], dtype=pl.String())
+def _write_keys(
+    file: Path, candidates: Candidates, before: Earlier, names: Sequence[str], split: npt.NDArray[np.int8]
+) -> None:
+    """Write the split of each key: those of this release, and those of earlier ones that have no row now."""
+    is_released = split != NOWHERE
+    groups = groups_of(candidates.joins)
+    elsewhere = _elsewhere(groups, _key_parts(candidates, before, names, is_released), split)
+    bounds = ranges(rows_of(candidates.folder / "keys.parquet"))
+    parts = _key_parts(candidates, before, names, is_released)
     with appended_parquet(file, PLACED, NARROW_GROUP) as write:
-        for part, (first, last) in zip(
-            _key_parts(candidates, before, selection.names, selection.reason == 0),
-            ranges(rows_of(candidates.folder / "keys.parquet")),
-            strict=True,
-        ):
-            split = pl.Series("known", selection.split[part["row"].to_numpy()])
-            now = part.select("key").with_columns(split)
+        for (first, last), part in zip(bounds, parts, strict=True):
+            now = part.select("key", known=pl.Series(split[part["row"].to_numpy()]))
             in_range = pl.col("key").is_between(pl.lit(first, pl.UInt64()), pl.lit(last, pl.UInt64()))
-            elsewhere = selection.elsewhere.filter(in_range)
-            placed = pl.concat([now, _known_keys(before, first, last, selection.names), elsewhere])
+            known = _known_keys(before, first, last, names)
+            placed = pl.concat([now, known, elsewhere.filter(in_range)])
             first_places = placed.unique("key", keep="first", maintain_order=True).sort("key")
-            write(first_places.select("key", split=names.gather(first_places["known"])))
-
-
-def decided_rows(
-    candidates: Candidates,
-    before: Earlier,
-    selection: Selection,
-    batch: str,
-    rows: pl.DataFrame,
-    version: int,
-) -> pl.DataFrame:
-    """Return the rows of a batch with row, in_evaluation, version, split (of kept rows) and reason.
-
-    Args:
-        candidates: the candidates.
-        before: the release before.
-        selection: what becomes of the candidates.
-        batch: its name.
-        rows: as `released_rows` gives them.
-        version: of the release that is made.
-
-    Raises:
-        ReleaseError: they are not those that were noted.
-    """
-    start, count = candidates.batches[batch]
-    noted = pl.scan_parquet(candidates.folder / "rows.parquet").slice(start, count).collect()
-    if not rows["pair_id"].equals(noted["pair_id"]):
-        raise ReleaseError(f"batch {batch} was run while it was released; publish again")
-    versions = before.version_of(noted["code"].to_numpy())
-    splits = pl.Series(selection.names, dtype=pl.String())
-    place = slice(start, start + count)
-    return rows.with_columns(
-        noted["row"],
-        noted["in_evaluation"],
-        pl.Series("version", np.where(versions == 0, version, versions), dtype=pl.Int32()),
-        splits.gather(np.maximum(selection.split[place], 0)).alias("split"),
-        pl.Series(REASONS).gather(selection.reason[place]).alias("reason"),
-    )
+            write(first_places.select("key", split=pl.Series(names).gather(first_places["known"])))

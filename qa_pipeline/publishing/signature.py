@@ -63,19 +63,15 @@ def signature_problem(folder: Path, public_key: str) -> str | None:
         return f"{SIGNATURE} is missing: the release is not signed"
     except (OSError, ValueError) as error:
         return f"{SIGNATURE} is no signature of minisign: {error}"
-    if signature._key_id != key._keynum_pk.key_id:  # noqa: SLF001 - the library names neither key
-        signed_by, expected = _printed_id(signature._key_id), _printed_id(key._keynum_pk.key_id)  # noqa: SLF001
-        return f"it is signed by key {signed_by}, not by {expected}"
+    # the library names neither key; minisign prints their ids backwards
+    ids = [key_id[::-1].hex().upper() for key_id in (signature._key_id, key._keynum_pk.key_id)]  # noqa: SLF001
+    if ids[0] != ids[1]:
+        return f"it is signed by key {ids[0]}, not by {ids[1]}"
     try:
         key.verify((folder / MANIFEST).read_bytes(), signature)
     except minisign.VerifyError:
         return f"{MANIFEST} or {SIGNATURE} was changed after it was signed"
     return None
-
-
-def _printed_id(key_id: bytes) -> str:
-    """Return the id of a key as minisign prints it."""
-    return key_id[::-1].hex().upper()
 
 
 def _library() -> Any:
@@ -96,26 +92,27 @@ def _content(path: Path) -> bytes:
 
 
 def _public_key(file_or_text: str) -> "minisign.PublicKey":
-    minisign = _library()
-    path = Path(file_or_text)
+    library, path = _library(), Path(file_or_text)
+    is_file = False
     try:
-        if path.is_file():
-            return minisign.PublicKey.from_bytes(_content(path))
-        return minisign.PublicKey.from_base64(file_or_text)
+        is_file = path.is_file()
+        if is_file:
+            return library.PublicKey.from_bytes(_content(path))
+        return library.PublicKey.from_base64(file_or_text)
     except (OSError, ValueError) as error:
-        what = path if path.is_file() else "it"
+        what = path if is_file else "it"
         raise InputError(
-            f"--public-key: {what} is no public key of minisign ({error}); name its .pub file, or give the "
-            f"56 characters of its second line"
+            f"--public-key: {what} is no public key of minisign ({error}); name its .pub "
+            f"file, or give the 56 characters of its second line"
         ) from error
 
 
 def _secret_key(path: Path, password: str | None) -> "minisign.SecretKey":
-    minisign = _library()
+    library = _library()
     try:
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
             raise InputError(f"other users can read or change the signing key {path}; chmod 600 it")
-        key = minisign.SecretKey.from_bytes(_content(path))
+        key = library.SecretKey.from_bytes(_content(path))
     except OSError as error:
         raise InputError(f"the signing key {path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -123,12 +120,11 @@ def _secret_key(path: Path, password: str | None) -> "minisign.SecretKey":
             f"{path} is no secret key of minisign ({error}); minisign -G makes one, whose .pub file is for "
             f"others"
         ) from error
-    if not key.is_encrypted():
-        return key
-    if password is None:
-        raise InputError(f"the signing key {path} is protected by a password; set {_PASSWORD}")
-    try:
-        key.decrypt(password)
-    except ValueError as error:
-        raise InputError(f"{_PASSWORD} is not the password of {path}") from error
+    if key.is_encrypted():
+        if password is None:
+            raise InputError(f"the signing key {path} is protected by a password; set {_PASSWORD}")
+        try:
+            key.decrypt(password)
+        except ValueError as error:
+            raise InputError(f"{_PASSWORD} is not the password of {path}") from error
     return key

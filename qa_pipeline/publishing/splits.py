@@ -110,15 +110,11 @@ def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Seque
     problems = []
     parts = [("", counts)]
     for column in strata:
-        parts += [
-            (f"{column} {name}: ", counts_of_kind)
-            for (name,), counts_of_kind in sorted(counts.partition_by(column, as_dict=True).items())
-        ]
+        kinds = sorted(counts.partition_by(column, as_dict=True).items())
+        parts += [(f"{column} {name}: ", counts_of_kind) for (name,), counts_of_kind in kinds]
     for title, part in parts:
-        counts_by_split, rows = (
-            dict(part.group_by("split").agg(pl.col("rows").sum()).iter_rows()),
-            int(part["rows"].sum()),
-        )
+        counts_by_split = dict(part.group_by("split").agg(pl.col("rows").sum()).iter_rows())
+        rows = sum(counts_by_split.values())
         for name, share in shares.items():
             expected, actual = share / sum(shares.values()), counts_by_split.get(name, 0)
             if rows and (abs(actual / rows - expected) > TOLERANCE or not actual):
@@ -129,7 +125,7 @@ def unsatisfied(counts: pl.DataFrame, shares: Mapping[str, float], strata: Seque
 
 
 TOLERANCE = 0.05
-"""The distance of a split's share from the wanted one that is not reported."""
+"""The distance of a split's share from the wanted one that is not reported, for components are never cut."""
 
 
 def _merged(labels: Labels, rows: Ints, others: Ints) -> Labels:

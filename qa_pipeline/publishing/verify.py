@@ -6,10 +6,11 @@ The rows are read once, row group by row group; what is kept of them are some by
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,12 +25,13 @@ from qa_pipeline.publishing.candidates import (
     PASSAGE_SCHEMA,
     RELEASED,
     SOURCE_SCHEMA,
+    PassageRow,
+    ReleasedRow,
     named_passages,
 )
 from qa_pipeline.publishing.card import card_problems
-from qa_pipeline.publishing.certificate import LABELLED, Certifier
+from qa_pipeline.publishing.certificate import AUDITED_COLUMNS, LABELLED, certificate_of
 from qa_pipeline.publishing.facts import (
-    DECIDED_BY,
     FACTS,
     REFUSAL,
     content_hashes,
@@ -43,9 +45,9 @@ from qa_pipeline.publishing.keys import (
     SHINGLES,
     Places,
     codes,
-    document_keys,
     near_duplicates,
     row_keys,
+    rows_of,
     sketches,
 )
 from qa_pipeline.publishing.manifest import (
@@ -61,25 +63,27 @@ from qa_pipeline.publishing.manifest import (
     SOURCES,
     Manifest,
     read_manifest,
+    row_groups_of,
 )
 from qa_pipeline.publishing.proofs import proof_problems
-from qa_pipeline.publishing.selection import PLACED, rows_of
+from qa_pipeline.publishing.selection import PLACED
 from qa_pipeline.publishing.signature import signature_problem
 from qa_pipeline.records import Passage
 from qa_pipeline.retrieval.chunks import chunk_hash
 from qa_pipeline.storage.hashes import hash_file, hash_text
 from qa_pipeline.storage.parquet import appended_parquet, row_groups
-from qa_pipeline.storage.tables import LAYOUTS, MESSAGE_COLUMNS, SCHEMA_VERSION
+from qa_pipeline.storage.rows import EvidenceStruct, MessageStruct
+from qa_pipeline.storage.tables import SCHEMA_VERSION
 from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.deciding import ALIGNMENT
 
 NO_SOURCES = "it holds no texts: neither quotes nor near duplicates can be checked"
 _MOST_BLOCKS = 4
-"""Row groups of documents that are kept in memory."""
+"""Row groups of documents that are kept in memory: neighbouring rows rest on neighbouring documents."""
 _BLOCK = 2**24
-"""Bytes of a file of lines that are read at a time."""
+"""Bytes of a file of lines that are read at a time; more takes memory, less takes calls."""
 _AT_ONCE = 200
-"""Documents that are sketched at a time."""
+"""Documents that are sketched at a time; their sets of shingles are several times as large as their texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +144,11 @@ def verify_release(folder: Path, public_key: str | None = None) -> list[Check]:
         ) from error
 
 
+def release_problems(folder: Path) -> list[str]:
+    """Return what breaks a promise of a release, with the name of its check."""
+    return [f"{check.name}: {problem}" for check in verify_release(folder) for problem in check.problems]
+
+
 def _signature(folder: Path, public_key: str | None) -> Check:
     if public_key is not None:
         problem = signature_problem(folder, public_key)
@@ -192,62 +201,37 @@ def _schema_problems(folder: Path, manifest: Manifest) -> Iterator[str]:
 
 
 class _Table:
-    """A table of a release that is read where it is needed.
+    """A table of a release of which only some row groups are in memory.
 
     Args:
         file: of the table.
-        columns: that are read.
-        key_columns: of which `keys` makes the key of each row.
-        keys: of a frame of them.
+        key: the columns that identify a row.
+        columns: all that are read.
     """
 
-    def __init__(
-        self,
-        file: Path,
-        columns: Sequence[str],
-        key_columns: Sequence[str],
-        keys: Callable[[pl.DataFrame], pl.Series],
-    ) -> None:
+    def __init__(self, file: Path, key: Sequence[str], columns: Sequence[str]) -> None:
         import pyarrow.parquet as pq
 
-        self._opened = pq.ParquetFile(file)
-        self._columns = list(columns)
-        self._schema = {name: pl.read_parquet_schema(file)[name] for name in columns}
-        keys_of_groups = [
-            keys(self._read(number, list(key_columns))).to_numpy()
-            for number in range(self._opened.num_row_groups)
-        ]
-        every = np.concatenate([np.zeros(0, np.uint64), *keys_of_groups])
-        order = np.argsort(every, kind="stable")
-        self._keys = every[order]
-        self._groups = np.repeat(
-            np.arange(len(keys_of_groups), dtype=np.int32),
-            [len(keys_of_group) for keys_of_group in keys_of_groups],
-        )[order]
-        self._held: dict[int, pl.DataFrame] = {}
+        self._opened, self._key, self._columns = pq.ParquetFile(file), list(key), list(columns)
+        self._read = lru_cache(_MOST_BLOCKS)(self._read_group)
+        self._no_rows = pl.DataFrame(schema={name: pl.read_parquet_schema(file)[name] for name in columns})
+        codes_of_groups = [self._codes(part) for part in row_groups(file, self._key)]
+        sizes = [len(of_group) for of_group in codes_of_groups]
+        self._codes_of_rows = np.concatenate([np.zeros(0, np.uint64), *codes_of_groups])
+        self._groups = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
-    def _read(self, number: int, columns: list[str]) -> pl.DataFrame:
-        return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=columns)))
+    def _codes(self, rows: pl.DataFrame) -> npt.NDArray[np.uint64]:
+        keys = rows.select(pl.concat_str(self._key, separator="\x1f").fill_null("")).to_series()
+        return codes(keys).to_numpy()
 
-    def of(self, keys: pl.Series) -> pl.DataFrame:
-        """Return the row groups that hold the rows of these keys; rows it lacks are absent."""
-        places = np.flatnonzero(np.isin(self._keys, keys.to_numpy()))
-        numbers = set(self._groups[places].tolist())
-        for number in sorted(numbers - {*self._held}):
-            while len(self._held) >= max(_MOST_BLOCKS, len(numbers)):
-                self._held.pop(next(iter(self._held)))
-            self._held[number] = self._read(number, self._columns)
-        return pl.concat(
-            [pl.DataFrame(schema=self._schema), *(self._held[number] for number in sorted(numbers))]
-        )
+    def _read_group(self, number: int) -> pl.DataFrame:
+        return pl.DataFrame(pl.from_arrow(self._opened.read_row_group(number, columns=self._columns)))
 
-
-_DOCUMENT_COLUMNS = ("content_sha256", "batch", "path", "licence", "text")
-
-
-def _passage_keys(passages: pl.DataFrame) -> pl.Series:
-    """Return the keys of passages: a chunk id may be in several batches."""
-    return codes(passages.select(pl.concat_str("batch", "chunk_id", separator="\x1f")).to_series())
+    def rows(self, keys: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows that have these keys; those that are not in the table are absent."""
+        groups = np.unique(self._groups[np.isin(self._codes_of_rows, self._codes(keys))]).tolist()
+        parts = [self._read(number).join(keys, on=self._key, how="semi") for number in groups]
+        return pl.concat([self._no_rows, *parts])
 
 
 class _Rows:
@@ -262,37 +246,27 @@ class _Rows:
     def __init__(self, folder: Path, manifest: Manifest, notes: Path) -> None:
         self._folder, self._manifest, self._notes = folder, manifest, notes
         self._sources = _Table(
-            folder / SOURCES,
-            _DOCUMENT_COLUMNS,
-            ["content_sha256"],
-            lambda frame: document_keys(frame["content_sha256"]),
+            folder / SOURCES, ["content_sha256"], ["content_sha256", "batch", "path", "licence", "text"]
         )
-        self._passages = _Table(
-            folder / PASSAGES, PASSAGE_SCHEMA.names(), ["batch", "chunk_id"], _passage_keys
-        )
+        self._passages = _Table(folder / PASSAGES, ["batch", "chunk_id"], PASSAGE_SCHEMA.names())
         self._texts_held = bool(
             pl.scan_parquet(folder / SOURCES).select(pl.col("text").is_not_null().any()).collect().item()
         )
         self._steps: Counter[tuple[str, str]] = Counter()
         self._unproved: Counter[str] = Counter()
         self._last: dict[str, tuple[str, str]] = {}
-        self._audited: Certifier | None = None
-        if manifest.certificate is not None:
-            self._audited = Certifier(pl.read_parquet(folder / AUDIT))
         self._places = Places(folder / PLACES)
         self._codes: dict[str, list[npt.NDArray[np.uint64]]] = {name: [] for name in manifest.splits}
         self._counts: dict[str, Counter[str]] = {"split": Counter(), "batch": Counter()}
         self._written = {
-            f"{name}/{file.name.format(split=split)}": (form, file, split, hashlib.sha256())
+            f"{name}/{path}": (form, file, split, hashlib.sha256())
             for name, form in FORMATS.items()
-            for file in form.files
-            for split in manifest.splits
+            for file, path, split in form.paths(manifest.splits)
         }
         """The files that formats may have, and the hash of what the rows make of those that are `whole`."""
 
     def checks(self) -> list[Check]:
         """Return all checks, in a fixed order."""
-        rows = 0
         of_rows: dict[str, Callable[[str, pl.DataFrame], Iterable[str]]] = {
             "schema": self._null_problems,
             "evidence": self._evidence_problems,
@@ -305,67 +279,49 @@ class _Rows:
         problems: dict[str, list[str]] = {name: [] for name in of_rows}
         for split in self._manifest.splits:
             for part in row_groups(self._folder / DATA / f"{split}.parquet"):
-                rows += part.height
                 self._note(split, part)
                 for name, check in of_rows.items():
                     problems[name] += check(split, part)
+        rows = self._counts["split"].total()
         ids = {
             name: np.concatenate([np.zeros(0, np.uint64), *codes_of_name])
             for name, codes_of_name in self._codes.items()
         }
-        together = np.sort(np.concatenate(list(ids.values())))
-        repeated = int((together[1:] == together[:-1]).sum())
-        problems["schema"] += [f"pair_id repeats in {repeated} rows"] if repeated else []
+        every = np.concatenate(list(ids.values()))
+        if repeated := rows - len(np.unique(every)):
+            problems["schema"].append(f"pair_id repeats in {repeated} rows")
         problems["splits"] += [*self._place_problems(), *self._near_problems()]
-        further = {
-            "passages": self._passage_problems(),
-            "counts": self._count_problems(),
-            "left_out": self._left_out_problems(together),
-            "formats": self._format_problems(ids),
-            "settings": settings_problems(self._folder, self._manifest),
-            "card": card_problems(self._folder, self._manifest),
-            "audit": self._audit_problems(),
-        }
-        problems |= {name: list(found_problems) for name, found_problems in further.items()}
-        unseen = {} if self._texts_held or not rows else dict.fromkeys(("evidence", "proof"), NO_SOURCES)
-        why = {"proof": self._not_proved(), **unseen}
-        if self._audited is None:
-            why["audit"] = "nobody has audited it"
-        nothing = {*unseen, *({"audit"} if self._audited is None else ())}
+        problems["passages"] = [*self._passage_problems()]
+        problems["counts"] = [*self._count_problems()]
+        problems["left_out"] = [*self._left_out_problems(every)]
+        problems["formats"] = [*self._format_problems(ids)]
+        problems["settings"] = [*settings_problems(self._folder, self._manifest)]
+        problems["card"] = [*card_problems(self._folder, self._manifest)]
+        problems["audit"] = [*self._audit_problems()]
+        unseen = dict.fromkeys(("evidence", "proof"), NO_SOURCES) if rows and not self._texts_held else {}
+        if self._manifest.certificate is None:
+            unseen["audit"] = "nobody has audited it"
+        reasons = {"proof": self._not_proved(), **unseen}
         return [
-            Check(name, None if name in nothing else rows, tuple(problems_of_check), why.get(name, ""))
+            Check(name, None if name in unseen else rows, tuple(problems_of_check), reasons.get(name, ""))
             for name, problems_of_check in problems.items()
         ]
 
     def _not_proved(self) -> str:
         """Return what the rows rest on that cannot be proved again here."""
-        if not self._unproved:
-            return ""
-        counted = ", ".join(f"{count} on {step}" for step, count in sorted(self._unproved.items()))
-        return f"holds; rows that rest on what cannot be decided again: {counted}"
+        counted = ", ".join(f"{count} on {step}" for step, count in sorted((+self._unproved).items()))
+        return f"holds; rows that rest on what cannot be decided again: {counted}" if counted else ""
 
     def _note(self, split: str, rows: pl.DataFrame) -> None:
+        """Count rows, and what decided of their claims; make the lines again that formats have of them."""
         self._codes[split].append(codes(rows["pair_id"]).to_numpy())
         self._counts["split"][split] += rows.height
-        self._counts["batch"].update(dict(rows.group_by("batch").len().iter_rows()))
-        claims = rows.select(pl.col("claims").explode(empty_as_null=True)).drop_nulls().unnest("claims")
-        steps = claims.group_by("verdict", "decided_by").len()
-        self._steps.update({(verdict, step): count for verdict, step, count in steps.iter_rows()})
-        self._unproved.update(
-            {
-                **dict(
-                    rows.select(step=DECIDED_BY.set_difference([ALIGNMENT]))
-                    .explode("step", empty_as_null=True)
-                    .drop_nulls()
-                    .group_by("step")
-                    .len()
-                    .iter_rows()
-                ),
-                **({REFUSAL: refusals} if (refusals := rows.filter(coverage="none").height) else {}),
-            }
-        )
-        if self._audited is not None:
-            self._audited.add(split, {}, rows)
+        self._counts["batch"].update(rows["batch"])
+        for claims, coverage in rows.select("claims", "coverage").iter_rows():
+            steps = [(claim["verdict"], claim["decided_by"]) for claim in claims or () if claim]
+            self._steps.update(steps)
+            self._unproved.update({step for _, step in steps} - {ALIGNMENT, None})
+            self._unproved[REFUSAL] += coverage == "none"
         layout, placed = self._manifest.settings["release"]["layout"], rows.with_columns(split=pl.lit(split))
         for name, (form, _, of, expected_rows) in self._written.items():
             if form.is_whole and of == split and name in self._manifest.files:
@@ -400,16 +356,13 @@ class _Rows:
         """Yield quotes that are not at their place, and rows that name no or other documents."""
         proofs = rows.select("pair_id", "documents", "evidence").explode("evidence", empty_as_null=True)
         quoted = proofs.drop_nulls("evidence").unnest("evidence")
-        foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))
-        yield from (
-            f"row {pair} does not name the document of a quote" for pair in foreign["pair_id"].unique()
-        )
+        foreign = quoted.filter(~pl.col("content_sha256").is_in(pl.col("documents")))["pair_id"]
+        yield from (f"row {pair} does not name the document of a quote" for pair in foreign.unique().sort())
         documents = rows.select("pair_id", "documents").explode("documents", empty_as_null=True)
         sources = self._documents_of(rows)
         missing = documents.join(sources, left_on="documents", right_on="content_sha256", how="anti")
-        yield from (
-            f"row {pair} rests on a document that {SOURCES} lacks" for pair in missing["pair_id"].unique()
-        )
+        ids = missing["pair_id"].unique().sort()
+        yield from (f"row {pair} rests on a document that {SOURCES} lacks" for pair in ids)
         bare = rows.filter(pl.col("coverage") != "none", pl.col("evidence").list.len() == 0)
         yield from (f"row {pair} has no evidence" for pair in bare["pair_id"])
         if not self._texts_held:
@@ -423,29 +376,22 @@ class _Rows:
 
     def _documents_of(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the documents that rows rest on, as far as they are present."""
-        hashes = (
-            rows.select(pl.col("documents").explode(empty_as_null=True)).to_series().drop_nulls().unique()
-        )
-        sources = self._sources.of(document_keys(hashes))
-        return sources.filter(pl.col("content_sha256").is_in(hashes.implode()))
+        hashes = rows.select(content_sha256=pl.col("documents").explode(empty_as_null=True))
+        return self._sources.rows(hashes.drop_nulls().unique())
 
     def _passages_of(self, rows: pl.DataFrame) -> dict[str, dict[str, Passage]]:
         """Return the passages of rows that have a text, by batch and chunk id."""
-        named_by_rows = named_passages(rows)
-        readable = self._passages.of(_passage_keys(named_by_rows)).join(
-            named_by_rows, on=["batch", "chunk_id"], how="semi"
-        )
         passages: dict[str, dict[str, Passage]] = {}
-        for row in self._with_texts(readable).iter_rows(named=True):
+        for row in self._with_texts(self._passages.rows(named_passages(rows))):
             passage = Passage(
                 row["chunk_id"], row["title"], tuple(row["section_path"]), row["text"], row["language"]
             )
             passages.setdefault(row["batch"], {})[row["chunk_id"]] = passage
         return passages
 
-    def _with_texts(self, passages: pl.DataFrame) -> pl.DataFrame:
+    def _with_texts(self, passages: pl.DataFrame) -> Iterator[PassageRow]:
         """Return the passages with their texts, from the documents where they have none of their own."""
-        sources = self._sources.of(document_keys(passages["content_sha256"].drop_nulls().unique()))
+        sources = self._sources.rows(passages.select("content_sha256").drop_nulls().unique())
         complete = passages.join(
             sources.select("content_sha256", document="text"),
             on="content_sha256",
@@ -455,7 +401,8 @@ class _Rows:
         start, length = pl.col("start"), pl.col("end") - pl.col("start")
         in_place = (start >= 0) & (length >= 0)
         cut = pl.when(in_place).then(pl.col("document").str.slice(start, pl.when(in_place).then(length)))
-        return complete.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
+        readable = complete.with_columns(text=pl.coalesce("text", cut)).drop_nulls("text")
+        return cast("Iterator[PassageRow]", readable.iter_rows(named=True))
 
     def _proof_problems(self, split: str, rows: pl.DataFrame) -> Iterator[str]:
         """Yield rows whose claims are not proved by their evidence, or not those of their answer."""
@@ -464,7 +411,7 @@ class _Rows:
         passages = self._passages_of(rows)
         settings = self._manifest.settings
         least = float(settings["verification"].get("accept_grounding", 1.0))
-        for row in rows.iter_rows(named=True):
+        for row in _released(rows):
             is_same = row["provenance"]["thresholds_id"] == settings["thresholds"]
             passages_of_batch = passages.get(row["batch"], {})
             for problem in proof_problems(row, passages_of_batch, least if is_same else 0.0):
@@ -476,13 +423,17 @@ class _Rows:
         prompts = self._manifest.system_prompts
         marked = pl.col("answer").str.replace_all(rf"(?i)[ \t]*{SOURCE_MARK.pattern}", "")
         bare = marked.str.replace_all(rf"[ \t]*{NUMBER_MARK.pattern}", "")
-        answers = rows.with_columns(marked=marked.str.strip_chars(), bare=bare.str.strip_chars())
-        for row in answers.iter_rows(named=True):
-            for layout in LAYOUTS:
-                ids = [] if layout == "closed_book" else row["passages"][layout]
-                messages, passages_of_batch = row[MESSAGE_COLUMNS[layout]], passages.get(row["batch"], {})
+        answers = rows.select(marked.str.strip_chars().alias("marked"), bare.str.strip_chars().alias("bare"))
+        for row, answers_of_row in zip(_released(rows), answers.iter_rows(), strict=True):
+            layouts = {
+                "closed_book": (row["messages"], []),
+                "with_context": (row["messages_with_context"], row["passages"]["with_context"]),
+                "with_distractors": (row["messages_with_distractors"], row["passages"]["with_distractors"]),
+            }
+            of_batch, system_prompts = passages.get(row["batch"], {}), prompts.get(row["language"], [])
+            for layout, (messages, ids) in layouts.items():
                 problem = _other_messages(
-                    row, messages, ids, passages_of_batch, prompts.get(row["language"], [])
+                    row["question"], answers_of_row, messages, ids, of_batch, system_prompts
                 )
                 if problem:
                     yield f"row {row['pair_id']} ({layout}) {problem}"
@@ -502,7 +453,7 @@ class _Rows:
             (batch, sha256): (path, licence)
             for sha256, batch, path, licence in self._documents_of(rows).drop("text").iter_rows()
         }
-        for row in rows.select("pair_id", "batch", "documents", "licences", "evidence").iter_rows(named=True):
+        for row in _released(rows):
             provenance = {
                 document: origins[row["batch"], document]
                 for document in row["documents"]
@@ -515,7 +466,7 @@ class _Rows:
             ):
                 yield f"row {row['pair_id']} names other licences than its documents have"
             for piece in row["evidence"]:
-                path = provenance.get(piece["content_sha256"], (piece["path"], None))[0]
+                path = provenance.get(piece["content_sha256"] or "", (piece["path"], None))[0]
                 if piece["path"] != path or not _is_document_id(piece):
                     yield f"row {row['pair_id']} names its document otherwise than {SOURCES}"
 
@@ -526,7 +477,7 @@ class _Rows:
                 if text is not None and hash_text(text) != text_sha256:
                     yield f"the text of document {sha256} is not that of its hash"
         for part in row_groups(self._folder / PASSAGES):
-            for row in self._with_texts(part).iter_rows(named=True):
+            for row in self._with_texts(part):
                 if chunk_hash(row["section_path"], row["text"], row["repeat"]) != row["chunk_id"]:
                     yield f"passage {row['chunk_id']} is not the one of its id"
         hashes = content_hashes(self._folder, self._manifest.splits)
@@ -536,10 +487,11 @@ class _Rows:
 
     def _audit_problems(self) -> Iterator[str]:
         """Yield problems of a certificate that is not what the labels show."""
-        if self._audited is None:
+        if self._manifest.certificate is None:
             return
+        rows = row_groups_of(self._folder, self._manifest.splits, AUDITED_COLUMNS)
         try:
-            certificate = self._audited.certificate()
+            certificate = certificate_of(pl.read_parquet(self._folder / AUDIT), rows)
         except InputError as error:
             yield str(error)
             return
@@ -622,7 +574,7 @@ class _Rows:
                 if expected.hexdigest() != file_entry.sha256:
                     yield f"{name} says something else than {DATA}/{split}.parquet"
             elif not file.once:  # which is the corpus, whose passages are of no row
-                yield from self._foreign_rows(name, ids[split] if "{split}" in file.name else every)
+                yield from self._foreign_rows(name, every if split is None else ids[split])
 
     def _foreign_rows(self, name: str, released: npt.NDArray[np.uint64]) -> Iterator[str]:
         """Yield rows of a file about other pairs than these."""
@@ -633,6 +585,10 @@ class _Rows:
             return
         if other := sum(int((~np.isin(part, released)).sum()) for part in codes_found):
             yield f"{name} has {other} rows that are not released in this split"
+
+
+def _released(rows: pl.DataFrame) -> Iterator[ReleasedRow]:
+    return cast("Iterator[ReleasedRow]", rows.iter_rows(named=True))
 
 
 _LINE = pl.Schema({"pair_id": pl.String()})
@@ -657,13 +613,14 @@ def _pair_ids(file: Path) -> Iterator[pl.Series]:
 
 
 def _other_messages(
-    row: Mapping[str, Any],
-    messages: Sequence[Mapping[str, str]] | None,
+    question: str,
+    answers: Collection[str],
+    messages: Sequence[MessageStruct] | None,
     chunk_ids: Sequence[str] | None,
     passages: Mapping[str, Passage],
     system_prompts: Sequence[str],
 ) -> str | None:
-    """Return what messages have that row, passages and system prompt do not give."""
+    """Return what messages have that question, answers, passages and system prompts do not give."""
     if messages is None or chunk_ids is None:
         alone = (messages is None) != (chunk_ids is None)
         return "has messages without passages, or passages alone" if alone else None
@@ -672,18 +629,18 @@ def _other_messages(
     system, user, assistant = (message["content"] for message in messages)
     if system not in system_prompts:
         return f"has a system message that {MANIFEST} does not name"
-    if assistant not in (row["marked"], row["bare"]):
+    if assistant not in answers:
         return "has another answer in its messages"
     if all(chunk_id in passages for chunk_id in chunk_ids):
-        expected = user_message([passages[chunk_id] for chunk_id in chunk_ids], row["question"])
+        expected = user_message([passages[chunk_id] for chunk_id in chunk_ids], question)
         return None if user == expected else "asks something else than its question and passages"
     # without the texts: the head of each passage cannot be known either
-    return None if user.endswith(f"\n\n{row['question']}") else "asks something else than its question"
+    return None if user.endswith(f"\n\n{question}") else "asks something else than its question"
 
 
-def _is_document_id(piece: Mapping[str, Any]) -> bool:
+def _is_document_id(piece: EvidenceStruct) -> bool:
     """Return whether the id of a document is that of its bytes, or of bytes and path."""
-    sha256, path = piece["content_sha256"], piece["path"]
+    sha256, path = piece["content_sha256"] or "", piece["path"] or ""
     with_path = hash_text(f"{sha256}\0{path}")
     # a path that is no UTF-8 is shown with a mark, and its id is made of its bytes
     return piece["document_id"] in (sha256[:32], with_path[:32]) or "\ufffd" in path

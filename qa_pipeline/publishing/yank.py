@@ -27,6 +27,7 @@ from qa_pipeline.publishing.manifest import (
 from qa_pipeline.storage.files import write_bytes
 
 LONGEST_REASON = 500
+"""Characters of a reason, which is shown on one line wherever the release is named."""
 _FILES_THAT_STAY = (MANIFEST, SIGNATURE, PLACES, TOMBSTONE)
 
 
@@ -44,10 +45,8 @@ def check_reason(reason: str) -> str:
 
 def newest_instead(folder: Path) -> Path | None:
     """Return the newest release that is not yanked, this one aside; None where there is none."""
-    others = [
-        other for other in release_folders(folder.parent) if other != folder and yank_reason(other) is None
-    ]
-    return others[-1] if others else None
+    others = (other for other in reversed(_open_releases(folder.parent)) if other != folder)
+    return next(others, None)
 
 
 def yank_release(folder: Path, reason: str) -> str:
@@ -66,9 +65,12 @@ def yank_release(folder: Path, reason: str) -> str:
         final_reason = yank_reason(folder) or checked_reason
         rows = sum(manifest_of(folder).splits.values())
         tombstone = {"version": int(folder.name), "reason": final_reason, "rows": rows}
-        latest = latest_release(folder.parent)
+        latest, newest = latest_release(folder.parent), newest_instead(folder)
         if latest is not None and latest.name == folder.name:
-            _point_elsewhere(folder)
+            if newest is not None:
+                point_to(folder.parent, int(newest.name))
+            else:
+                _delete(folder.parent / LATEST)
         write_bytes(folder / TOMBSTONE, f"{json.dumps(tombstone, indent=1, ensure_ascii=False)}\n".encode())
         for path in sorted(folder.iterdir()):
             if path.name not in _FILES_THAT_STAY:
@@ -86,14 +88,6 @@ def check_release(folder: Path) -> None:
         raise ReleaseError(f"{folder} is no release in its place; name one as OUT/releases/N")
 
 
-def _point_elsewhere(folder: Path) -> None:
-    newest = newest_instead(folder)
-    if newest is not None:
-        point_to(folder.parent, int(newest.name))
-    else:
-        _delete(folder.parent / LATEST)
-
-
 def _delete(path: Path) -> None:
     try:
         if path.is_dir() and not path.is_symlink():
@@ -108,13 +102,18 @@ def _delete(path: Path) -> None:
 
 def released_places(releases: Path) -> pl.DataFrame:
     """Return the contents of releases that are not yanked, and where they were: as `known_places`."""
-    ids = pl.col("content_sha256").str.slice(0, 32).alias("document_id")
-    places = (
-        pl.scan_parquet(folder / SOURCES).select("content_sha256", ids, "batch", "path").collect()
-        for folder in _open_releases(releases)
-        if (folder / SOURCES).is_file()
-    )
+    places = (_sources_of(folder) for folder in _open_releases(releases))
     return pl.concat([KNOWN_PLACES.to_frame(), *places]).unique()
+
+
+def _sources_of(folder: Path) -> pl.DataFrame:
+    """Return the documents of a release, as `known_places`; none where its file is lost."""
+    if not (folder / SOURCES).is_file():
+        return KNOWN_PLACES.to_frame()
+    sources = pl.read_parquet(folder / SOURCES, columns=["content_sha256", "batch", "path"])
+    return sources.select(
+        "content_sha256", pl.col("content_sha256").str.slice(0, 32).alias("document_id"), "batch", "path"
+    )
 
 
 def releases_with(releases: Path, contents: list[str], batches: Collection[str]) -> dict[int, int]:
@@ -127,14 +126,10 @@ def releases_with(releases: Path, contents: list[str], batches: Collection[str])
     """
     counts = {}
     for folder in _open_releases(releases):
-        sources = (
-            pl.scan_parquet(folder / SOURCES)
-            if (folder / SOURCES).is_file()
-            else KNOWN_PLACES.to_frame().lazy()
-        )
-        count = sources.filter(pl.col("content_sha256").is_in(contents)).select(pl.len()).collect().item()
+        sources = _sources_of(folder)
+        is_source = sources.filter(pl.col("content_sha256").is_in(contents)).height > 0
         rows = sum(_rows_with(path, contents) for path in sorted((folder / DATA).glob("*.parquet")))
-        if count or rows or not manifest_of(folder).batches.keys().isdisjoint(batches):
+        if is_source or rows or not manifest_of(folder).batches.keys().isdisjoint(batches):
             counts[int(folder.name)] = rows
     return counts
 

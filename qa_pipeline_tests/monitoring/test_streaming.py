@@ -1,4 +1,5 @@
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,13 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.running import evaluation_settings
+from qa_pipeline.evaluation.statements import Statement
 from qa_pipeline.monitoring import streaming
-from qa_pipeline.monitoring.streaming import (
-    Verdict,
-    final_verdicts,
-    stream_verdicts,
-    whole_verdicts,
-)
+from qa_pipeline.monitoring.streaming import WITHDRAWN, Verdict, judge_answer, stream_verdicts
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -50,6 +47,19 @@ PARTS = st.sampled_from(
 ANSWERS = st.lists(st.tuples(PARTS, st.sampled_from([" ", "\n", "\n\n", ""])), max_size=8).map(
     lambda parts: "".join(text + between for text, between in parts)
 )
+
+
+def whole_verdicts(
+    answer: str, contexts: Sequence[str], resources: Resources, question: str = "", language: str = "en"
+) -> list[Verdict]:
+    return judge_answer(Statement(answer, tuple(contexts), language, question), resources)
+
+
+def final_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """The last verdict on each statement of a stream, in the order of the answer."""
+    by_place = {(verdict.start, verdict.end): verdict for verdict in verdicts}
+    standing = [by_place[place] for place in sorted(by_place) if by_place[place].verdict != WITHDRAWN]
+    return [replace(verdict, final=True) for verdict in standing]
 
 
 @pytest.fixture(scope="module")

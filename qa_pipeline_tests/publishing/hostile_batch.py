@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.publishing.format_files import FormatFiles
-from qa_pipeline.publishing.formats import FORMATS
+from qa_pipeline.publishing.formats import FORMATS, format_writer
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline_tests.curation.rows import (
     Row,
@@ -148,5 +147,5 @@ def rows() -> pl.DataFrame:
 def write_all(folder: Path) -> None:
     """Write every format, with a split that has no row."""
     for name in FORMATS:
-        with FormatFiles(folder, name, (*SPLITS, "empty"), "closed_book") as files:
-            files.add("b", tables(), rows())
+        with format_writer(folder, name, (*SPLITS, "empty"), "closed_book") as write:
+            write(tables(), rows())

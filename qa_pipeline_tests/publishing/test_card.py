@@ -287,14 +287,3 @@ def test_facts_that_cannot_be_read_are_named(folder: Path, content: bytes | None
 def test_facts_of_another_form_are_named(folder: Path, facts: Facts) -> None:
     rewrite(folder, {**facts, "form": 9}, card=False)
     assert problems(folder) == ["facts.json has form 9, this version checks 1; see README.md for its own"]
-
-
-def test_a_certificate_that_nobody_gave_is_found(folder: Path) -> None:
-    look = {"seed": "s", "sample": 149, "labelled": 149, "wrong": 0, "unsure": 0, "gone": 0, "gone_wrong": 0,
-        "at_most": 0.0001, "why": None}  # fmt: skip
-    part = {"part": "all", "audited": 149, "wrong": 0, "unsure": 0, "at_most": 0.0001}
-    certificate = {"rows": 400, "confidence": 0.95, "looks": [look], "best": 0, "parts": [part]}
-    said = json.loads((folder / "manifest.json").read_bytes())
-    (folder / "manifest.json").write_text(json.dumps({**said, "certificate": certificate}))
-    write_manifest(folder, write_card(folder, read_manifest(folder)))
-    assert problems(folder) == ["the bound of the sample with seed s does not follow from its counts"]

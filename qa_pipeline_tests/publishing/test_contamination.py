@@ -10,7 +10,7 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.errors import ReleaseError
 from qa_pipeline.models.base import Vectors
-from qa_pipeline.publishing.contamination import WORDS, Evaluation, read_evaluation
+from qa_pipeline.publishing.contamination import WORDS, evaluation_finder, read_evaluation
 from qa_pipeline.publishing.manifest import read_manifest
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline_tests.end_to_end import Workspace, invoke
@@ -35,7 +35,7 @@ def found(
 ) -> bool:
     own = pl.DataFrame({"pair_id": ["p"], "question": [question], "answer": [answer]})
     asked = pl.DataFrame(list(evaluation), ASKED, orient="row")
-    return Evaluation(asked, similarity, embed).finds(own).to_list() == [True]
+    return evaluation_finder(asked, similarity, embed)(own).to_list() == [True]
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_row_that_asks_the_same_in_other_words_is_given_away_from_the_similari
 def test_no_rows_are_given_away_where_there_are_none() -> None:
     asked = pl.DataFrame([("Who built the kettle?", None)], ASKED, orient="row")
     none = pl.DataFrame(schema={"pair_id": pl.String(), **ASKED})
-    assert Evaluation(asked, 0.9, embed).finds(none).to_list() == []
+    assert evaluation_finder(asked, 0.9, embed)(none).to_list() == []
 
 
 def test_what_an_evaluation_asks_is_left_out_of_the_next_release(

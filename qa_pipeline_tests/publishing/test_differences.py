@@ -6,8 +6,8 @@ import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, OK
 from qa_pipeline.publishing.differences import (
-    GONE,
     MOST_ROWS,
+    NOT_ACCEPTED,
     NOT_MADE,
     compare_releases,
     differences_page,
@@ -84,9 +84,9 @@ def test_the_page_counts_and_lists_the_rows_and_no_question_makes_markup(two: Pa
 def test_the_verdicts_of_the_output_folder_say_why_a_row_is_no_longer_accepted(two: Path) -> None:
     rows = compare_releases(two / "1", two / "2")
     layout = Layout(two.parent)
-    lost = rows.filter(pl.col("reason") == GONE)
+    lost = rows.filter(pl.col("reason") == NOT_ACCEPTED)
     assert set(with_verdicts(rows, layout).join(lost, on="pair_id", how="semi")["reason"]) == {NOT_MADE}
-    others = rows.filter(pl.col("reason").ne_missing(GONE))
+    others = rows.filter(pl.col("reason").ne_missing(NOT_ACCEPTED))
     assert with_verdicts(others, layout).equals(others)
     decided = read_table(layout.table("verdicts", "b0"), VERDICTS).row(0, named=True)
     changed = lost.head(1).with_columns(pair_id=pl.lit(decided["pair_id"]))

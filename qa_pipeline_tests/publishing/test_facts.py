@@ -43,8 +43,8 @@ def files(published: Workspace) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]
 
 def document(files: Files, *batches: Frames) -> dict[str, Any]:
     facts = CardFacts(load_settings())
-    for number, tables in enumerate(batches):
-        facts.add(f"b{number}", tables, tables["training_examples"])
+    for tables in batches:
+        facts.add(tables, tables["training_examples"])
     return facts.document(*files)
 
 

@@ -13,8 +13,7 @@ import qa_pipeline
 from qa_pipeline import load_release
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.errors import ReleaseError
-from qa_pipeline.publishing.loading import release_folder
-from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest
+from qa_pipeline.publishing.manifest import LATEST, MANIFEST, latest_release, read_manifest, release_folder
 from qa_pipeline.publishing.selection import select_rows
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.parquet import read_table, write_table

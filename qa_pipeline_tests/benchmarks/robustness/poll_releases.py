@@ -16,8 +16,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from qa_pipeline.publishing.loading import load_release, release_folder
-from qa_pipeline.publishing.manifest import LATEST, read_manifest
+from qa_pipeline.publishing.manifest import LATEST, load_release, read_manifest, release_folder
 from qa_pipeline.storage.hashes import hash_file
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json

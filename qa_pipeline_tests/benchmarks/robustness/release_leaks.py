@@ -21,7 +21,7 @@ import polars as pl
 
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
-from qa_pipeline.publishing.loading import load_release
+from qa_pipeline.publishing.manifest import load_release
 from qa_pipeline.publishing.release import Release, publish_release
 from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json

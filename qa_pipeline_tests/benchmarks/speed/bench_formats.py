@@ -17,8 +17,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from qa_pipeline.curation.exports import json_lines
-from qa_pipeline.publishing.format_files import FormatFiles
-from qa_pipeline.publishing.formats import FORMATS, Tables
+from qa_pipeline.publishing.formats import FORMATS, Tables, format_writer
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.curation.rows import (
@@ -75,9 +74,9 @@ def _timed(written: Callable[[], int]) -> float:
 
 def _write(folder: Path, name: str, tables: Tables, released: pl.DataFrame, batches: int) -> float:
     def written() -> int:
-        with FormatFiles(folder, name, SPLITS, "with_context") as files:
-            for number in range(batches):
-                files.add(f"b{number}", tables, released)
+        with format_writer(folder, name, SPLITS, "with_context") as write:
+            for _ in range(batches):
+                write(tables, released)
         return sum(path.stat().st_size for path in (folder / name).rglob("*.*"))
 
     return _timed(written)
