@@ -23,7 +23,9 @@ Decides = Annotated[T, _DECIDES]
 class Group(BaseModel):
     """A branch of the tree: frozen, and a misspelt name is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True
+    )
 
     @classmethod
     def deciding(cls) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
@@ -70,24 +70,23 @@ class Settings(BaseSettings):
     """The whole tree."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, hide_input_in_errors=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
-    profile: Profile = Field(
-        "embedded", description="embedded works offline; hosted uses embeddings from the hub and Gemini."
-    )
-    corpus: Annotated[str, BeforeValidator(location_of)] = Field(
-        "data/corpora",
-        description="Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x.",
-    )
-    out: Annotated[Path, BeforeValidator(local_folder)] = Field(
-        Path("data"), description="Local folder where tables, indexes, caches and exports are written."
-    )
-    private: bool = Field(
-        True,
-        description="Create files and folders for their owner alone (0600, 0700), releases too; "
-        "false leaves it to the umask.",
-    )
+    profile: Profile = "embedded"
+    """embedded works offline; hosted uses embeddings from the hub and Gemini."""
+    corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
+    """Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x."""
+    out: Annotated[Path, BeforeValidator(local_folder)] = Path("data")
+    """Local folder where tables, indexes, caches and exports are written."""
+    private: bool = True
+    """Create files and folders for their owner alone (0600, 0700), releases too; false leaves it to the
+    umask."""
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
