@@ -16,7 +16,6 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
-    asks_hosted,
     batches_at,
     check_models,
     chosen_batches,
@@ -150,7 +149,7 @@ def run(
         _tell_loose_files(corpus_batches, settings.corpus)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
         ):
             outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
@@ -195,7 +194,7 @@ def validate(
         prepare_folder(settings.out)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
         ):
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:

@@ -132,13 +132,6 @@ def overrides(
     return {**tree, "corpus": corpus, "out": out}
 
 
-def asks_hosted(settings: "Settings") -> bool:
-    """Return whether any role asks a model over the network."""
-    from qa_pipeline.settings.llm import HOSTED
-
-    return any(model.provider in HOSTED for model in settings.llm.models)
-
-
 def check_models(settings: "Settings", role: str | None) -> None:
     """Report what is wrong with the models, and with what they are told, before hours of parsing.
 
@@ -153,7 +146,7 @@ def check_models(settings: "Settings", role: str | None) -> None:
 
     check_model(settings, role)
     read_guidance(settings.generation)
-    if asks_hosted(settings):
+    if settings.llm.hosted_models:
         Resources(settings).check_models()
     for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")

@@ -38,9 +38,7 @@ class ModelSettings(Group):
     """Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."""
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
     """Gemini 3 and OpenAI: how much to think; excludes thinking_budget."""
-    safety: (
-        Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"] | None
-    ) = None
+    safety: Safety | None = None
     """Gemini: from which probability of harm on replies are blocked."""
     vertex_project: str | None = None
     """Gemini: ask Vertex AI, for this project, with the machine's Google credentials."""
@@ -168,6 +166,11 @@ class LLMSettings(ModelSettings):
     def models(self) -> tuple[ModelSettings, ...]:
         """Return the models of all roles."""
         return self.generator, self.reviewer("verifier"), self.reviewer("judge")
+
+    @property
+    def hosted_models(self) -> list[ModelSettings]:
+        """Return those that are asked over the network."""
+        return [model for model in self.models if model.provider in HOSTED]
 
 
 def is_loopback(url: str) -> bool:

@@ -10,8 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from qa_pipeline.errors import SettingsError
 from qa_pipeline.storage.hashes import hash_text
 
-SCHEMA = 2
-
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 Name = Annotated[str, Field(min_length=1, max_length=500)]
