@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.storage.layout import check_batch_name
+
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
@@ -60,8 +63,6 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
     Raises:
         CorpusError: there is no such batch.
     """
-    from qa_pipeline.errors import CorpusError
-
     for name in names or []:
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
@@ -88,7 +89,6 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
     """
     from qa_pipeline.documents.corpus.corpora import open_corpus
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.storage.layout import check_batch_name
 
     if single is None:
         return open_corpus(settings.corpus, settings.documents).find_batches()
@@ -122,7 +122,6 @@ def overrides(
     Raises:
         SettingsError: a `--set` cannot be read, or stands for an argument.
     """
-    from qa_pipeline.errors import SettingsError
     from qa_pipeline.settings.base import read_assignments
 
     tree = read_assignments(changes or [], named_values)

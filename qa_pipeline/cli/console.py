@@ -41,7 +41,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import PAIRS, VERDICTS
 from qa_pipeline.text.language import UNDETERMINED
-from qa_pipeline.text.rendering import figure, plural, words
+from qa_pipeline.text.rendering import figure, first_names, plural, words
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 NARROWEST = 120
@@ -58,6 +58,7 @@ MOST_UNREAD = 20
 MOST_VERDICTS = 20
 """Pairs whose verdict is listed on the screen."""
 LONGEST_CELL = 60
+"""Characters of a question in the table of verdicts, whose other columns need the rest of a line."""
 LONG_STAGE_S = 5.0
 """Seconds after which a log gets a line about a stage; shorter ones are over before anybody reads it."""
 LONGEST_SILENCE_S = 60.0
@@ -345,10 +346,9 @@ def _show_unasked(unasked: pl.DataFrame) -> None:
 
 def _name_files(files: pl.DataFrame, noun: str, problem: str) -> None:
     """Print how many files have a problem, and the first of them."""
-    paths = files.head(MOST_NAMES).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
-    more = f" and {files.height - MOST_NAMES} more" if files.height > MOST_NAMES else ""
+    paths = files.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series().to_list()
     verb = "was" if files.height == 1 else "were"
-    print_line(f"{plural(files.height, noun)} {verb} {problem}: {', '.join(paths)}{more}", "yellow")
+    print_line(f"{plural(files.height, noun)} {verb} {problem}: {first_names(paths, MOST_NAMES)}", "yellow")
 
 
 def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:

@@ -34,6 +34,7 @@ class Group(BaseModel):
 
 
 _LARGEST = 1_000_000
+"""Bytes of a settings file; all settings with comments take some 30,000, so a larger file is another one."""
 
 
 def read_settings_file(path: Path, groups: Collection[str]) -> dict[str, Any]:

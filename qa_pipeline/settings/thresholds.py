@@ -176,7 +176,9 @@ def has_thresholds(thresholds: Thresholds, step: str) -> bool:
 
 SHIPPED = Path(__file__).with_name("thresholds.json")
 _LARGEST = 2_000_000
+"""Bytes: an artefact takes some hundreds for each set; what is larger is another file."""
 _MOST_NAMED = 5
+"""Faults of a file that an error lists; a person mends them one by one."""
 
 
 def read_thresholds(path: Path | None) -> Thresholds:

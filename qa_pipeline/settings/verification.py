@@ -12,6 +12,7 @@ from qa_pipeline.storage.hashes import hash_text
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
+"""Each split is files in every format; more than train, validation and test is rare."""
 
 Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
