@@ -102,7 +102,7 @@ def examine_batches(
         batches: the partitions.
         compare_code: whether other code, prompts or settings count too. For a blocked batch they always do.
     """
-    findings = {}
+    findings: dict[str, Finding] = {}
     for start in range(0, len(batches), BATCHES_A_QUERY):
         part = batches[start : start + BATCHES_A_QUERY]
         facts = _Facts(instance, resources, steps, part)
