@@ -1,6 +1,7 @@
 """What a person or a program sees of a run: progress bars, tables, one JSON document."""
 
 import json
+import re
 import shlex
 import sys
 import threading
@@ -47,8 +48,8 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 NARROWEST = 120
 """Columns of a pipe or a log, which have no width of their own; narrower terminals get narrow tables."""
 
-NUMBER_STARTS = "0123456789.+-–"
-"""A column whose cells all begin so is set on the right; so is one of empty cells."""
+_NUMBER = re.compile(r"|–|[-+]?[\d.,]+( ?[\w%]+)?")
+"""A cell that is empty, unknown, or a number with or without a unit; a column of such is on the right."""
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
 MOST_REASONS = 3
@@ -529,10 +530,12 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     table.pad_edge = not narrow
     for place, column in enumerate(columns):
         column_cells = [row[place] for row in cells]
+        is_text = not all(_NUMBER.fullmatch(cell) for cell in column_cells)
         longest = max(map(len, column_cells), default=0)
         table.add_column(
             words(column),
-            justify="right" if all(cell[:1] in NUMBER_STARTS for cell in column_cells) else "left",
+            justify="left" if is_text else "right",
+            no_wrap=is_text and longest <= LONGEST_UNBROKEN,
             overflow="fold",
             min_width=longest if longest <= LONGEST_UNBROKEN else None,
         )
