@@ -16,7 +16,6 @@ from qa_pipeline.cli.arguments import (
     OnlyBatch,
     Out,
     Provider,
-    asks_hosted,
     batches_at,
     check_models,
     chosen_batches,
@@ -39,13 +38,13 @@ from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
+from qa_pipeline.errors import InputError
+from qa_pipeline.storage.files import locked, prepare_folder
+from qa_pipeline.storage.layout import Layout, check_batch_name
 
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.pipeline.running import BatchOutcome, StageObserver
-    from qa_pipeline.settings.tree import Settings
-
-NAMED_FILES = 5
+    from qa_pipeline.pipeline.running import BatchOutcome
 
 app = typer.Typer(
     name="qa-pipeline",
@@ -130,10 +129,9 @@ def run(
     """
     from qa_pipeline.cli.console import show_outcomes, watching
     from qa_pipeline.curation.withdrawals import withdraw_missing
-    from qa_pipeline.pipeline.running import BatchOutcome
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.pipeline.running import BatchOutcome, run_batches
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import locked, prepare_folder
-    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes(resumable=True):
         location, single = located(corpus)
@@ -150,9 +148,14 @@ def run(
         _tell_loose_files(corpus_batches, settings.corpus)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
         ):
-            outcomes = (_run_dagster if dagster else _run)(settings, batches, watch)
+            if dagster:
+                from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
+
+                outcomes = run_on_instance(settings, batches, watch)
+            else:
+                outcomes = run_batches(Resources(settings), batches, watch)
         if not batch:  # folders that can be no batch fail by themselves; the others have run
             outcomes += [
                 BatchOutcome(name, "failed", error=why) for name, why in corpus_batches.refused.items()
@@ -183,8 +186,6 @@ def validate(
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.pipeline.running import validate_pairs
     from qa_pipeline.settings.tree import load_settings
-    from qa_pipeline.storage.files import locked, prepare_folder
-    from qa_pipeline.storage.layout import Layout, check_batch_name
 
     with errors_as_exit_codes(resumable=True):
         location, name = split_batch(corpus)
@@ -195,7 +196,7 @@ def validate(
         prepare_folder(settings.out)
         with (
             locked(settings.out, shared=True),
-            watching(quiet=as_json, hosted=asks_hosted(settings)) as watch,
+            watching(quiet=as_json, hosted=bool(settings.llm.hosted_models)) as watch,
         ):
             outcome = validate_pairs(Resources(settings), name, pairs, watch)
         if not as_json:
@@ -208,9 +209,7 @@ def validate(
 def status(out: Out = Path("data"), as_json: Json = False) -> None:
     """Show what the output folder contains: rows, yield, known answers, verdicts by batch."""
     from qa_pipeline.cli.console import print_document, report_document, show_report
-    from qa_pipeline.errors import InputError
     from qa_pipeline.pipeline.report import finished_batches, report
-    from qa_pipeline.storage.layout import Layout
 
     with errors_as_exit_codes():
         layout = Layout(out)
@@ -230,29 +229,14 @@ def _code(outcomes: "Sequence[BatchOutcome]") -> int:
     return OK if all(outcome.passed for outcome in outcomes) else FAILED
 
 
-def _run(settings: "Settings", batches: Sequence[str], watch: "StageObserver") -> "list[BatchOutcome]":
-    from qa_pipeline.pipeline.resources import Resources
-    from qa_pipeline.pipeline.running import run_batches
-
-    return run_batches(Resources(settings), batches, watch)
-
-
-def _run_dagster(
-    settings: "Settings", batches: Sequence[str], watch: "StageObserver"
-) -> "list[BatchOutcome]":
-    from qa_pipeline.defs.launch import run_on_instance  # noqa: TID251 - the one way to Dagster
-
-    return run_on_instance(settings, batches, watch)
-
-
 def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
+    from qa_pipeline.text.rendering import first_names
+
     if batches.loose:
-        first_files = ", ".join(batches.loose[:NAMED_FILES])
-        more = f" and {len(batches.loose) - NAMED_FILES} more" if len(batches.loose) > NAMED_FILES else ""
         sys.stderr.write(
-            f"Not read: {first_files}{more} in {corpus}. {corpus} has sub-folders, so each of them is a "
-            "batch, and files beside them belong to none. Move these files into a sub-folder to have them "
-            "read.\n"
+            f"Not read: {first_names(batches.loose)} in {corpus}. {corpus} has sub-folders, so each of them "
+            "is a batch, and files beside them belong to none. Move these files into a sub-folder to have "
+            "them read.\n"
         )
 
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from qa_pipeline.errors import CorpusError, SettingsError
+from qa_pipeline.storage.layout import check_batch_name
+
 if TYPE_CHECKING:
     from qa_pipeline.documents.corpus.places import FoundBatches
     from qa_pipeline.settings.tree import Settings
@@ -60,8 +63,6 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
     Raises:
         CorpusError: there is no such batch.
     """
-    from qa_pipeline.errors import CorpusError
-
     for name in names or []:
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
@@ -88,7 +89,6 @@ def batches_at(settings: "Settings", single: str | None) -> "FoundBatches":
     """
     from qa_pipeline.documents.corpus.corpora import open_corpus
     from qa_pipeline.documents.corpus.places import FoundBatches
-    from qa_pipeline.storage.layout import check_batch_name
 
     if single is None:
         return open_corpus(settings.corpus, settings.documents).find_batches()
@@ -122,7 +122,6 @@ def overrides(
     Raises:
         SettingsError: a `--set` cannot be read, or stands for an argument.
     """
-    from qa_pipeline.errors import SettingsError
     from qa_pipeline.settings.base import read_assignments
 
     tree = read_assignments(changes or [], named_values)
@@ -130,13 +129,6 @@ def overrides(
         if name in tree:
             raise SettingsError(f"--set {name}: give it as an argument of the command instead")
     return {**tree, "corpus": corpus, "out": out}
-
-
-def asks_hosted(settings: "Settings") -> bool:
-    """Return whether any role asks a model over the network."""
-    from qa_pipeline.settings.llm import HOSTED
-
-    return any(model.provider in HOSTED for model in settings.llm.models)
 
 
 def check_models(settings: "Settings", role: str | None) -> None:
@@ -153,7 +145,7 @@ def check_models(settings: "Settings", role: str | None) -> None:
 
     check_model(settings, role)
     read_guidance(settings.generation)
-    if asks_hosted(settings):
+    if settings.llm.hosted_models:
         Resources(settings).check_models()
     for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")

@@ -1,6 +1,7 @@
 """What a person or a program sees of a run: progress bars, tables, one JSON document."""
 
 import json
+import re
 import shlex
 import sys
 import threading
@@ -8,7 +9,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 from unicodedata import category
 
 import polars as pl
@@ -23,7 +24,6 @@ from rich.progress import (
     ProgressColumn,
     SpinnerColumn,
     Task,
-    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -33,7 +33,6 @@ from rich.text import Text
 from qa_pipeline.curation.gates.gates import VERDICT_WORDS
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
-from qa_pipeline.people.document_view import DocumentView, Row, facts, in_context, pieces
 from qa_pipeline.pipeline.report import Report, report
 from qa_pipeline.pipeline.running import WARNING, BatchOutcome, StageObserver, no_observer
 from qa_pipeline.pipeline.samples import sample_pairs
@@ -43,18 +42,14 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import PAIRS, VERDICTS
 from qa_pipeline.text.language import UNDETERMINED
+from qa_pipeline.text.rendering import figure, first_names, plural, words
 from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 
 NARROWEST = 120
 """Columns of a pipe or a log, which have no width of their own; narrower terminals get narrow tables."""
 
-TEXT_COLUMNS = {
-    "table", "stage", "what", "reason", "batch", "expected_verdict", "expected_kind", "path", "detail",
-    "kind", "model", "role", "expected", "age", "state", "job", "file", "set", "scorer",
-    "step", "side", "to", "verdict", "question", "unsupported", "question_type", "lost", "document",
-    "section", "decision", "used", "agreement", "annotator", "first", "second", "query", "on held-out groups",
-    "metric", "check", "outcome", "setting", "value", "from",
-}  # fmt: skip
+_NUMBER = re.compile(r"|–|[-+]?[\d.,]+( ?[\w%]+)?")
+"""A cell that is empty, unknown, or a number with or without a unit; a column of such is on the right."""
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""
 MOST_REASONS = 3
@@ -64,6 +59,7 @@ MOST_UNREAD = 20
 MOST_VERDICTS = 20
 """Pairs whose verdict is listed on the screen."""
 LONGEST_CELL = 60
+"""Characters of a question in the table of verdicts, whose other columns need the rest of a line."""
 LONG_STAGE_S = 5.0
 """Seconds after which a log gets a line about a stage; shorter ones are over before anybody reads it."""
 LONGEST_SILENCE_S = 60.0
@@ -124,9 +120,13 @@ def watching(*, quiet: bool, hosted: bool = False) -> Iterator[StageObserver]:
         with Progress(*columns, console=console, transient=True) as progress:
             yield watch_bars(progress, hosted=hosted)
     else:
-        lines = StageLines(hosted=hosted)
-        over = threading.Event()
-        printer = threading.Thread(target=_print_lines, args=(lines, over), name="progress", daemon=True)
+        lines, over = StageLines(hosted=hosted), threading.Event()
+
+        def print_due_lines() -> None:
+            while not over.wait(1.0):
+                _write_error(lines.due_line() or "")
+
+        printer = threading.Thread(target=print_due_lines, name="progress", daemon=True)
         printer.start()
         try:
             yield lines.watch
@@ -135,18 +135,11 @@ def watching(*, quiet: bool, hosted: bool = False) -> Iterator[StageObserver]:
             printer.join()
 
 
-def _print_lines(lines: "StageLines", over: threading.Event) -> None:
-    while not over.wait(1.0):
-        if line := lines.due_line():
-            sys.stderr.write(line)
-            sys.stderr.flush()
-
-
 class StageAtWork:
     """A stage of a batch, what of it is done, and when that last changed (seconds of a steady clock)."""
 
     def __init__(self, batch: str, stage: str, *, hosted: bool, clock: Callable[[], float]) -> None:
-        self.batch, self.stage, self.name = batch, stage, stage.replace("_", " ")
+        self.batch, self.name = batch, words(stage)
         self.asks_hosted = hosted and stage in STAGES and STAGES[stage].asks_a_model
         self.counts: tuple[int, int] | None = None
         self._clock = clock
@@ -173,8 +166,8 @@ class StageAtWork:
     def line(self) -> str:
         """Return the state in one line."""
         done = f"{self.counts[0]} of {self.counts[1]}" if self.counts else ""
-        words = ", ".join(filter(None, [self.name, done, _duration(self.elapsed), self.pause()]))
-        return f"{self.batch}: {words}\n"
+        parts = [self.name, done, _duration(self.elapsed), self.pause()]
+        return f"{self.batch}: {', '.join(filter(None, parts))}\n"
 
 
 class StageLines:
@@ -191,8 +184,7 @@ class StageLines:
         self._at_work = StageAtWork(batch, stage, hosted=self._hosted, clock=self._clock)
         self._due = LONG_STAGE_S
         if before is None or before.batch != batch:
-            sys.stderr.write(f"{batch}\n")
-            sys.stderr.flush()
+            _write_error(f"{batch}\n")
         return self._at_work.notify
 
     def due_line(self) -> str | None:
@@ -202,6 +194,11 @@ class StageLines:
             return None
         self._due = min(2 * self._due, self._due + LONGEST_SILENCE_S)
         return stage.line()
+
+
+def _write_error(line: str) -> None:
+    sys.stderr.write(line)
+    sys.stderr.flush()
 
 
 def _duration(seconds: float) -> str:
@@ -219,17 +216,12 @@ class _PauseColumn(ProgressColumn):
 
 def watch_bars(progress: Progress, *, hosted: bool = False) -> StageObserver:
     """Show one bar, for the stage at work; batches run one after the other."""
-    tasks: dict[str, TaskID] = {}
 
     def watch(batch: str, stage: str) -> ProgressCallback:
         at_work = StageAtWork(batch, stage, hosted=hosted, clock=time.monotonic)
-        fields: dict[str, Any] = {"batch": escape(batch), "at_work": at_work}
-        for other in [name for name in tasks if name != batch]:
-            progress.remove_task(tasks.pop(other))
-        if batch not in tasks:
-            tasks[batch] = progress.add_task(stage, total=None, **fields)
-        task = tasks[batch]
-        progress.reset(task, total=None, description=at_work.name, **fields)
+        for finished in progress.task_ids:
+            progress.remove_task(finished)
+        task = progress.add_task(at_work.name, total=None, batch=escape(batch), at_work=at_work)
 
         def notify(done: int, total: int) -> None:
             at_work.notify(done, total)
@@ -289,16 +281,16 @@ def _show_samples(summary: Report, layout: Layout) -> None:
             _print_block(sample.question, "bold")
             _print_block(sample.answer)
             if sample.why:
-                _print_block(f"{sample.verdict.replace('_', ' ')}: {sample.why}", "yellow")
+                _print_block(f"{words(sample.verdict)}: {sample.why}", "yellow")
             _print_block(sample.source, "dim")
             print_line("")
 
 
 def _print_block(text: str, style: str = "") -> None:
     """Print a text of anybody's on lines of the terminal's width, indented; a very long one is cut."""
-    words = " ".join(_harmless(text).split())
-    rest = len(words) - LONGEST_TEXT
-    cut = f"{words[:LONGEST_TEXT]} … ({rest} characters more)" if rest > 0 else words
+    cut = " ".join(_harmless(text).split())
+    if (rest := len(cut) - LONGEST_TEXT) > 0:
+        cut = f"{cut[:LONGEST_TEXT]} … ({rest} characters more)"
     Console(highlight=False).print(Padding(Text(cut, style=style), (0, 0, 0, 2), expand=False))
 
 
@@ -306,30 +298,28 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
     """Print the sums over all batches in a few lines, and what a person should know of them."""
     counts = summary.batches.select(pl.col(pl.Int64).sum()).to_dicts()[0] if summary.batches.height else {}
     if counts:
-        verdicts = (f"{counts[word]} {word.replace('_', ' ')}" for word in VERDICT_WORDS if counts[word])
+        verdicts = ", ".join(f"{counts[word]} {words(word)}" for word in VERDICT_WORDS if counts[word])
         lines = {
             "documents": f"{counts['parsed']} of {counts['documents']} read, {counts['chunks']} chunks",
-            "pairs": ": ".join([str(counts["pairs"]), *filter(None, [", ".join(verdicts)])]),
+            "pairs": f"{counts['pairs']}: {verdicts}" if verdicts else str(counts["pairs"]),
             "training examples": str(counts["examples"]),
         }
         if summary.known_answers.height:
             totals = _with_total(summary.known_answers).row(-1, named=True)
-            missed = (f"{totals[name]} {name.replace('_', ' ')}" for name in MISSES if totals[name])
-            lines["known answers"] = ", ".join(
-                [f"{totals['hits']} of {totals['pairs']} as expected", *missed]
-            )
+            missed = (f"{totals[name]} {words(name)}" for name in MISSES if totals[name])
+            hits = f"{totals['hits']} of {totals['pairs']} as expected"
+            lines["known answers"] = ", ".join([hits, *missed])
         if summary.cost.calls:
             cost = "" if summary.cost.cost is None else f", {summary.cost.cost:.2f} {summary.cost.currency}"
             lines["model calls"] = f"{summary.cost.calls}{cost}"
         if summary.decisions:
             lines["decisions"] = _decision_states(summary)
-        for name, words in lines.items():
-            print_line(f"{name:<19}{words}")
+        for name, figures in lines.items():
+            print_line(f"{name:<19}{figures}")
         print_line("")
     for line in summary.cost.message() if summary.cost.calls else ():
         print_line(line)
     _show_not_judged(summary.batches)
-    _show_unproved(summary.batches)
     _show_unread(summary.unread)
     _show_unasked(summary.unasked)
     withdrawn = {batch: stone for batch, stone in summary.withdrawn.items() if batch not in ran}
@@ -342,25 +332,24 @@ def _show_totals(summary: Report, layout: Layout, ran: Collection[str]) -> None:
 def _show_unread(unread: pl.DataFrame) -> None:
     """Name the first files of each reason that were not read."""
     for (reason,), files in unread.group_by("reason", maintain_order=True):
-        count = "1 file was" if files.height == 1 else f"{files.height} files were"
-        print_line(f"{count} not read, {in_words(str(reason))}: {_first_paths(files)}", "yellow")
+        _name_files(files, "file", f"not read, {in_words(str(reason))}")
 
 
 def _show_unasked(unasked: pl.DataFrame) -> None:
     """Name the first documents that were asked nothing for their language."""
     for (language,), files in unasked.group_by("language", maintain_order=True):
-        count = "1 document was" if files.height == 1 else f"{files.height} documents were"
         if language == UNDETERMINED:
             why = "its language is not known; a document of text beside it in its batch would tell"
         else:
             why = f"there are neither prompts nor rules for its language ({language})"
-        print_line(f"{count} asked nothing, {why}: {_first_paths(files)}", "yellow")
+        _name_files(files, "document", f"asked nothing, {why}")
 
 
-def _first_paths(files: pl.DataFrame) -> str:
-    paths = files.head(MOST_NAMES).select(pl.concat_str("batch", pl.lit("/"), "path")).to_series()
-    more = f" and {files.height - MOST_NAMES} more" if files.height > MOST_NAMES else ""
-    return f"{', '.join(paths)}{more}"
+def _name_files(files: pl.DataFrame, noun: str, problem: str) -> None:
+    """Print how many files have a problem, and the first of them."""
+    paths = files.select(pl.concat_str("batch", pl.lit("/"), "path")).to_series().to_list()
+    verb = "was" if files.height == 1 else "were"
+    print_line(f"{plural(files.height, noun)} {verb} {problem}: {first_names(paths, MOST_NAMES)}", "yellow")
 
 
 def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
@@ -372,12 +361,11 @@ def _show_batches(outcomes: Sequence[BatchOutcome], *, verbose: bool) -> None:
         failing = [gate for gate in outcome.failed_gates if not gate.startswith(WARNING)]
         gates = outcome.failed_gates if verbose else failing
         count = len(outcome.failed_gates) - len(failing)
-        warnings = "" if verbose or not count else f" ({_counted(count, 'warning')}, see --verbose)"
+        warnings = "" if verbose or not count else f" ({plural(count, 'warning')}, see --verbose)"
         error = f": {escape(_harmless(outcome.error))}" if outcome.error else ""
-        words = f"[{colour}]{escape(_harmless(outcome.batch))} {outcome.outcome}[/{colour}]{error}{warnings}"
-        console.print(words, soft_wrap=True, highlight=False)
-        for gate in gates:
-            console.print(f"  {escape(_harmless(gate))}", soft_wrap=True, highlight=False)
+        line = f"[{colour}]{escape(_harmless(outcome.batch))} {outcome.outcome}[/{colour}]{error}{warnings}"
+        for text in (line, *(f"  {escape(_harmless(gate))}" for gate in gates)):
+            console.print(text, soft_wrap=True, highlight=False)
     for word in COLOURS:
         if rest := sum(outcome.outcome == word for outcome in ordered[MOST_BATCHES:]):
             print_line(f"and {rest} more {word}", COLOURS[word])
@@ -402,8 +390,8 @@ def _show_next_commands(summary: Report, layout: Layout, *, can_release: bool, i
         commands.append(("make ui", "the same in Dagster, at http://127.0.0.1:3000"))
     width = max(len(command) for command, _ in commands)
     print_line("\nNext", "bold cyan")
-    for command, words in commands:
-        print_line(f"  {command:<{width}}  # {words}")
+    for command, purpose in commands:
+        print_line(f"  {command:<{width}}  # {purpose}")
 
 
 def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = ()) -> None:
@@ -426,7 +414,6 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
     show_frame(title, summary.batches, SCORE_COLUMNS)
     show_frame("Diversity of the questions", summary.batches, DIVERSITY_COLUMNS)
     _show_not_judged(summary.batches)
-    _show_unproved(summary.batches)
     show_frame("Left out of the texts, by kind", summary.left_out)
     show_frame("Personal data found", summary.masked)
     if summary.decisions:
@@ -447,8 +434,10 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
 
 
 def _show_not_judged(batches: pl.DataFrame) -> None:
-    count = batches["accepted_not_judged"].sum() if batches.height else 0
-    if count:
+    """Print how many pairs were accepted without a judge, and how many without a proof."""
+    if not batches.height:
+        return
+    if count := batches["accepted_not_judged"].sum():
         many = "1 pair is" if count == 1 else f"{count} pairs are"
         print_line(
             f"{many} accepted, not judged: no model judged relevance, correctness and completeness. Every "
@@ -456,11 +445,7 @@ def _show_not_judged(batches: pl.DataFrame) -> None:
             "--max-cost N, or llm.judge.provider.\n",
             "yellow",
         )
-
-
-def _show_unproved(batches: pl.DataFrame) -> None:
-    count = batches["accepted_unproved"].sum() if batches.height else 0
-    if count:
+    if count := batches["accepted_unproved"].sum():
         advice = "verification.policy=cascade accepts only what is proved."
         print_line(f"{count} accepted by similarity alone. {SIMILARITY_ONLY} {advice}\n", "yellow")
 
@@ -512,10 +497,6 @@ def _decision_states(summary: Report) -> str:
     return ", ".join(f"{count} {state}" for state, count in sorted(summary.decisions.items()))
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
     """Return expected verdicts and kinds in order, and a line with their sums."""
     if not answers.height:
@@ -528,8 +509,8 @@ def _with_total(answers: pl.DataFrame) -> pl.DataFrame:
 def with_losses(types: pl.DataFrame, shortfalls: pl.DataFrame) -> pl.DataFrame:
     """Return the types with the most frequent reasons, in words, why planned questions were lost."""
     most = shortfalls.sort("questions", descending=True, maintain_order=True)
-    words = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")
-    lost = most.group_by("question_type", maintain_order=True).agg(lost=words)
+    reasons = pl.format("{} {}", "questions", "reason").head(MOST_REASONS).str.join(", ")
+    lost = most.group_by("question_type", maintain_order=True).agg(lost=reasons)
     return types.join(lost, on="question_type", how="left", maintain_order="left")
 
 
@@ -548,15 +529,15 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     table.collapse_padding = narrow = console.width < NARROWEST
     table.pad_edge = not narrow
     for place, column in enumerate(columns):
-        words = column in TEXT_COLUMNS
-        short = all(len(row[place]) <= LONGEST_UNBROKEN for row in cells)
-        justify: Literal["left", "right"] = "left" if words else "right"
+        column_cells = [row[place] for row in cells]
+        is_text = not all(_NUMBER.fullmatch(cell) for cell in column_cells)
+        longest = max(map(len, column_cells), default=0)
         table.add_column(
-            column.replace("_", " "),
-            justify=justify,
-            no_wrap=words and short,
+            words(column),
+            justify="left" if is_text else "right",
+            no_wrap=is_text and longest <= LONGEST_UNBROKEN,
             overflow="fold",
-            min_width=max((len(row[place]) for row in cells), default=0) if short else None,
+            min_width=longest if longest <= LONGEST_UNBROKEN else None,
         )
     for row in cells:
         table.add_row(*map(escape, row))
@@ -567,9 +548,7 @@ _DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if isinstance(value, float) else _harmless(str(value))
+    return figure(value) if value is None or isinstance(value, float) else _harmless(str(value))
 
 
 def _harmless(text: str) -> str:
@@ -586,8 +565,8 @@ def _steers(sign: str) -> bool:
 
 def print_line(text: str, colour: str | None = None) -> None:
     """Print one line without wrapping."""
-    words = escape(_harmless(text))
-    _console().print(f"[{colour}]{words}[/{colour}]" if colour else words, soft_wrap=True)
+    line = escape(_harmless(text))
+    _console().print(f"[{colour}]{line}[/{colour}]" if colour else line, soft_wrap=True)
 
 
 def _console() -> Console:
@@ -597,11 +576,9 @@ def _console() -> Console:
 
 def stage_rows(steps: pl.DataFrame) -> list[list[Any]]:
     """Return the rows of a funnel: each stage shown once, its parts below it, unknown ones empty."""
-    again = pl.col("stage") == pl.col("stage").shift()
-    renamed = steps.with_columns(
-        stage=pl.when(again.fill_null(value=False)).then(pl.lit("")).otherwise("stage")
-    )
-    return [list(row) for row in renamed.with_columns(pl.col("what", "reason").fill_null("")).iter_rows()]
+    is_first = pl.col("stage").ne_missing(pl.col("stage").shift())
+    shown = steps.with_columns(pl.when(is_first).then("stage"), pl.col("what", "reason")).fill_null("")
+    return [list(row) for row in shown.iter_rows()]
 
 
 def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
@@ -628,22 +605,3 @@ def report_document(summary: Report, layout: Layout) -> dict[str, Any]:
 def print_document(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output; frames are lists of rows."""
     sys.stdout.write(json.dumps(document, indent=2, default=pl.DataFrame.to_dicts) + "\n")
-
-
-STYLES = {"page": "bold magenta", "section": "bold cyan", "chunk": "bold green", "chunk_end": "green"}
-MARKS = {"page": "═══", "section": "───", "chunk": "▼", "chunk_end": "▲"}
-
-
-def show_document(document: DocumentView, chunk: Row | None = None) -> None:
-    """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
-    console = Console(highlight=False, soft_wrap=True)
-    for name, value in facts(document):
-        console.print(Text(f"{name:<18}", style="bold").append(value, style="default"))
-    console.print()
-    if document.document["text"] is None:
-        return
-    for piece in pieces(document) if chunk is None else in_context(document, chunk):
-        if piece.kind != "text":
-            console.print(Text(f"{MARKS[piece.kind]} {piece.text}", style=STYLES[piece.kind]))
-        elif piece.text.strip():  # blank lines at borders aside
-            console.print(Text(piece.text.strip("\n")))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from qa_pipeline.settings.tree import Settings
 
 _NO_CAP = 10**15
+"""Calls: a cap that no run reaches, for settings that are refused without one."""
 _COLUMNS = ("batch", "stage", "calls", "tokens in", "tokens out", "cost")
 
 

@@ -38,7 +38,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a document as it was read: facts, text, and the borders of sections, pages and chunks."""
-    from qa_pipeline.cli.console import print_document, show_document
+    from qa_pipeline.cli.console import print_document
     from qa_pipeline.people.document_view import find_chunk, find_document
     from qa_pipeline.storage.layout import Layout
 
@@ -54,7 +54,37 @@ def show(
         elif as_json:
             print_document({"document": viewed.document, "chunks": [chosen] if chosen else viewed.chunks})
         else:
-            show_document(viewed, chosen)
+            _print(viewed, chosen)
+
+
+STYLES = {
+    "page": ("═══", "bold magenta"),
+    "section": ("───", "bold cyan"),
+    "chunk": ("▼", "bold green"),
+    "chunk_end": ("▲", "green"),
+}
+"""Mark and colour of each kind of border."""
+
+
+def _print(viewed: "DocumentView", chunk: "Row | None") -> None:
+    """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from qa_pipeline.people.document_view import facts, in_context, pieces
+
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value in facts(viewed):
+        console.print(Text(f"{name:<18}", style="bold").append(value, style="default"))
+    console.print()
+    if viewed.document["text"] is None:
+        return
+    for piece in pieces(viewed) if chunk is None else in_context(viewed, chunk):
+        if piece.kind != "text":
+            mark, style = STYLES[piece.kind]
+            console.print(Text(f"{mark} {piece.text}", style=style))
+        elif piece.text.strip():  # blank lines at borders aside
+            console.print(Text(piece.text.strip("\n")))
 
 
 def _draw(

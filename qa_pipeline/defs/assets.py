@@ -54,13 +54,13 @@ _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} 
 
 
 def build_assets(settings: Settings) -> list[dg.AssetsDefinition]:
-    """All assets, each after its inputs, with what all of them have in common."""
+    """Return all assets, each after its inputs, with what all of them have in common."""
     assets = [*map(_asset, STAGES.values()), exports]
     return list(dg.map_asset_specs(lambda spec: _completed(spec, settings), assets))
 
 
 def _asset(stage: Stage) -> dg.AssetsDefinition:
-    """A stage as an asset."""
+    """Return a stage as an asset."""
 
     def run(
         context: dg.AssetExecutionContext, resources: ResourcesParam, tables: Tables, **inputs: Any

@@ -55,7 +55,7 @@ def automation_sensor(steps: Steps) -> dg.SensorDefinition:
         again = [batch for batch in batches if batch not in ready]
         going = [batch for batch in batches if batch in ready]
         requests = []
-        work = remembered_work(instance, resources.layout, steps, going, resources.settings)
+        work = remembered_work(instance, resources, steps, going)
         for batch, reason in work.due.items():
             report = latest_record(instance, CORPUS, batch)
             key = f"{batch} {report.storage_id if report else 0}"

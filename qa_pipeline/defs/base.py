@@ -3,7 +3,8 @@
 import logging
 import os
 import socket
-from collections.abc import Collection, Mapping
+import warnings
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -61,6 +62,14 @@ class _Forward(logging.Handler):
         event = getattr(record, "dagster_meta", {}).get("dagster_event")
         if event is not None and event.event_type_value == "STEP_START":
             self._watch(self._batch, event.step_key)
+
+
+def partitioned_check(body: Callable[..., dg.AssetCheckResult], **declared: Any) -> dg.AssetChecksDefinition:
+    """Return a check of a partitioned asset; `declared` are the arguments of `dg.asset_check`."""
+    with warnings.catch_warnings():
+        # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
+        warnings.simplefilter("ignore", dg.PreviewWarning)
+        return dg.asset_check(**declared)(body)
 
 
 def progress_logger(batch: str, watch: StageObserver) -> dg.LoggerDefinition:

@@ -8,7 +8,6 @@ fails also withdraws what was published of its batch, whoever started the check.
 the partitions of its asset; without them it would ask for every batch's table at once.
 """
 
-import warnings
 from typing import Any
 
 import dagster as dg
@@ -16,7 +15,7 @@ import dagster as dg
 from qa_pipeline.curation.gates.gate import NO_EARLIER, GateSpec
 from qa_pipeline.curation.gates.gates import GATES
 from qa_pipeline.curation.withdrawals import note_gate
-from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches
+from qa_pipeline.defs.base import ResourcesParam, Tables, document_batches, partitioned_check
 from qa_pipeline.defs.staleness import gate_basis, latest_versions
 from qa_pipeline.pipeline.running import earlier_figures
 from qa_pipeline.settings.tree import Settings
@@ -36,9 +35,8 @@ def build_checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
 
 
 def _tag_run(context: dg.AssetCheckExecutionContext, gate: str) -> None:
-    run = context.instance.get_run_by_id(
-        context.run.run_id
-    )  # that of the context has no tags of this run's own
+    # that of the context has no tags of this run's own
+    run = context.instance.get_run_by_id(context.run.run_id)
     before = run.tags.get(BLOCKED_TAG) if run else None
     context.instance.add_run_tags(context.run.run_id, {BLOCKED_TAG: f"{before}, {gate}" if before else gate})
 
@@ -76,13 +74,11 @@ def _check(spec: GateSpec, settings: Settings) -> dg.AssetChecksDefinition:
             metadata={name: value for name, value in metadata.items() if value is not None},
         )
 
-    with warnings.catch_warnings():
-        # Partitioned checks are in preview, which is why the requirements pin dagster to its minor version.
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        return dg.asset_check(
-            asset=spec.asset,
-            name=spec.name,
-            description=spec.description,
-            blocking=spec.blocking,
-            partitions_def=document_batches,
-        )(body)
+    return partitioned_check(
+        body,
+        asset=spec.asset,
+        name=spec.name,
+        description=spec.description,
+        blocking=spec.blocking,
+        partitions_def=document_batches,
+    )

@@ -27,6 +27,7 @@ from qa_pipeline.documents.corpus.places import Corpus
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import Settings
+from qa_pipeline.storage.layout import Layout
 
 CORPUS = dg.AssetKey("corpus")
 BATCHES_A_TICK = 200
@@ -175,15 +176,14 @@ def corpus_sensor(
     if not batches.names:
         refused = "; ".join(batches.refused.values())
         return dg.SkipReason(f"no batch can be used, nothing is withdrawn or removed: {refused}")
-    withdraw_missing(resources.layout, resources.settings.corpus, {*batches.names, *batches.refused})
-    removed_names = {
-        name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
-    }
+    present = {*batches.names, *batches.refused}
+    withdraw_missing(resources.layout, resources.settings.corpus, present)
+    withdrawn = _gone(resources.layout)
     before = Fingerprints.model_validate_json(context.cursor or "{}")
     now = _listings(place, batches.names)
     settled = [name for name in batches.names if now[name] and now[name] == before.seen.get(name)]
     to_read = [name for name in settled if now[name] != before.read.get(name)][:BATCHES_A_TICK]
-    changed, unread = changed_contents(context.instance, place, to_read, removed_names)
+    changed, unread = changed_contents(context.instance, place, to_read, withdrawn)
     reasons = [*batches.refused.values(), *unread.values()]
     for reason in reasons:
         context.log.warning(reason)
@@ -193,7 +193,7 @@ def corpus_sensor(
     after = Fingerprints(seen=now, read=still_there | read)
     registered = set(context.instance.get_dynamic_partitions(PARTITIONS_NAME))
     new = sorted(set(batches.names) - registered)
-    removed = _removable(context.instance, resources, registered - {*batches.names, *batches.refused})
+    removed = _removable(context.instance, resources, registered - present)
     counts = (
         f"{len(batches.names)} batches: {len(new)} new, content of {len(changed)} reported as new or changed"
     )
@@ -218,8 +218,10 @@ def _removable(instance: dg.DagsterInstance, resources: Resources, missing: Coll
     """
     if not missing or any(backfill.status.value in UNENDED for backfill in instance.get_backfills()):
         return []
-    removable = {
-        name for name, stone in withdrawn_batches(resources.layout).items() if stone.reason == "batch_gone"
-    }
     unread = {name for name in missing if not resources.layout.origin(name).is_file()}
-    return sorted((set(missing) & (removable | unread)) - running_batches(instance))
+    return sorted((set(missing) & (_gone(resources.layout) | unread)) - running_batches(instance))
+
+
+def _gone(layout: Layout) -> set[str]:
+    """Return the batches that are withdrawn because they are no longer in the corpus."""
+    return {name for name, stone in withdrawn_batches(layout).items() if stone.reason == "batch_gone"}

@@ -12,7 +12,7 @@ from qa_pipeline.defs.base import HOST_TAG, LOGGER, PROCESS_TAG, fail_orphaned_r
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.location import build_definitions
 from qa_pipeline.defs.schedules import AWAITED, build_batch
-from qa_pipeline.defs.staleness import Steps, find_work, steps_of
+from qa_pipeline.defs.staleness import Steps, examine_batches, steps_of
 from qa_pipeline.errors import PermanentModelError, SettingsError
 from qa_pipeline.pipeline.resources import Resources, collect_replies
 from qa_pipeline.pipeline.running import (
@@ -73,8 +73,8 @@ def materialize_batches(
 
 def _needs_run(instance: dg.DagsterInstance, resources: Resources, steps: Steps, batch: str) -> bool:
     """Return whether a run would change something, or report a blocking gate again."""
-    work = find_work(instance, resources.layout, steps, [batch], resources.settings, compare_code=True)
-    return bool(work.due or work.blocked)
+    finding = examine_batches(instance, resources, steps, [batch], compare_code=True)[batch]
+    return bool(finding.due or finding.blocked)
 
 
 def _run(

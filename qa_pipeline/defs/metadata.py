@@ -25,8 +25,11 @@ from qa_pipeline.text.rendering import code_span, visible
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 PREVIEW_ROWS = 5
+"""Rows of a preview: more would not be seen without a click, see `INLINE_LENGTH`."""
 CELL_LENGTH = 80
+"""Characters of a cell; longer ones are cut, the table has them in full."""
 SHORTER = (80, 60, 45, 30, 20, 12)
+"""Lengths of cells that a preview tries one after the other until it is short enough."""
 INLINE_LENGTH = 1000
 """From this length on, the UI hides Markdown behind a button (Dagster 1.13.27)."""
 
@@ -135,7 +138,7 @@ def content_metadata(documents: pl.DataFrame) -> dict[str, Any]:
 
 
 def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
-    """Recall and false alarms of the canaries, by kind with intervals; plain totals, which get plotted."""
+    """Return recall and false alarms of the canaries: totals, which get plotted, and a table by kind."""
     if not canaries.height:
         return {}
     totals = dict(canary_rates(canaries, ("expected",)).select("expected", "rejected_share").iter_rows())

@@ -4,7 +4,6 @@ It is there only where the settings name a folder of logs. It is no step of a ba
 days of UTC: `build_batch`, the sensors and the staleness of batches know nothing of it.
 """
 
-import warnings
 from datetime import UTC, date, timedelta
 from typing import Any
 
@@ -12,7 +11,7 @@ import dagster as dg
 import polars as pl
 
 from qa_pipeline.defs.assets import OWNERS
-from qa_pipeline.defs.base import ResourcesParam
+from qa_pipeline.defs.base import ResourcesParam, partitioned_check
 from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError
@@ -27,6 +26,7 @@ from qa_pipeline.storage.parquet import frame_hash
 QUALITY = dg.AssetKey("production_quality")
 POOL = "production"
 MOST_SHOWN = 50
+"""Rows of a table in the UI, which opens behind a click; all are counted."""
 
 
 monitor_day = dg.define_asset_job(
@@ -127,13 +127,10 @@ def quality_checks(days: dg.DailyPartitionsDefinition) -> list[dg.AssetChecksDef
         limits_hold: "No mean of the day is beyond its limit by more than chance.",
         no_drift: "Every metric of the day is what it was in the reference, as far as noise allows.",
     }
-    with warnings.catch_warnings():
-        # as for the checks of batches: partitioned checks are in preview
-        warnings.simplefilter("ignore", dg.PreviewWarning)
-        return [
-            dg.asset_check(asset=QUALITY, description=text, partitions_def=days)(body)
-            for body, text in described.items()
-        ]
+    return [
+        partitioned_check(body, asset=QUALITY, description=text, partitions_def=days)
+        for body, text in described.items()
+    ]
 
 
 def _findings(resources: Resources, first: date | None, last: date) -> Findings:

@@ -96,7 +96,7 @@ def work_tonight(instance: dg.DagsterInstance, resources: Resources, steps: Step
     requested = {run.tags.get(PARTITION) for run in instance.get_runs(dg.RunsFilter(tags={NIGHT_TAG: night}))}
     busy = waiting_batches(resources) | running_batches(instance) | requested
     idle = [batch for batch in circle if batch not in unreported and batch not in busy]
-    work = remembered_work(instance, resources.layout, steps, idle, resources.settings, most=limit)
+    work = remembered_work(instance, resources, steps, idle, most=limit)
     work.unexamined += len(unreported)
     return work
 

@@ -32,6 +32,7 @@ from qa_pipeline.defs.base import (
 from qa_pipeline.defs.corpus import CORPUS
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import TableError, TransientModelError
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.files import write_bytes
@@ -39,6 +40,7 @@ from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import DECISIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.text.rendering import first_names
 
 Steps = Sequence[dg.AssetSpec]
 
@@ -79,45 +81,40 @@ class Work:
 
     def blocked_message(self) -> str:
         """Return the blocked batches in a sentence; empty where there are none."""
-        first = [f"{batch} ({gates})" for batch, gates in sorted(self.blocked.items())[:5]]
-        more = f" and {len(self.blocked) - len(first)} more" if len(self.blocked) > len(first) else ""
-        return f"blocked by a gate until something changes: {', '.join(first)}{more}" if first else ""
+        batches = [f"{batch} ({gates})" for batch, gates in sorted(self.blocked.items())]
+        return f"blocked by a gate until something changes: {first_names(batches)}" if batches else ""
 
 
-def find_work(
+def examine_batches(
     instance: dg.DagsterInstance,
-    layout: Layout,
+    resources: Resources,
     steps: Steps,
-    batches: Iterable[str],
-    settings: Settings,
+    batches: Sequence[str],
     *,
     compare_code: bool,
-) -> Work:
-    """Return the batches that need a run, each with the reason.
+) -> dict[str, Finding]:
+    """Return what each batch needs, or what blocks it.
 
     Args:
         instance: where runs are recorded; the present content of batches must be reported to it.
-        layout: where the tables lie.
+        resources: the output folder, and the settings; their gates decide whether a batch is still blocked.
         steps: all steps, each after its inputs.
         batches: the partitions.
-        settings: the whole tree; its gates decide whether a blocked batch is still blocked.
         compare_code: whether other code, prompts or settings count too. For a blocked batch they always do.
     """
-    names, work = list(batches), Work()
-    for start in range(0, len(names), BATCHES_A_QUERY):
-        part = names[start : start + BATCHES_A_QUERY]
-        facts = _Facts(instance, layout, steps, settings, part)
-        for batch in part:
-            _add(work, batch, facts.examine(batch, compare_code=compare_code))
-    return work
+    findings: dict[str, Finding] = {}
+    for start in range(0, len(batches), BATCHES_A_QUERY):
+        part = batches[start : start + BATCHES_A_QUERY]
+        facts = _Facts(instance, resources, steps, part)
+        findings |= {batch: facts.examine(batch, compare_code=compare_code) for batch in part}
+    return findings
 
 
 def remembered_work(
     instance: dg.DagsterInstance,
-    layout: Layout,
+    resources: Resources,
     steps: Steps,
-    batches: Iterable[str],
-    settings: Settings,
+    batches: Sequence[str],
     *,
     most: int | None = None,
 ) -> Work:
@@ -127,34 +124,29 @@ def remembered_work(
     hash of the facts, and a batch is examined anew only where these changed. Losing the file costs only time.
 
     Args:
-        instance: as in `find_work`, like the others.
-        layout: where the tables lie.
+        instance: as in `examine_batches`, like the others.
+        resources: the output folder and the settings.
         steps: all steps.
         batches: the partitions, the most urgent first.
-        settings: the whole tree.
         most: how many batches are examined anew; the others are examined by a later call.
     """
-    names, work = list(batches), Work()
-    remembered = _read_findings(layout.findings)
-    bases = _bases(instance, layout, steps, settings, names)
-    changed = [name for name in names if remembered.get(name, Finding()).basis != bases[name]]
-    examined = changed[:most]
-    findings: dict[str, Finding] = {}
-    for start in range(0, len(examined), BATCHES_A_QUERY):
-        part = examined[start : start + BATCHES_A_QUERY]
-        facts = _Facts(instance, layout, steps, settings, part)
-        for batch in part:
-            finding = facts.examine(batch, compare_code=False)
-            findings[batch] = finding.model_copy(update={"basis": bases[batch]})
-    if findings:
-        content = _Findings(by_batch=dict(sorted((remembered | findings).items())))
-        write_bytes(layout.findings, content.model_dump_json(exclude_defaults=True).encode())
-    waiting = set(changed) - findings.keys()
-    for batch in names:
-        if batch not in waiting:
-            _add(work, batch, findings.get(batch) or remembered[batch])
-    work.unexamined = len(waiting)
-    return work
+    path = resources.layout.findings
+    remembered = _read_findings(path)
+    bases = _bases(instance, resources, steps, batches)
+    changed = [name for name in batches if remembered.get(name, Finding()).basis != bases[name]]
+    examined = examine_batches(instance, resources, steps, changed[:most], compare_code=False)
+    if examined:
+        for batch, finding in examined.items():
+            remembered[batch] = finding.model_copy(update={"basis": bases[batch]})
+        content = _Findings(by_batch=dict(sorted(remembered.items())))
+        write_bytes(path, content.model_dump_json(exclude_defaults=True).encode())
+    waiting = set(changed) - examined.keys()
+    current = {batch: remembered[batch] for batch in batches if batch not in waiting}
+    return Work(
+        due={batch: finding.due for batch, finding in current.items() if finding.due},
+        blocked={batch: finding.blocked for batch, finding in current.items() if finding.blocked},
+        unexamined=len(waiting),
+    )
 
 
 def gate_basis(versions: Mapping[str, str | None], settings: Settings) -> str:
@@ -167,13 +159,6 @@ def latest_versions(instance: dg.DagsterInstance, names: Iterable[str], batch: s
     return {name: latest_tags(instance, dg.AssetKey(name), batch).get(DATA_VERSION) for name in names}
 
 
-def _add(work: Work, batch: str, finding: Finding) -> None:
-    if finding.due:
-        work.due[batch] = finding.due
-    if finding.blocked:
-        work.blocked[batch] = finding.blocked
-
-
 def _read_findings(path: Path) -> dict[str, Finding]:
     try:
         return _Findings.model_validate_json(path.read_bytes()).by_batch
@@ -182,10 +167,11 @@ def _read_findings(path: Path) -> dict[str, Finding]:
 
 
 def _bases(
-    instance: dg.DagsterInstance, layout: Layout, steps: Steps, settings: Settings, batches: Collection[str]
+    instance: dg.DagsterInstance, resources: Resources, steps: Steps, batches: Collection[str]
 ) -> dict[str, str]:
     """Hash of every fact that `_Facts` concludes from, by batch: cheap, since no record is read."""
-    common = [code_version("gates", settings), *(str(step.code_version) for step in steps)]
+    layout = resources.layout
+    common = [code_version("gates", resources.settings), *(str(step.code_version) for step in steps)]
     ids = [latest_ids(instance, key, batches) for key in (CORPUS, *(step.key for step in steps))]
     files = [
         *(_listed(layout.table(name, "batch").parent, ".parquet") for name in STORED),
@@ -223,19 +209,13 @@ class _Facts:
     """The records of some batches, at most `BATCHES_A_QUERY`."""
 
     def __init__(
-        self,
-        instance: dg.DagsterInstance,
-        layout: Layout,
-        steps: Steps,
-        settings: Settings,
-        batches: Collection[str],
+        self, instance: dg.DagsterInstance, resources: Resources, steps: Steps, batches: Collection[str]
     ) -> None:
-        self._layout = layout
+        self._layout, self._settings = resources.layout, resources.settings
         self._steps = steps
-        self._settings = settings
         keys = (CORPUS, *(step.key for step in steps))
         self._tags = {key: latest_tags_by_batch(instance, key, batches) for key in keys}
-        self._stones = withdrawn_batches(layout)
+        self._stones = withdrawn_batches(self._layout)
 
     def examine(self, batch: str, *, compare_code: bool) -> Finding:
         """Conclude whether the batch needs a run, is blocked, or neither."""

@@ -50,9 +50,11 @@ CRITERION = "rating"
 GOLD = "gold"
 """The annotator whose ratings are known to be right."""
 MOST_ANNOTATORS = 100
+"""Every two are compared: 4,950 pairs, each over all items."""
 MOST_CATEGORIES = 101
 """Different ratings that are compared: as many as there are whole percents."""
 _MOST_BLOCKS = 500
+"""Blocks of groups that are resampled: memory grows with blocks and squares of categories."""
 _MOST_WHOLE = 1e15  # below it a float holds every whole number exactly
 _KEY = ("item", "annotator", "criterion")
 

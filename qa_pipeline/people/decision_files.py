@@ -27,6 +27,7 @@ from qa_pipeline.verification.outcomes import fabricated_citations
 LIMITS = Limits(max_bytes=200_000_000, max_line_bytes=4_000_000)
 """A row holds an answer, its new text, and claims with their evidence."""
 MAX_TEXT = 100_000
+"""Characters of an edited answer: far more than any answer has; it bounds a row of decisions."""
 SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "detail", "question", "answer", "claims",
@@ -214,8 +215,8 @@ def _as_written(cell: str) -> str:
 
 
 Row = dict[str, Any]
-_SHOWN_ID = 40
-_SHOWN_QUESTION = 80
+_SHOWN_ID, _SHOWN_QUESTION = 40, 80
+"""Characters of an id and of a question in a message, which stays one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -471,10 +472,8 @@ def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
         waiting = verdicts.filter(pl.col("verdict") == "needs_review", pl.col("expected_verdict").is_null())
         pairs = read_table(layout.table(PAIRS.name, name), PAIRS).join(waiting, on="pair_id", how="semi")
         claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).join(waiting, on="pair_id", how="semi")
-        content, claims_of_pairs = (
-            content_hashes(pairs, claims),
-            _claims_by_pair(claims, _sources(layout, name)),
-        )
+        content = content_hashes(pairs, claims)
+        claims_of_pairs = _claims_by_pair(claims, _sources(layout, name))
         why = {row["pair_id"]: row for row in waiting.iter_rows(named=True)}
         for pair in pairs.iter_rows(named=True):
             pair_id = pair["pair_id"]

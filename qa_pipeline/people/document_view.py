@@ -20,7 +20,9 @@ from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
 Row = dict[str, Any]
 
 _SHORTEST_ID = 6
+"""Characters of the beginning of an id; a shorter name is a path and nothing else."""
 _MOST_CHUNKS = 5
+"""Chunks or documents that an error names; a person picks one from a few."""
 
 
 @dataclass(frozen=True, slots=True)

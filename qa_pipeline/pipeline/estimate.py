@@ -77,18 +77,10 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
         SettingsError: the prices cannot be read.
     """
     settings, generation = resources.settings, resources.settings.generation
-    split = settings.verification.split_claims
-    models = _role_models(
-        settings.llm,
-        judged=settings.judging.enabled,
-        split=split != "rules",
-        round_trip=settings.verification.round_trip or generation.mix.hops > 0,
-        guard=generation.guard.asks_a_model,
-        validated=generation.asks_about_references,
-    )
+    models = _role_models(settings)
     prices = load_prices(settings.llm.budget.prices)
     expected = default = default_expectations(
-        models, generation.questions_per_chunk, split, generation.mix.hops
+        models, generation.questions_per_chunk, settings.verification.split_claims, generation.mix.hops
     )
     finished = finished_batches(resources.layout, settings, models)
     stages: list[StageEstimate] = []
@@ -108,21 +100,20 @@ def estimate_run(resources: Resources, batches: Sequence[str], *, now: float) ->
     return Estimate(tuple(stages), prices.currency, notes, tuple(_reached(settings.llm, stages)))
 
 
-def _role_models(
-    llm: LLMSettings, *, judged: bool, split: bool, round_trip: bool, guard: bool, validated: bool
-) -> dict[Role, ModelSettings]:
+def _role_models(settings: Settings) -> dict[Role, ModelSettings]:
     """Return the hosted model of each role that has one."""
+    llm, generation, verification = settings.llm, settings.generation, settings.verification
+    round_trip = verification.round_trip or generation.mix.hops > 0
+    is_verifying: dict[Role, bool] = {
+        "validate": generation.asks_about_references,
+        "guard": generation.guard.asks_a_model,
+        "split": verification.split_claims != "rules",
+        "verify": True,
+        **dict.fromkeys(("solve", "recall", "compare"), round_trip),
+    }
     models: dict[Role, ModelSettings] = dict.fromkeys(("questions", "standalone", "answer"), llm.generator)
-    if validated:
-        models["validate"] = llm.reviewer("verifier")
-    if guard:
-        models["guard"] = llm.reviewer("verifier")
-    if split:
-        models["split"] = llm.reviewer("verifier")
-    models["verify"] = llm.reviewer("verifier")
-    if round_trip:
-        models |= dict.fromkeys(("solve", "recall", "compare"), llm.reviewer("verifier"))
-    if judged:
+    models |= {role: llm.reviewer("verifier") for role, is_asked in is_verifying.items() if is_asked}
+    if settings.judging.enabled:
         models["judge"] = llm.reviewer("judge")
     return {role: model for role, model in models.items() if model.provider in HOSTED}
 

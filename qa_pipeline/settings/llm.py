@@ -23,34 +23,29 @@ HOSTED_SECONDS, LOCAL_SECONDS = 120.0, 600.0
 class ModelSettings(Group):
     """A model and everything fixed about how it is asked."""
 
-    provider: Provider = Field(
-        "extractive",
-        description="extractive works offline by rules; openai is any server with the chat completions API; "
-        "none only verifies existing pairs.",
-    )
-    model: str = Field(GEMINI_MODEL, description="Model of generator, verifier and judge.")
-    base_url: str | None = Field(None, description="Another server with the provider's protocol.")
-    seed: int = Field(0, description="Sent with every request that takes one.")
-    max_output_tokens: int | None = Field(
-        None, gt=0, description="Cap on the tokens of a reply, thoughts included; a reply it cuts fails."
-    )
-    thinking_budget: int | None = Field(
-        None, ge=-1, description="Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."
-    )
-    thinking_level: Literal["minimal", "low", "medium", "high"] | None = Field(
-        None, description="Gemini 3 and OpenAI: how much to think; excludes thinking_budget."
-    )
-    safety: (
-        Literal["block_none", "block_only_high", "block_medium_and_above", "block_low_and_above"] | None
-    ) = Field(None, description="Gemini: from which probability of harm on replies are blocked.")
-    vertex_project: str | None = Field(
-        None, description="Gemini: ask Vertex AI, for this project, with the machine's Google credentials."
-    )
-    vertex_location: str = Field("global", description="Gemini: region of Vertex AI.")
-    json_mode: Literal["auto", "schema", "object", "text"] = Field(
-        "auto",
-        description="OpenAI: how JSON is asked for; auto takes the strictest way that the server knows.",
-    )
+    provider: Provider = "extractive"
+    """extractive works offline by rules; openai is any server with the chat completions API; none only
+    verifies existing pairs."""
+    model: str = GEMINI_MODEL
+    """Model of generator, verifier and judge."""
+    base_url: str | None = None
+    """Another server with the provider's protocol."""
+    seed: int = 0
+    """Sent with every request that takes one."""
+    max_output_tokens: int | None = Field(None, gt=0)
+    """Cap on the tokens of a reply, thoughts included; a reply it cuts fails."""
+    thinking_budget: int | None = Field(None, ge=-1)
+    """Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."""
+    thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
+    """Gemini 3 and OpenAI: how much to think; excludes thinking_budget."""
+    safety: Safety | None = None
+    """Gemini: from which probability of harm on replies are blocked."""
+    vertex_project: str | None = None
+    """Gemini: ask Vertex AI, for this project, with the machine's Google credentials."""
+    vertex_location: str = "global"
+    """Gemini: region of Vertex AI."""
+    json_mode: Literal["auto", "schema", "object", "text"] = "auto"
+    """OpenAI: how JSON is asked for; auto takes the strictest way that the server knows."""
 
     @property
     def is_local(self) -> bool:
@@ -67,32 +62,37 @@ class ModelSettings(Group):
 class RoleSettings(Group):
     """The settings of one role that differ from the rest; null takes the value of `llm`."""
 
-    provider: Provider | None = Field(None, description="Provider of this role.")
-    model: str | None = Field(None, description="Model of this role.")
-    base_url: str | None = Field(None, description="Server of this role.")
-    max_output_tokens: int | None = Field(None, gt=0, description="Cap on the tokens of a reply.")
-    thinking_budget: int | None = Field(None, ge=-1, description="Tokens for thoughts.")
-    thinking_level: Literal["minimal", "low", "medium", "high"] | None = Field(
-        None, description="How much to think."
-    )
+    provider: Provider | None = None
+    """Provider of this role."""
+    model: str | None = None
+    """Model of this role."""
+    base_url: str | None = None
+    """Server of this role."""
+    max_output_tokens: int | None = Field(None, gt=0)
+    """Cap on the tokens of a reply."""
+    thinking_budget: int | None = Field(None, ge=-1)
+    """Tokens for thoughts."""
+    thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
+    """How much to think."""
 
 
 class BudgetSettings(Group):
     """Hard caps on what models are asked, by run and by UTC day; null is no cap."""
 
-    max_calls: int | None = Field(None, ge=0, description="Calls of a run; a hosted provider needs some cap.")
-    max_tokens: int | None = Field(None, ge=0, description="Tokens of a run, prompts and replies.")
-    max_cost: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Cost of a run, in the currency of the prices."
-    )
-    max_calls_a_day: int | None = Field(None, ge=0, description="Calls of all runs of a day.")
-    max_tokens_a_day: int | None = Field(None, ge=0, description="Tokens of all runs of a day.")
-    max_cost_a_day: float | None = Field(
-        None, ge=0, allow_inf_nan=False, description="Cost of all runs of a day."
-    )
-    prices: Path | None = Field(
-        None, description="YAML file of prices; they replace those of the package, model by model."
-    )
+    max_calls: int | None = Field(None, ge=0)
+    """Calls of a run; a hosted provider needs some cap."""
+    max_tokens: int | None = Field(None, ge=0)
+    """Tokens of a run, prompts and replies."""
+    max_cost: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """Cost of a run, in the currency of the prices."""
+    max_calls_a_day: int | None = Field(None, ge=0)
+    """Calls of all runs of a day."""
+    max_tokens_a_day: int | None = Field(None, ge=0)
+    """Tokens of all runs of a day."""
+    max_cost_a_day: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """Cost of all runs of a day."""
+    prices: Path | None = None
+    """YAML file of prices; they replace those of the package, model by model."""
 
     @property
     def caps_a_run(self) -> bool:
@@ -103,15 +103,13 @@ class BudgetSettings(Group):
 class StoreSettings(Group):
     """The place of stored replies."""
 
-    url: str | None = Field(
-        None,
-        description="postgresql://user@host/database for many machines; null is a SQLite file below `out`. "
-        "A password belongs in PGPASSWORD or a .pgpass file.",
-    )
-    mode: Literal["record", "replay"] = Field(
-        "record", description="replay asks nobody: a reply that is not stored is an error, as CI wants it."
-    )
-    keep_prompts: bool = Field(False, description="Keep the prompt of each call in llm_calls.")
+    url: str | None = None
+    """postgresql://user@host/database for many machines; null is a SQLite file below `out`. A password
+    belongs in PGPASSWORD or a .pgpass file."""
+    mode: Literal["record", "replay"] = "record"
+    """replay asks nobody: a reply that is not stored is an error, as CI wants it."""
+    keep_prompts: bool = False
+    """Keep the prompt of each call in llm_calls."""
 
     @field_validator("url")
     @classmethod
@@ -129,38 +127,23 @@ class LLMSettings(ModelSettings):
 
     verifier: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
-    delivery: Literal["now", "batch"] = Field(
-        "now",
-        description="Gemini: batch puts requests into jobs of the Batch API, at half the price; replies come "
-        "within a day, and the same run, started again, goes on.",
-    )
-    workers: int = Field(5, gt=0, description="Most calls in flight.")
-    timeout_seconds: float | None = Field(
-        None,
-        gt=0,
-        description="Of one try, from sending to the last byte; null is 120, and 600 for a server on this "
-        "machine.",
-    )
-    max_tries: int = Field(
-        5,
-        gt=0,
-        description="Tries of one call at transient errors, of a server that answers other calls.",
-    )
-    wait_minutes: float = Field(
-        10.0,
-        ge=0,
-        description="How long a server that loads, restarts or refuses connections is waited for; then the "
-        "run stops with exit code 3, and what is not done stays to be done.",
-    )
-    max_failed_calls: int = Field(
-        10,
-        gt=0,
-        description="Calls that fail one after the other, none succeeding between them, at which the run "
-        "stops with exit code 3.",
-    )
-    requests_per_minute: int | None = Field(
-        None, gt=0, description="Per model and process; else the pace is learned from what is refused."
-    )
+    delivery: Literal["now", "batch"] = "now"
+    """Gemini: batch puts requests into jobs of the Batch API, at half the price; replies come within a day,
+    and the same run, started again, goes on."""
+    workers: int = Field(5, gt=0)
+    """Most calls in flight."""
+    timeout_seconds: float | None = Field(None, gt=0)
+    """Of one try, from sending to the last byte; null is 120, and 600 for a server on this machine."""
+    max_tries: int = Field(5, gt=0)
+    """Tries of one call at transient errors, of a server that answers other calls."""
+    wait_minutes: float = Field(10.0, ge=0)
+    """How long a server that loads, restarts or refuses connections is waited for; then the run stops with
+    exit code 3, and what is not done stays to be done."""
+    max_failed_calls: int = Field(10, gt=0)
+    """Calls that fail one after the other, none succeeding between them, at which the run stops with exit
+    code 3."""
+    requests_per_minute: int | None = Field(None, gt=0)
+    """Per model and process; else the pace is learned from what is refused."""
     budget: BudgetSettings = BudgetSettings()
     store: StoreSettings = StoreSettings()
 
@@ -183,6 +166,11 @@ class LLMSettings(ModelSettings):
     def models(self) -> tuple[ModelSettings, ...]:
         """Return the models of all roles."""
         return self.generator, self.reviewer("verifier"), self.reviewer("judge")
+
+    @property
+    def hosted_models(self) -> list[ModelSettings]:
+        """Return those that are asked over the network."""
+        return [model for model in self.models if model.provider in HOSTED]
 
 
 def is_loopback(url: str) -> bool:

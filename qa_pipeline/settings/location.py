@@ -65,22 +65,14 @@ def _check_scheme(scheme: str) -> None:
 
     if scheme not in available_protocols():
         raise ValueError(
-            f"{scheme}:// is no known kind of place; known are a local folder and {_known_schemes()}"
+            f"{scheme}:// is no known kind of place; known are a local folder and s3://, gs://, az://, "
+            "hf://, sftp://, https:// and what else fsspec names"
         )
     implementation = known_implementations.get(scheme)
     if scheme in registry or implementation is None:
         return
     if find_spec(implementation["class"].split(".")[0]) is None:
-        extra = _EXTRAS.get(scheme)
-        needed = f"the extra: pip install 'qa-pipeline[{extra}]'" if extra else _package(implementation)
-        raise ValueError(f"{scheme}:// needs {needed}")
-
-
-def _package(implementation: dict[str, str]) -> str:
-    return (
-        f"a package that is not installed: {implementation.get('err', implementation['class'].split('.')[0])}"
-    )
-
-
-def _known_schemes() -> str:
-    return "s3://, gs://, az://, hf://, sftp://, https:// and what else fsspec names"
+        if extra := _EXTRAS.get(scheme):
+            raise ValueError(f"{scheme}:// needs the extra: pip install 'qa-pipeline[{extra}]'")
+        package = implementation.get("err", implementation["class"].split(".")[0])
+        raise ValueError(f"{scheme}:// needs a package that is not installed: {package}")

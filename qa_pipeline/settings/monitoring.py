@@ -16,29 +16,18 @@ LogField = Literal["id", "time", "query", "answer", "contexts", "citations", "se
 class AlertSettings(Group):
     """The limits beyond which a figure of production is too bad to wait."""
 
-    below: dict[str, float] = Field(
-        {"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5},
-        description="Means that are too low, by metric.",
-    )
-    above: dict[str, float] = Field(
-        {ERRORS: 0.05},
-        description="Means that are too high, by metric; errors is the share of requests that failed.",
-    )
-    hourly: tuple[str, ...] = Field(
-        ("grounding",), description="Those that are looked at hour by hour (UTC) and not day by day."
-    )
-    confidence: float = Field(
-        0.99,
-        gt=0.5,
-        lt=1,
-        description="With which a day's interval must exclude the limit; its hours share what is left to 1.",
-    )
+    below: dict[str, float] = Field({"faithfulness": 0.85, "grounding": 0.80, "context_precision": 0.5})
+    """Means that are too low, by metric."""
+    above: dict[str, float] = Field({ERRORS: 0.05})
+    """Means that are too high, by metric; errors is the share of requests that failed."""
+    hourly: tuple[str, ...] = ("grounding",)
+    """Those that are looked at hour by hour (UTC) and not day by day."""
+    confidence: float = Field(0.99, gt=0.5, lt=1)
+    """With which a day's interval must exclude the limit; its hours share what is left to 1."""
 
-    accept_likeness: bool = Field(
-        False,
-        description="Whether figures that likeness alone decided (cosines and words in common) raise alerts "
-        "of limits and drift too. They are named either way.",
-    )
+    accept_likeness: bool = False
+    """Whether figures that likeness alone decided (cosines and words in common) raise alerts of limits and
+    drift too. They are named either way."""
 
     @model_validator(mode="after")
     def _hours_of_known_limits(self) -> "AlertSettings":
@@ -51,49 +40,33 @@ class AlertSettings(Group):
 class DriftSettings(Group):
     """The limits beyond which a metric is no longer what it was."""
 
-    reference_days: int = Field(
-        28, gt=0, description="The first days with rows, which later ones are held against; whole weeks."
-    )
-    rate: float = Field(
-        0.01,
-        gt=0,
-        lt=0.5,
-        description="False discovery rate among a day's metrics (Benjamini-Hochberg).",
-    )
-    confirm_days: int = Field(2, gt=0, description="Days in a row that must differ before drift is reported.")
+    reference_days: int = Field(28, gt=0)
+    """The first days with rows, which later ones are held against; whole weeks."""
+    rate: float = Field(0.01, gt=0, lt=0.5)
+    """False discovery rate among a day's metrics (Benjamini-Hochberg)."""
+    confirm_days: int = Field(2, gt=0)
+    """Days in a row that must differ before drift is reported."""
 
 
 class MonitoringSettings(Group):
     """Watching answers in production."""
 
-    logs: Path | None = Field(
-        None, description="Folder of logs that observe() writes to and the asset production_quality reads."
-    )
-    share: float = Field(
-        0.05, ge=0, le=1, description="Share of requests that observe() keeps, chosen by hash of their id."
-    )
-    fields: dict[LogField, str] = Field(
-        {},
-        description="Where other services' logs hold id, time, query, answer, contexts, citations, seconds, "
-        "error or model, such as {query: payload.question}; usual names are known.",
-    )
+    logs: Path | None = None
+    """Folder of logs that observe() writes to and the asset production_quality reads."""
+    share: float = Field(0.05, ge=0, le=1)
+    """Share of requests that observe() keeps, chosen by hash of their id."""
+    fields: dict[LogField, str] = Field({})
+    """Where other services' logs hold id, time, query, answer, contexts, citations, seconds, error or model,
+    such as {query: payload.question}; usual names are known."""
     metrics: tuple[str, ...] = Field(
-        ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"),
-        min_length=1,
-        description="Metrics of eval run that each logged answer is scored by, without a model.",
+        ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )
-    first_day: date = Field(
-        date(2026, 1, 1), description="First daily partition of production_quality (UTC)."
-    )
-    least_rows: int = Field(
-        20,
-        gt=1,
-        description="Days or hours with fewer rows of known score are held against nothing.",
-    )
-    spans: bool = Field(
-        False,
-        description="Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a "
-        "configured SDK.",
-    )
+    """Metrics of eval run that each logged answer is scored by, without a model."""
+    first_day: date = date(2026, 1, 1)
+    """First daily partition of production_quality (UTC)."""
+    least_rows: int = Field(20, gt=1)
+    """Days or hours with fewer rows of known score are held against nothing."""
+    spans: bool = False
+    """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
     alerts: AlertSettings = AlertSettings()
     drift: DriftSettings = DriftSettings()

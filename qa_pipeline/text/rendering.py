@@ -140,6 +140,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def first_names(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names of many, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def figure(value: float | None) -> str:
     """Return a figure with three places, a dash where it is unknown."""
     return "–" if value is None else f"{value:.3f}"

@@ -16,7 +16,7 @@ from qa_pipeline.curation.decisions import content_hashes
 from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
-from qa_pipeline.defs.staleness import find_work, steps_of
+from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import (
     BudgetExhaustedError,
     KeyRejectedError,
@@ -55,9 +55,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
     steps = steps_of(build_assets(project.settings))
-    layout = project.resources.layout
-    work = find_work(project.instance, layout, steps, [batch], project.settings, compare_code=compare_code)
-    return work.due.get(batch)
+    found = examine_batches(project.instance, project.resources, steps, [batch], compare_code=compare_code)
+    return found[batch].due
 
 
 def test_an_unchanged_batch_is_not_run_again_on_a_persistent_instance(tmp_path: Path) -> None:
