@@ -15,7 +15,7 @@ from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.llm.store.schema import PROVIDER_JOBS
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
-from qa_pipeline_tests.defs.project import Project, instance_at
+from qa_pipeline_tests.defs.project import Project
 from qa_pipeline_tests.defs.test_automation import Automation
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
@@ -26,7 +26,13 @@ from qa_pipeline_tests.support.servers import GeminiServer
 class Batched(Project):
     """A project whose model is Gemini's, at a loopback server."""
 
-    def __init__(self, folder: Path, instance: dg.DagsterInstance, server: GeminiServer, **llm: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        server: GeminiServer,
+        instance: dg.DagsterInstance | None = None,
+        **llm: Any,
+    ) -> None:
         settings = {"provider": "gemini", "base_url": server.url, "delivery": "batch"}
         budget = {"budget": {"max_calls": 500}}
         super().__init__(folder, instance, llm=settings | budget | llm, generation={"questions_per_chunk": 1})
@@ -46,7 +52,7 @@ class Batched(Project):
         # the reference is what requests for partitions are checked against, as in a daemon
         with dg.build_sensor_context(
             instance=self.instance,
-            instance_ref=self.instance.get_ref(),
+            instance_ref=self.reference,
             cursor=self.cursor,
             resources={"resources": self.resources},
             repository_def=self.definitions.get_repository_def(),
@@ -67,14 +73,12 @@ def server() -> Iterator[GeminiServer]:
 
 
 @pytest.fixture
-def batched(tmp_path: Path, server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Batched]:
+def batched(tmp_path: Path, server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> Batched:
     monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
-
-    with instance_at(tmp_path / "dagster") as instance:
-        made = Batched(tmp_path, instance, server)
-        made.write("b1")
-        made.report("b1")
-        yield made
+    made = Batched(tmp_path, server)
+    made.write("b1")
+    made.report("b1")
+    return made
 
 
 def made(result: dg.ExecuteInProcessResult) -> set[str]:
@@ -163,11 +167,8 @@ def test_while_a_job_has_not_ended_no_run_is_asked_for_by_day_or_night(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
-    with (
-        GeminiServer(plan=ServerPlan(batch_polls=3)) as server,
-        instance_at(tmp_path / "dagster") as instance,
-    ):
-        batched = Batched(tmp_path, instance, server)
+    with GeminiServer(plan=ServerPlan(batch_polls=3)) as server:
+        batched = Batched(tmp_path, server)
         batched.write("b1")
         assert batched.tonight() == ["b1"]
         batched.build("b1")
@@ -193,7 +194,7 @@ def test_the_command_line_says_what_is_pending_until_all_files_are_those_of_repl
         outcomes.append(batched.launch("b1")["b1"])
     assert (outcomes[-1].outcome, len(outcomes) >= 3) == ("succeeded", True)
     assert batched.launch("b1")["b1"].outcome == "unchanged"
-    now = Batched(tmp_path / "now", dg.DagsterInstance.ephemeral(), batched.server, delivery="now")
+    now = Batched(tmp_path / "now", batched.server, delivery="now")
     now.write("b1")
     assert now.launch("b1")["b1"].outcome == "succeeded"
     assert tables(batched) == tables(now)
@@ -211,7 +212,7 @@ def test_an_unreachable_provider_or_a_refused_key_leaves_the_sensor_alive(
 
 def test_the_sensor_runs_from_the_start_only_where_replies_come_in_jobs(batched: Batched) -> None:
     assert batched.sensor.default_status == dg.DefaultSensorStatus.RUNNING
-    now = Batched(batched.folder, batched.instance, batched.server, delivery="now")
+    now = Batched(batched.folder, batched.server, batched.instance, delivery="now")
     assert now.sensor.default_status == dg.DefaultSensorStatus.STOPPED
     assert now.look() == []
 

@@ -397,7 +397,7 @@ def test_an_error_of_the_store_reaches_whoever_asks_and_the_front_goes_on(place:
 
 
 class Lent(SqlReplyStore):
-    """Renews its leases all the time, and counts it."""
+    """Renews its leases all the time, where they end by themselves, and counts it."""
 
     beat_seconds = 0.01
 
@@ -406,7 +406,8 @@ class Lent(SqlReplyStore):
         self.beaten = threading.Semaphore(0)
 
     def beat(self) -> None:
-        super().beat()
+        if self._database.is_postgres:
+            super().beat()
         self.beaten.release()
 
 
@@ -417,7 +418,7 @@ def test_leases_are_renewed_while_anything_is_held(new_place: NewPlace) -> None:
     async def run() -> None:
         assert await front.claim("m", claim()) is None
         for _ in range(3):
-            await asyncio.to_thread(store.beaten.acquire, timeout=10)
+            assert await asyncio.to_thread(store.beaten.acquire, timeout=10)
         await front.put("m", claim(), REPLY, ())
 
     asyncio.run(run())
