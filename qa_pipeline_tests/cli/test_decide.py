@@ -46,12 +46,19 @@ PAIRS = [
 ]
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    made = new_workspace(tmp_path, monkeypatch)
-    made.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
-    assert run(made).code == OK
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    with pytest.MonkeyPatch.context() as patch:
+        made = new_workspace(tmp_path_factory.mktemp("decide"), patch)
+        made.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
+        assert run(made).code == OK
     return made
+
+
+@pytest.fixture
+def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A batch that was run, to be changed at will."""
+    return new_workspace(tmp_path, monkeypatch).fill_from(run_once)
 
 
 def run(workspace: Workspace) -> Ran:
