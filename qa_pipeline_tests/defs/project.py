@@ -13,9 +13,12 @@ import polars as pl
 from dagster._core.instance.ref import InstanceRef
 
 from qa_pipeline.curation.withdrawals import note_origin
+from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_of, report_batches
 from qa_pipeline.defs.launch import materialize_batches
 from qa_pipeline.defs.location import build_definitions
+from qa_pipeline.defs.schedules import work_tonight
+from qa_pipeline.defs.staleness import Work, find_work, steps_of
 from qa_pipeline.llm.base import Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.extractive.provider import ExtractiveModel
@@ -93,7 +96,7 @@ class Project:
 
     def __init__(self, folder: Path, instance: dg.DagsterInstance | None = None, **settings: Any) -> None:
         self.folder = folder
-        self.instance = instance or dg.DagsterInstance.ephemeral()
+        self.instance = instance or dg.DagsterInstance.ephemeral(tempdir=str(folder))
         self.model = CountingRules()
         self._changes = settings
         self.settings = load_settings(
@@ -177,6 +180,17 @@ class Project:
         ) as context:
             context._instance = self.instance  # it would open the one on files that the reference names
             return definitions.resolve_schedule_def(schedule).evaluate_tick(context)
+
+    def reason(self, batch: str, *, compare_code: bool = True) -> str | None:
+        """Why a batch is due, as the command line sees it."""
+        layout, steps = self.resources.layout, steps_of(build_assets(self.settings))
+        work = find_work(self.instance, layout, steps, [batch], self.settings, compare_code=compare_code)
+        return work.due.get(batch)
+
+    def work_tonight(self) -> Work:
+        """What is due and what is blocked, as the schedule sees it."""
+        steps = steps_of(build_assets(self.settings))
+        return work_tonight(self.instance, self.resources, steps, "2026-11-22")
 
     def table(self, name: str, batch: str) -> pl.DataFrame:
         return read_table(self.settings.out / "tables" / name / f"{batch}.parquet", STORED[name])

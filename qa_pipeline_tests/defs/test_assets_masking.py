@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from qa_pipeline_tests.defs.project import Project, instance_at
-from qa_pipeline_tests.defs.test_launch import reason
 from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.masking.planted_files import texts_of
 from qa_pipeline_tests.documents.masking.test_masking_run import FILES, KEY, PLANTED, leaks
@@ -38,7 +37,7 @@ def test_another_key_makes_the_documents_outdated(tmp_path: Path) -> None:
     assert project.launch("b1")["b1"].outcome == "succeeded"
     before = project.table("documents", "b1")["text"][0]
     other = project.with_settings(documents={"masking": {"action": "mask", "key": KEY + "!"}})
-    assert (reason(project, "b1"), reason(other, "b1")) == (
+    assert (project.reason("b1"), other.reason("b1")) == (
         None,
         "documents was made with other settings, prompts or code",
     )

@@ -7,13 +7,11 @@ import dagster as dg
 import pytest
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_sensor
-from qa_pipeline.defs.schedules import work_tonight
-from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_corpus import Ticker
+from qa_pipeline_tests.defs.test_schedules import tonight
 
 
 def reasons(project: Project) -> dict[str, str]:
@@ -25,11 +23,6 @@ def tick(project: Project) -> None:
         instance=project.instance, resources={"resources": project.resources}, definitions=project.definitions
     )
     corpus_sensor(context)
-
-
-def tonight(project: Project) -> dict[str, str]:
-    steps = steps_of(build_assets(project.settings))
-    return work_tonight(project.instance, project.resources, steps, "2026-11-22").due
 
 
 @pytest.mark.parametrize("changed", [True, False])
@@ -56,13 +49,13 @@ def test_a_check_that_fails_leaves_the_files_of_the_ledger_to_reviewers(project:
 def test_a_batch_whose_check_failed_rests_until_something_changes(project: Project) -> None:
     strict = project.with_settings(quality={"min_pass_rate": 1.0})
     strict.launch("b1")
-    assert tonight(strict) == {}
-    assert set(tonight(project)) == {"b1"}  # another limit
+    assert tonight(strict) == []
+    assert tonight(project) == ["b1"]  # another limit
     project.launch("b1")
-    assert tonight(project) == {}
+    assert tonight(project) == []
     asked = len(project.model.asked)
     strict.launch("b1")  # the same ledger under a stricter limit
-    assert tonight(strict) == {}
+    assert tonight(strict) == []
     assert len(project.model.asked) == asked
 
 
@@ -76,13 +69,13 @@ def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
     look(both_finished)
     assert set(published(both_finished.resources.layout)) == {"b2"}
     assert reasons(both_finished) == {"b1": "batch_gone"}
-    assert tonight(both_finished) == {}
+    assert tonight(both_finished) == []
     shutil.move(tmp_path / "aside", folder)
     asked = len(both_finished.model.asked)
-    assert set(tonight(both_finished)) == {"b1"}
+    assert tonight(both_finished) == ["b1"]
     assert both_finished.launch("b1")["b1"].outcome == "succeeded"
     assert set(published(both_finished.resources.layout)) == {"b1", "b2"}
-    assert (reasons(both_finished), tonight(both_finished), len(both_finished.model.asked)) == ({}, {}, asked)
+    assert (reasons(both_finished), tonight(both_finished), len(both_finished.model.asked)) == ({}, [], asked)
 
 
 def test_the_sensor_reports_a_batch_that_is_back_with_the_content_it_had(

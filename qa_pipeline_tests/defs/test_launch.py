@@ -13,10 +13,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
-from qa_pipeline.defs.staleness import find_work, steps_of
 from qa_pipeline.errors import (
     BudgetExhaustedError,
     KeyRejectedError,
@@ -42,13 +40,6 @@ from qa_pipeline_tests.defs.project import GUIDE, CountingRules, Project, instan
 from qa_pipeline_tests.fakes import HashEmbedder
 
 ROOT = Path(__file__).parents[2]
-
-
-def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
-    steps = steps_of(build_assets(project.settings))
-    layout = project.resources.layout
-    work = find_work(project.instance, layout, steps, [batch], project.settings, compare_code=compare_code)
-    return work.due.get(batch)
 
 
 def test_an_unchanged_batch_is_not_run_again_on_a_persistent_instance(tmp_path: Path) -> None:
@@ -122,17 +113,17 @@ def test_what_no_later_call_can_mend_stops_everything_as_the_error_it_is(
 
 def test_other_settings_count_for_the_command_line_and_not_for_the_night(finished: Project) -> None:
     other = finished.with_settings(judging={"accept_unjudged": True, "threshold": 0.9})
-    assert reason(finished, "b1") is None
-    assert reason(other, "b1") == "assessments was made with other settings, prompts or code"
-    assert reason(other, "b1", compare_code=False) is None
+    assert finished.reason("b1") is None
+    assert other.reason("b1") == "assessments was made with other settings, prompts or code"
+    assert other.reason("b1", compare_code=False) is None
     faster = finished.with_settings(llm={"workers": 50, "budget": {"max_calls": 1000}})
-    assert reason(faster, "b1") is None
+    assert faster.reason("b1") is None
 
 
 def test_a_deleted_table_is_made_again(finished: Project) -> None:
     file = finished.settings.out / "tables" / "claims" / "b1.parquet"
     file.unlink()
-    assert "claims" in str(reason(finished, "b1"))
+    assert "claims" in str(finished.reason("b1"))
     assert finished.launch("b1")["b1"].outcome == "succeeded"
     assert file.is_file()
 
@@ -141,17 +132,17 @@ def test_a_batch_whose_model_gave_no_question_stops_there_and_is_work_left(proje
     project.model.broken = TransientModelError("the server is down")
     outcome = project.launch("b1")["b1"]
     assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
-    assert "rows of questions wait for a model that could not be reached" in str(reason(project, "b1"))
+    assert "rows of questions wait for a model that could not be reached" in str(project.reason("b1"))
 
 
 def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project) -> None:
     project.model.broken = TransientModelError("the server is down")
     project.model.broken_roles, project.model.broken_calls = ("answer",), 1
     project.launch("b1")
-    assert "could not be reached" in str(reason(project, "b1"))
+    assert "could not be reached" in str(project.reason("b1"))
     project.model.broken = None
     assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert reason(project, "b1") is None
+    assert project.reason("b1") is None
     assert project.table("training_examples", "b1").height > 0
 
 
@@ -193,11 +184,11 @@ def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) 
     project.model.broken = TransientModelError("the server is down")
     project.launch("b1")
     assert TransientModelError.reason in project.table("claims", "b1")["split_reason"].to_list()
-    assert "rows of claims wait for a model" in str(reason(project, "b1"))
+    assert "rows of claims wait for a model" in str(project.reason("b1"))
     project.model.broken = None
     assert project.launch("b1")["b1"].outcome == "succeeded"
     assert TransientModelError.reason not in project.table("claims", "b1")["split_reason"].to_list()
-    assert reason(project, "b1") is None
+    assert project.reason("b1") is None
 
 
 @pytest.mark.parametrize(
@@ -214,12 +205,12 @@ def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) 
 def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_be_reached(
     finished: Project, table: str, column: str
 ) -> None:
-    assert reason(finished, "b1") is None
+    assert finished.reason("b1") is None
     rows = finished.table(table, "b1")
     unreached = rows.with_columns(pl.lit(TransientModelError.reason).alias(column))
     finished.resources.layout.table(table, "b1").write_bytes(table_bytes(unreached, STORED[table]))
     expected = f"{rows.height} rows of {table} wait for a model that could not be reached"
-    assert reason(finished, "b1") == expected
+    assert finished.reason("b1") == expected
 
 
 def test_every_step_is_reported_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
@@ -296,7 +287,7 @@ def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(finish
     row = {"pair_id": pair["pair_id"], "content_sha256": content[pair["pair_id"]], "who": "anna"}
     file.write_text(json.dumps({**row, "decision": "rejected"}))
     take_decisions(Layout(finished.settings.out), read_decision_file(file))
-    assert reason(finished, "b1", compare_code=False) == "decisions recorded since its last run: 1"
+    assert finished.reason("b1", compare_code=False) == "decisions recorded since its last run: 1"
 
     assert finished.launch("b1")["b1"].outcome == "succeeded"
 

@@ -7,19 +7,11 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qa_pipeline.defs.assets import build_assets
-from qa_pipeline.defs.schedules import work_tonight
-from qa_pipeline.defs.staleness import Work, steps_of
 from qa_pipeline_tests.defs.project import GUIDE, Project
 
 
 def tonight(project: Project) -> list[str]:
-    return list(work(project).due)
-
-
-def work(project: Project) -> Work:
-    steps = steps_of(build_assets(project.settings))
-    return work_tonight(project.instance, project.resources, steps, "2026-11-22")
+    return list(project.work_tonight().due)
 
 
 def test_the_night_runs_new_changed_and_unfinished_batches_and_no_others(finished: Project) -> None:
@@ -32,7 +24,7 @@ def test_the_night_runs_new_changed_and_unfinished_batches_and_no_others(finishe
     strict = finished.with_settings(quality={"min_pass_rate": 1.0})
     assert not strict.build("b2").success
     assert tonight(strict) == []
-    assert "b2 (pass_rate: " in work(strict).blocked_message()
+    assert "b2 (pass_rate: " in strict.work_tonight().blocked_message()
     assert tonight(finished) == ["b2"]
     strict.write("b2", GUIDE.format(name="b2").replace("10 minutes", "30 minutes"))
     assert tonight(strict) == ["b2"]

@@ -8,15 +8,14 @@ import dagster as dg
 import pytest
 import sqlalchemy as sa
 
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG, work_tonight
-from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG
 from qa_pipeline.llm.store.schema import PROVIDER_JOBS
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
 from qa_pipeline_tests.defs.project import Project
 from qa_pipeline_tests.defs.test_automation import Automation
+from qa_pipeline_tests.defs.test_schedules import tonight
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -60,10 +59,6 @@ class Batched(Project):
             tick = self.sensor.evaluate_tick(context)
         self.cursor = tick.cursor or self.cursor
         return list(tick.run_requests or [])
-
-    def tonight(self) -> list[str]:
-        steps = steps_of(build_assets(self.settings))
-        return list(work_tonight(self.instance, self.resources, steps, "2026-11-22").due)
 
 
 @pytest.fixture
@@ -170,12 +165,12 @@ def test_while_a_job_has_not_ended_no_run_is_asked_for_by_day_or_night(
     with GeminiServer(plan=ServerPlan(batch_polls=3)) as server:
         batched = Batched(tmp_path, server)
         batched.write("b1")
-        assert batched.tonight() == ["b1"]
+        assert tonight(batched) == ["b1"]
         batched.build("b1")
-        assert (batched.look(), batched.tonight()) == ([], [])
+        assert (batched.look(), tonight(batched)) == ([], [])
         assert (batched.look(), batched.look()) == ([], [])
         assert len(batched.look()) == 1
-        assert batched.tonight() == ["b1"]
+        assert tonight(batched) == ["b1"]
 
 
 def tables(project: Batched) -> dict[str, str]:

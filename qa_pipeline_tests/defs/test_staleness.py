@@ -21,7 +21,7 @@ from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_automation import Automation
-from qa_pipeline_tests.defs.test_schedules import requested, tick, tonight, work
+from qa_pipeline_tests.defs.test_schedules import requested, tick, tonight
 
 STRICT = {"quality": {"min_pass_rate": 1.0}}
 
@@ -130,7 +130,7 @@ def test_a_blocked_batch_is_due_again_once_something_changed_that_could_help_it(
 ) -> None:
     change, reason = CHANGES[what]
     project = change(blocked, monkeypatch)
-    assert (work(project).due, work(project).blocked) == ({"b1": reason}, {})
+    assert (project.work_tonight().due, project.work_tonight().blocked) == ({"b1": reason}, {})
     assert list(requested(project)) == ["b1"]
     assert Automation(project).tick() == ["b1"]
 
@@ -172,7 +172,7 @@ def test_a_blocked_batch_of_which_a_table_is_gone_is_due(blocked: Project) -> No
     file = blocked.resources.layout.table(PAIRS.name, "b1")
     content = file.read_bytes()
     file.unlink()
-    due = work(blocked).due
+    due = blocked.work_tonight().due
     file.write_bytes(content)
     assert due == {"b1": f"{file} is gone"}
 
@@ -206,7 +206,7 @@ def test_a_gate_that_failed_on_other_tables_than_the_present_ones_blocks_nothing
     project.report("b1")
     monkeypatch.setattr(checks, "note_gate", note)
     assert not project.build("b1").success
-    assert (list(work(project).due), work(project).blocked) == (["b1"], {})
+    assert (list(project.work_tonight().due), project.work_tonight().blocked) == (["b1"], {})
 
 
 def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decided(tmp_path: Path) -> None:
@@ -225,13 +225,13 @@ def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decide
         {"b1": 0},
         {},
     )
-    assert (requested(project), work(project).blocked) == ({}, {})
+    assert (requested(project), project.work_tonight().blocked) == ({}, {})
     assert automation.rests()
     assert Automation(project).rests()
 
     decide(project, "accepted", waiting.head(1))
 
-    assert work(project).due == {"b1": "decisions recorded since its last run: 1"}
+    assert project.work_tonight().due == {"b1": "decisions recorded since its last run: 1"}
     assert project.build("b1").success
     assert published(project.resources.layout) == {"b1": 1}
     assert requested(project) == {}
