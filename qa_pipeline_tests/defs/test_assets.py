@@ -71,25 +71,21 @@ def test_the_ui_is_told_of_rows_reasons_yield_and_files(first_run: FirstRun) -> 
     assert told["canaries"]["canary recall"].value is not None
 
 
-def test_every_asset_has_its_content_as_data_version(first_run: FirstRun) -> None:
-    first = materializations(first_run.result)
-    second = materializations(first_run.project.build("b1"))
+def test_a_second_run_asks_no_model_changes_no_byte_and_gives_every_asset_the_same_data_version(
+    first_run: FirstRun,
+) -> None:
+    project = first_run.project
+    before, asked = project.contents(), len(project.model.asked)
+    runs = first_run.result, project.build("b1")
+    assert runs[1].success
+    assert project.contents() == before
+    assert len(project.model.asked) == asked > 0
     versions = [
-        {name: (event.tags or {})["dagster/data_version"] for name, event in run.items()}
-        for run in (first, second)
+        {name: (event.tags or {})["dagster/data_version"] for name, event in materializations(run).items()}
+        for run in runs
     ]
     assert versions[0] == versions[1]
     assert len(versions[0]) == len(STAGES) + 1
-
-
-def test_a_second_run_asks_no_model_and_changes_no_byte(first_run: FirstRun) -> None:
-    project = first_run.project
-    before = project.contents()
-    asked = len(project.model.asked)
-    assert asked > 0
-    assert project.build("b1").success
-    assert project.contents() == before
-    assert len(project.model.asked) == asked
 
 
 def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Project) -> None:

@@ -99,10 +99,12 @@ def test_a_corpus_that_cannot_be_reached_withdraws_nothing(finished: Project, tm
     assert set(published(finished.resources.layout)) == {"b1"}
 
 
-def test_of_two_batches_of_which_one_is_broken_the_other_is_published(both_finished: Project) -> None:
+def test_a_broken_batch_says_what_stopped_it_and_takes_no_other_down(both_finished: Project) -> None:
     both_finished.write("b1", "this is no pair", file="pairs.parquet")
     both_finished.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
     outcomes = both_finished.launch("b1", "b2")
     assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
+    assert str(outcomes["b1"].error).startswith("pairs: ")
+    assert "pairs.parquet" in str(outcomes["b1"].error)
     # the former ledger of b1 still holds
     assert set(published(both_finished.resources.layout)) == {"b1", "b2"}

@@ -75,15 +75,6 @@ def test_only_the_batch_that_changed_runs(both_finished: Project) -> None:
     assert outcomes == {"b1": "unchanged", "b2": "succeeded"}
 
 
-def test_a_batch_that_fails_takes_no_other_down_and_says_what_stopped_it(project: Project) -> None:
-    project.write("b2")
-    project.write("b1", "this is no pair", file="pairs.parquet")
-    outcomes = project.launch("b1", "b2")
-    assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
-    assert str(outcomes["b1"].error).startswith("pairs: ")
-    assert "pairs.parquet" in str(outcomes["b1"].error)
-
-
 def test_a_gate_that_did_not_hold_is_reported_in_words(project: Project) -> None:
     outcome = project.with_settings(quality={"min_pass_rate": 1.0}).launch("b1")["b1"]
     assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)

@@ -124,8 +124,15 @@ def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(
     assert event.metadata["open requests"].value == 3
 
 
-def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made(batched: Batched) -> None:
+def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made_and_the_automation_for_none(
+    batched: Batched,
+) -> None:
+    automation = Automation(batched)
+    assert automation.tick() == ["b1"]
     result = batched.build("b1")
+    assert automation.rests()
+    later = Automation(batched)
+    assert later.rests()
     rounds = 0
     while "exports" not in made(result):
         (request,) = batched.look()
@@ -138,6 +145,7 @@ def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made(batched: Batc
     assert batched.table("training_examples", "b1").height > 0
     assert batched.server.stats.asked == 0
     assert {request.run_key for request in batched.look()} <= {request.run_key}
+    assert later.rests()
 
 
 def test_a_second_batch_waits_and_goes_on_by_itself(batched: Batched) -> None:
@@ -210,15 +218,3 @@ def test_the_sensor_runs_from_the_start_only_where_replies_come_in_jobs(batched:
     now = Batched(batched.folder, batched.server, batched.instance, delivery="now")
     assert now.sensor.default_status == dg.DefaultSensorStatus.STOPPED
     assert now.look() == []
-
-
-def test_the_automation_does_not_start_a_waiting_batch_again(batched: Batched) -> None:
-    automation = Automation(batched)
-    assert automation.tick() == ["b1"]
-    assert batched.build("b1").success
-    assert automation.rests()
-    later = Automation(batched)
-    assert later.rests()
-    rounds = (made(batched.build("b1")) for _ in range(8) if batched.look())
-    assert any("exports" in assets for assets in rounds)
-    assert later.rests()

@@ -17,7 +17,7 @@ from qa_pipeline_tests.publishing.plants import release
 
 @pytest.fixture(scope="module")
 def released_twice(published: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    out = shutil.copytree(published.out, tmp_path_factory.mktemp("yank") / "out")
+    out = Path(shutil.copytree(published.out, tmp_path_factory.mktemp("yank") / "out"))
     made = Workspace(published.corpus, out)
     assert release(made, "--set", "release.min_grounding=0.5").code == OK
     assert latest_release(made.out / "releases") == made.out / "releases" / "2"
