@@ -178,7 +178,8 @@ class Project:
             resources={"resources": self.resources},
             repository_def=definitions.get_repository_def(),
         ) as context:
-            context._instance = self.instance  # it would open the one on files that the reference names
+            # it would open the one on files that the reference names
+            context._instance = self.instance  # type: ignore[assignment]
             return definitions.resolve_schedule_def(schedule).evaluate_tick(context)
 
     def reason(self, batch: str, *, compare_code: bool = True) -> str | None:

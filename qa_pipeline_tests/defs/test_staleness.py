@@ -23,7 +23,7 @@ from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_automation import Automation
 from qa_pipeline_tests.defs.test_schedules import requested, tick, tonight
 
-STRICT = {"quality": {"min_pass_rate": 1.0}}
+STRICT: dict[str, Any] = {"quality": {"min_pass_rate": 1.0}}
 
 Change = Callable[[Project, pytest.MonkeyPatch], Project]
 
