@@ -1,6 +1,7 @@
 """Whole runs through the command line on small corpora, with hashed words in place of the heavy model."""
 
 import hashlib
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from qa_pipeline.cli.app import app
+from qa_pipeline.curation.withdrawals import note_origin
 from qa_pipeline.models import encoder as embedding_model
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -50,6 +53,14 @@ class Workspace:
             path = self.corpus / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def fill_from(self, other: "Workspace") -> "Workspace":
+        """Copy the corpus and all outputs of another one here, as if they had been made here."""
+        shutil.copytree(other.corpus, self.corpus)
+        shutil.copytree(other.out, self.out)
+        for batch in self.corpus.iterdir():
+            note_origin(Layout(self.out), batch.name, self.corpus)
+        return self
 
     def run(self, *options: str) -> Ran:
         """`qa-pipeline run` over the corpus."""

@@ -11,12 +11,19 @@ DECIDED = ("claim_verdicts", "refusals", "verdicts")
 UNJUDGED = "judging.accept_unjudged=true"
 
 
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    workspace = new_workspace(tmp_path, monkeypatch)
-    workspace.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
-    assert workspace.run().code == 0
+@pytest.fixture(scope="module")
+def run_once(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    with pytest.MonkeyPatch.context() as patch:
+        workspace = new_workspace(tmp_path_factory.mktemp("what_if"), patch)
+        workspace.write({"one/guide.md": GUIDE, "two/guide.md": GUIDE.replace("10 minutes", "20 minutes")})
+        assert workspace.run().code == 0
     return workspace
+
+
+@pytest.fixture
+def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """Two batches that were run, to be changed at will."""
+    return new_workspace(tmp_path, monkeypatch).fill_from(run_once)
 
 
 def what_if(workspace: Workspace, *options: str) -> Ran:

@@ -112,11 +112,7 @@ def record(made: Workspace) -> None:
 
 @pytest.fixture
 def copied(made: Workspace, tmp_path: Path) -> Workspace:
-    shutil.copytree(made.corpus, tmp_path / "corpus")
-    shutil.copytree(made.out, tmp_path / "out")
-    for origin in (tmp_path / "out" / "origins").iterdir():
-        origin.write_text(str(tmp_path / "corpus"))
-    return Workspace(tmp_path / "corpus", tmp_path / "out")
+    return Workspace(tmp_path / "corpus", tmp_path / "out").fill_from(made)
 
 
 def forget(workspace: Workspace, name: str = FORGOTTEN, *options: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
+"""Projects to start from: a batch not yet run, and copies of batches that were run once."""
+
 from pathlib import Path
 
-import dagster as dg
 import pytest
 
 from qa_pipeline_tests.defs.project import Project
@@ -8,7 +9,35 @@ from qa_pipeline_tests.defs.project import Project
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A project with one batch, on an instance that lives as long as the test."""
-    made = Project(tmp_path, dg.DagsterInstance.ephemeral())
+    """A project with one batch, b1."""
+    made = Project(tmp_path)
     made.write("b1")
     return made
+
+
+@pytest.fixture(scope="session")
+def finished_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = Project(tmp_path_factory.mktemp("finished"))
+    made.write("b1")
+    assert made.launch("b1")["b1"].outcome == "succeeded"
+    return made
+
+
+@pytest.fixture(scope="session")
+def both_finished_once(finished_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = finished_once.copy(tmp_path_factory.mktemp("both_finished"))
+    made.write("b2")
+    assert made.launch("b2")["b2"].outcome == "succeeded"
+    return made
+
+
+@pytest.fixture
+def finished(finished_once: Project, tmp_path: Path) -> Project:
+    """A project whose one batch, b1, is up to date: a copy, to be changed at will."""
+    return finished_once.copy(tmp_path)
+
+
+@pytest.fixture
+def both_finished(both_finished_once: Project, tmp_path: Path) -> Project:
+    """The same with two batches, b1 and b2."""
+    return both_finished_once.copy(tmp_path)

@@ -71,25 +71,21 @@ def test_the_ui_is_told_of_rows_reasons_yield_and_files(first_run: FirstRun) -> 
     assert told["canaries"]["canary recall"].value is not None
 
 
-def test_every_asset_has_its_content_as_data_version(first_run: FirstRun) -> None:
-    first = materializations(first_run.result)
-    second = materializations(first_run.project.build("b1"))
+def test_a_second_run_asks_no_model_changes_no_byte_and_gives_every_asset_the_same_data_version(
+    first_run: FirstRun,
+) -> None:
+    project = first_run.project
+    before, asked = project.contents(), len(project.model.asked)
+    runs = first_run.result, project.build("b1")
+    assert runs[1].success
+    assert project.contents() == before
+    assert len(project.model.asked) == asked > 0
     versions = [
-        {name: (event.tags or {})["dagster/data_version"] for name, event in run.items()}
-        for run in (first, second)
+        {name: (event.tags or {})["dagster/data_version"] for name, event in materializations(run).items()}
+        for run in runs
     ]
     assert versions[0] == versions[1]
     assert len(versions[0]) == len(STAGES) + 1
-
-
-def test_a_second_run_asks_no_model_and_changes_no_byte(first_run: FirstRun) -> None:
-    project = first_run.project
-    before = project.contents()
-    asked = len(project.model.asked)
-    assert asked > 0
-    assert project.build("b1").success
-    assert project.contents() == before
-    assert len(project.model.asked) == asked
 
 
 def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Project) -> None:
@@ -160,13 +156,12 @@ def test_warnings_do_not_stop_a_batch(project: Project) -> None:
     assert warned == {"needs_review_share", "pass_rate"}
 
 
-def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches(project: Project) -> None:
-    project.report("b1", "b2")
-    project.write("b2")
-    project.build("b1")
-    held = project.table("verdicts", "b1").height
+def test_the_pass_rate_of_a_small_batch_is_checked_together_with_earlier_batches(finished: Project) -> None:
+    finished.report("b1", "b2")
+    finished.write("b2")
+    held = finished.table("verdicts", "b1").height
     # The lower bound of n of n lies at n / (n + 3.84): between one batch and both together.
-    strict = project.with_settings(quality={"min_pass_rate": 1.5 * held / (1.5 * held + 3.84)})
+    strict = finished.with_settings(quality={"min_pass_rate": 1.5 * held / (1.5 * held + 3.84)})
     found = [
         check
         for batch in ("b1", "b2")
@@ -182,17 +177,15 @@ def test_steps_that_may_ask_a_model_share_a_pool(asset: str) -> None:
     assert found.op.pool == "llm"
 
 
-def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(project: Project) -> None:
-    project.report("b1")
-    project.build("b1")
-    store = Database(project.settings.out / "cache" / "replies.sqlite")
+def test_the_ui_is_told_what_models_cost_by_stage_and_for_each_accepted_pair(finished: Project) -> None:
+    store = Database(finished.settings.out / "cache" / "replies.sqlite")
     note(store, call(1, batch="b1"), call(2, batch="b1", cost=None, currency=None))
-    told = {name: event.metadata for name, event in materializations(project.build("b1")).items()}
+    told = {name: event.metadata for name, event in materializations(finished.build("b1")).items()}
     assert told["llm_calls"]["dagster/partition_row_count"].value == 2
     assert told["llm_calls"]["cost"].value == 0.001
     assert told["llm_calls"]["currency"].value == "USD"
     assert told["llm_calls"]["calls without cost"].value == 1
     assert "| `answer` | `2` |" in str(told["llm_calls"]["cost by stage"].value)
-    accepted = project.table("training_examples", "b1").height
+    accepted = finished.table("training_examples", "b1").height
     each = told["verdicts"]["cost per accepted pair"].value
     assert each == pytest.approx(0.001 / accepted, abs=1e-8)  # shown with eight digits

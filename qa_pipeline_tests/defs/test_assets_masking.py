@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import dagster as dg
-
 from qa_pipeline_tests.defs.project import Project, instance_at
 from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.masking.planted_files import texts_of
@@ -34,10 +32,14 @@ def test_no_event_log_or_table_holds_an_item_or_the_key_whatever_becomes_of_a_ba
 
 
 def test_another_key_makes_the_documents_outdated(tmp_path: Path) -> None:
-    project = Project(tmp_path, dg.DagsterInstance.ephemeral(), documents=MASKING)
+    project = Project(tmp_path, documents=MASKING)
     write_files(tmp_path / "corpus" / "b1", {"a.md": "Write to anna@example.com."})
-    assert [project.launch("b1")["b1"].outcome for _ in range(2)] == ["succeeded", "unchanged"]
+    assert project.launch("b1")["b1"].outcome == "succeeded"
     before = project.table("documents", "b1")["text"][0]
     other = project.with_settings(documents={"masking": {"action": "mask", "key": KEY + "!"}})
-    assert other.launch("b1")["b1"].outcome == "succeeded"
+    assert (project.reason("b1"), other.reason("b1")) == (
+        None,
+        "documents was made with other settings, prompts or code",
+    )
+    assert other.build("b1", "documents").success
     assert other.table("documents", "b1")["text"][0] != before

@@ -7,13 +7,11 @@ import dagster as dg
 import pytest
 
 from qa_pipeline.curation.withdrawals import withdrawn_batches
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.corpus import corpus_sensor
-from qa_pipeline.defs.schedules import work_tonight
-from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline_tests.curation.withdrawal_corpus import published
 from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_corpus import Ticker
+from qa_pipeline_tests.defs.test_schedules import tonight
 
 
 def reasons(project: Project) -> dict[str, str]:
@@ -27,26 +25,19 @@ def tick(project: Project) -> None:
     corpus_sensor(context)
 
 
-def tonight(project: Project) -> dict[str, str]:
-    steps = steps_of(build_assets(project.settings))
-    return work_tonight(project.instance, project.resources, steps, "2026-11-22").due
-
-
 @pytest.mark.parametrize("changed", [True, False])
 def test_a_check_that_fails_in_a_later_run_withdraws_what_was_published(
-    project: Project, changed: bool
+    both_finished: Project, changed: bool
 ) -> None:
-    project.write("b2")
-    project.launch("b1", "b2")
-    strict = project.with_settings(quality={"min_pass_rate": 1.0})
+    strict = both_finished.with_settings(quality={"min_pass_rate": 1.0})
     if changed:
-        project.write("b1", GUIDE.format(name="other"))
+        both_finished.write("b1", GUIDE.format(name="other"))
     assert strict.launch("b1")["b1"].outcome == "failed"
-    assert set(published(project.resources.layout)) == {"b2"}
-    assert reasons(project) == {"b1": "gate_failed"}
-    assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert set(published(project.resources.layout)) == {"b1", "b2"}
-    assert reasons(project) == {}
+    assert set(published(both_finished.resources.layout)) == {"b2"}
+    assert reasons(both_finished) == {"b1": "gate_failed"}
+    assert both_finished.launch("b1")["b1"].outcome == "succeeded"
+    assert set(published(both_finished.resources.layout)) == {"b1", "b2"}
+    assert reasons(both_finished) == {}
 
 
 def test_a_check_that_fails_leaves_the_files_of_the_ledger_to_reviewers(project: Project) -> None:
@@ -58,65 +49,62 @@ def test_a_check_that_fails_leaves_the_files_of_the_ledger_to_reviewers(project:
 def test_a_batch_whose_check_failed_rests_until_something_changes(project: Project) -> None:
     strict = project.with_settings(quality={"min_pass_rate": 1.0})
     strict.launch("b1")
-    assert tonight(strict) == {}
-    assert set(tonight(project)) == {"b1"}  # another limit
+    assert tonight(strict) == []
+    assert tonight(project) == ["b1"]  # another limit
     project.launch("b1")
-    assert tonight(project) == {}
+    assert tonight(project) == []
     asked = len(project.model.asked)
     strict.launch("b1")  # the same ledger under a stricter limit
-    assert tonight(strict) == {}
+    assert tonight(strict) == []
     assert len(project.model.asked) == asked
 
 
 @pytest.mark.parametrize("look", [tick, tonight])
 def test_a_batch_that_is_gone_is_withdrawn_and_publishes_again_when_it_is_back(
-    project: Project, look: object, tmp_path: Path
+    both_finished: Project, look: object, tmp_path: Path
 ) -> None:
     assert callable(look)
-    project.write("b2")
-    project.launch("b1", "b2")
-    folder = Path(project.settings.corpus) / "b1"
+    folder = Path(both_finished.settings.corpus) / "b1"
     shutil.move(folder, tmp_path / "aside")
-    look(project)
-    assert set(published(project.resources.layout)) == {"b2"}
-    assert reasons(project) == {"b1": "batch_gone"}
-    assert tonight(project) == {}
+    look(both_finished)
+    assert set(published(both_finished.resources.layout)) == {"b2"}
+    assert reasons(both_finished) == {"b1": "batch_gone"}
+    assert tonight(both_finished) == []
     shutil.move(tmp_path / "aside", folder)
-    asked = len(project.model.asked)
-    assert set(tonight(project)) == {"b1"}
-    assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert set(published(project.resources.layout)) == {"b1", "b2"}
-    assert (reasons(project), tonight(project), len(project.model.asked)) == ({}, {}, asked)
+    asked = len(both_finished.model.asked)
+    assert tonight(both_finished) == ["b1"]
+    assert both_finished.launch("b1")["b1"].outcome == "succeeded"
+    assert set(published(both_finished.resources.layout)) == {"b1", "b2"}
+    assert (reasons(both_finished), tonight(both_finished), len(both_finished.model.asked)) == ({}, [], asked)
 
 
 def test_the_sensor_reports_a_batch_that_is_back_with_the_content_it_had(
-    project: Project, tmp_path: Path
+    finished: Project, tmp_path: Path
 ) -> None:
-    project.launch("b1")
-    ticks = Ticker(Path(project.settings.corpus))
-    ticks.instance, ticks.resources = project.instance, project.resources
+    ticks = Ticker(Path(finished.settings.corpus))
+    ticks.instance, ticks.resources = finished.instance, finished.resources
     assert [ticks.reported() for _ in range(3)] == [[], [], []]
-    folder = Path(project.settings.corpus) / "b1"
+    folder = Path(finished.settings.corpus) / "b1"
     shutil.move(folder, tmp_path / "aside")
-    project.write("b2")
+    finished.write("b2")
     ticks.tick()
     shutil.move(tmp_path / "aside", folder)
     found = [name for _ in range(4) for name in ticks.reported() if name == "b1"]
     assert found == ["b1"]
 
 
-def test_a_corpus_that_cannot_be_reached_withdraws_nothing(project: Project, tmp_path: Path) -> None:
-    project.launch("b1")
-    shutil.move(project.settings.corpus, tmp_path / "aside")
-    tick(project)
-    assert set(published(project.resources.layout)) == {"b1"}
+def test_a_corpus_that_cannot_be_reached_withdraws_nothing(finished: Project, tmp_path: Path) -> None:
+    shutil.move(finished.settings.corpus, tmp_path / "aside")
+    tick(finished)
+    assert set(published(finished.resources.layout)) == {"b1"}
 
 
-def test_of_two_batches_of_which_one_is_broken_the_other_is_published(project: Project) -> None:
-    project.write("b2")
-    project.launch("b1", "b2")
-    project.write("b1", "this is no pair", file="pairs.parquet")
-    project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
-    outcomes = project.launch("b1", "b2")
+def test_a_broken_batch_says_what_stopped_it_and_takes_no_other_down(both_finished: Project) -> None:
+    both_finished.write("b1", "this is no pair", file="pairs.parquet")
+    both_finished.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
+    outcomes = both_finished.launch("b1", "b2")
     assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
-    assert set(published(project.resources.layout)) == {"b1", "b2"}  # the former ledger of b1 still holds
+    assert str(outcomes["b1"].error).startswith("pairs: ")
+    assert "pairs.parquet" in str(outcomes["b1"].error)
+    # the former ledger of b1 still holds
+    assert set(published(both_finished.resources.layout)) == {"b1", "b2"}

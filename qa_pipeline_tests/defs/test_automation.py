@@ -1,6 +1,5 @@
 """No batch is bought twice: what the automation requests, tick by tick, on a real instance."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,7 +9,7 @@ import pytest
 from qa_pipeline.defs.automation import REPORTS_A_TICK
 from qa_pipeline.defs.base import PARTITIONS_NAME
 from qa_pipeline.pipeline.running import BatchOutcome
-from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
+from qa_pipeline_tests.defs.project import GUIDE, Project
 
 EDITED = GUIDE.replace("10 minutes", "20 minutes")
 
@@ -44,7 +43,7 @@ class Automation:
         # the reference is what requests for partitions are checked against, as in a daemon
         with dg.build_sensor_context(
             instance=self.project.instance,
-            instance_ref=self.project.instance.get_ref(),
+            instance_ref=self.project.reference,
             cursor=self.cursor,
             resources={"resources": self.project.resources},
             repository_def=self.repository,
@@ -56,15 +55,9 @@ class Automation:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+def built(both_finished_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project with two batches that are up to date; every test uses batches of its own beside them."""
-    folder = tmp_path_factory.mktemp("project")
-    with instance_at(folder / "dagster") as instance:
-        project = Project(folder, instance)
-        for batch in ("b1", "b2"):
-            project.write(batch)
-            assert project.launch(batch)[batch].outcome == "succeeded"
-        yield project
+    return both_finished_once.copy(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture
@@ -77,10 +70,9 @@ def automation(built: Project) -> Automation:
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Iterator[Project]:
+def empty(tmp_path: Path) -> Project:
     (tmp_path / "corpus").mkdir()
-    with instance_at(tmp_path / "dagster") as instance:
-        yield Project(tmp_path, instance)
+    return Project(tmp_path)
 
 
 def test_a_new_batch_and_a_changed_one_are_requested_once_and_then_rest(empty: Project) -> None:

@@ -10,6 +10,7 @@ import pytest
 from dagster._core.execution.backfill import BulkActionStatus, PartitionBackfill
 
 from qa_pipeline.curation.withdrawals import note_origin
+from qa_pipeline.defs import corpus as defs_corpus
 from qa_pipeline.defs.base import DATA_VERSION, PARTITIONS_NAME, latest_tags
 from qa_pipeline.defs.corpus import BATCHES_A_TICK, CORPUS, corpus_of, corpus_sensor, report_batches
 from qa_pipeline.documents.corpus.folders import open_folder
@@ -99,15 +100,21 @@ def test_new_folders_are_registered_at_once_and_reported_when_they_stand_still(c
     assert ticker.reported() == []
 
 
-@pytest.mark.parametrize("changed", [0, 1, 2, 500])
-def test_every_changed_batch_is_reported_once_however_many_there_are(tmp_path: Path, changed: int) -> None:
+@pytest.mark.parametrize(
+    ("changed", "most"),
+    [(0, 2), (1, 2), (2, 2), (5, 2), pytest.param(500, BATCHES_A_TICK, marks=pytest.mark.slow)],
+)
+def test_every_changed_batch_is_reported_once_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: int, most: int
+) -> None:
+    monkeypatch.setattr(defs_corpus, "BATCHES_A_TICK", most)
     corpus = tmp_path / "corpus"
     names = {f"b{number:03}" for number in range(max(changed, 1))}
     for name in names:
         write(corpus / name / "a.txt", f"Text of {name}.")
     ticker = Ticker(corpus)
     ticker.instance.add_dynamic_partitions(PARTITIONS_NAME, sorted(names))
-    ticks = -(-len(names) // BATCHES_A_TICK) + 1
+    ticks = -(-len(names) // most) + 1
     first = [name for _ in range(ticks) for name in ticker.reported()]
     assert (sorted(first), ticker.reported()) == (sorted(names), [])
     due = sorted(names)[:changed]

@@ -13,10 +13,8 @@ import polars as pl
 import pytest
 
 from qa_pipeline.curation.decisions import content_hashes
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import HOST_TAG, PROCESS_TAG, fail_orphaned_runs
 from qa_pipeline.defs.launch import materialize_batches, run_on_instance
-from qa_pipeline.defs.staleness import examine_batches, steps_of
 from qa_pipeline.errors import (
     BudgetExhaustedError,
     KeyRejectedError,
@@ -44,21 +42,6 @@ from qa_pipeline_tests.fakes import HashEmbedder
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A project whose one batch is up to date; every test leaves it so."""
-    project = Project(tmp_path_factory.mktemp("project"), dg.DagsterInstance.ephemeral())
-    project.write("b1")
-    assert project.launch("b1")["b1"].outcome == "succeeded"
-    return project
-
-
-def reason(project: Project, batch: str, *, compare_code: bool = True) -> str | None:
-    steps = steps_of(build_assets(project.settings))
-    found = examine_batches(project.instance, project.resources, steps, [batch], compare_code=compare_code)
-    return found[batch].due
-
-
 def test_an_unchanged_batch_is_not_run_again_on_a_persistent_instance(tmp_path: Path) -> None:
     for expected in ("succeeded", "unchanged"):
         with instance_at(tmp_path / "dagster") as instance:
@@ -79,29 +62,17 @@ def test_a_batch_of_which_nothing_was_read_stops_before_its_chunks_and_names_the
     assert not project.resources.layout.table("chunks", "b2").exists()
 
 
-def test_a_forced_run_asks_no_model_and_changes_no_byte(project: Project) -> None:
-    project.launch("b1")
-    before, asked = project.contents(), len(project.model.asked)
-    assert project.launch("b1", force=True)["b1"].outcome == "succeeded"
-    assert project.contents() == before
-    assert len(project.model.asked) == asked > 0
+def test_a_forced_run_asks_no_model_and_changes_no_byte(finished: Project) -> None:
+    before, asked = finished.contents(), len(finished.model.asked)
+    assert finished.launch("b1", force=True)["b1"].outcome == "succeeded"
+    assert finished.contents() == before
+    assert len(finished.model.asked) == asked > 0
 
 
-def test_only_the_batch_that_changed_runs(project: Project) -> None:
-    project.write("b2")
-    project.launch("b1", "b2")
-    project.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
-    outcomes = {name: done.outcome for name, done in project.launch("b1", "b2").items()}
+def test_only_the_batch_that_changed_runs(both_finished: Project) -> None:
+    both_finished.write("b2", GUIDE.format(name="b2").replace("10 minutes", "20 minutes"))
+    outcomes = {name: done.outcome for name, done in both_finished.launch("b1", "b2").items()}
     assert outcomes == {"b1": "unchanged", "b2": "succeeded"}
-
-
-def test_a_batch_that_fails_takes_no_other_down_and_says_what_stopped_it(project: Project) -> None:
-    project.write("b2")
-    project.write("b1", "this is no pair", file="pairs.parquet")
-    outcomes = project.launch("b1", "b2")
-    assert [outcomes[name].outcome for name in ("b1", "b2")] == ["failed", "succeeded"]
-    assert str(outcomes["b1"].error).startswith("pairs: ")
-    assert "pairs.parquet" in str(outcomes["b1"].error)
 
 
 def test_a_gate_that_did_not_hold_is_reported_in_words(project: Project) -> None:
@@ -129,26 +100,22 @@ def test_what_no_later_call_can_mend_stops_everything_as_the_error_it_is(
     project.model.broken = kind("all calls are spent")
     with pytest.raises(kind, match="all calls are spent"):
         project.launch("b1")
-    project.model.broken = None
-    assert project.launch("b1")["b1"].outcome == "succeeded"
 
 
-def test_other_settings_count_for_the_command_line_and_not_for_the_night(project: Project) -> None:
-    project.launch("b1")
-    other = project.with_settings(judging={"accept_unjudged": True, "threshold": 0.9})
-    assert reason(project, "b1") is None
-    assert reason(other, "b1") == "assessments was made with other settings, prompts or code"
-    assert reason(other, "b1", compare_code=False) is None
-    faster = project.with_settings(llm={"workers": 50, "budget": {"max_calls": 1000}})
-    assert reason(faster, "b1") is None
+def test_other_settings_count_for_the_command_line_and_not_for_the_night(finished: Project) -> None:
+    other = finished.with_settings(judging={"accept_unjudged": True, "threshold": 0.9})
+    assert finished.reason("b1") is None
+    assert other.reason("b1") == "assessments was made with other settings, prompts or code"
+    assert other.reason("b1", compare_code=False) is None
+    faster = finished.with_settings(llm={"workers": 50, "budget": {"max_calls": 1000}})
+    assert faster.reason("b1") is None
 
 
-def test_a_deleted_table_is_made_again(project: Project) -> None:
-    project.launch("b1")
-    file = project.settings.out / "tables" / "claims" / "b1.parquet"
+def test_a_deleted_table_is_made_again(finished: Project) -> None:
+    file = finished.settings.out / "tables" / "claims" / "b1.parquet"
     file.unlink()
-    assert "claims" in str(reason(project, "b1"))
-    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert "claims" in str(finished.reason("b1"))
+    assert finished.launch("b1")["b1"].outcome == "succeeded"
     assert file.is_file()
 
 
@@ -156,17 +123,17 @@ def test_a_batch_whose_model_gave_no_question_stops_there_and_is_work_left(proje
     project.model.broken = TransientModelError("the server is down")
     outcome = project.launch("b1")["b1"]
     assert (outcome.outcome, outcome.error) == ("failed", BLOCKED)
-    assert "rows of questions wait for a model that could not be reached" in str(reason(project, "b1"))
+    assert "rows of questions wait for a model that could not be reached" in str(project.reason("b1"))
 
 
 def test_rows_that_wait_for_an_unreachable_model_are_work_left(project: Project) -> None:
     project.model.broken = TransientModelError("the server is down")
     project.model.broken_roles, project.model.broken_calls = ("answer",), 1
     project.launch("b1")
-    assert "could not be reached" in str(reason(project, "b1"))
+    assert "could not be reached" in str(project.reason("b1"))
     project.model.broken = None
     assert project.launch("b1")["b1"].outcome == "succeeded"
-    assert reason(project, "b1") is None
+    assert project.reason("b1") is None
     assert project.table("training_examples", "b1").height > 0
 
 
@@ -191,8 +158,8 @@ class OnlyCuts(Resources):
 class Cutting(Project):
     """A project whose answers a model cuts into claims."""
 
-    def __init__(self, folder: Path, instance: dg.DagsterInstance) -> None:
-        super().__init__(folder, instance, verification={"split_claims": "model"})
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, verification={"split_claims": "model"})
         self.model = CutsAnswers()
         self.model.broken_roles, self.model.broken_calls = ("split",), 1
 
@@ -203,16 +170,16 @@ class Cutting(Project):
 
 
 def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) -> None:
-    project = Cutting(tmp_path, dg.DagsterInstance.ephemeral())
+    project = Cutting(tmp_path)
     project.write("b1")
     project.model.broken = TransientModelError("the server is down")
     project.launch("b1")
     assert TransientModelError.reason in project.table("claims", "b1")["split_reason"].to_list()
-    assert "rows of claims wait for a model" in str(reason(project, "b1"))
+    assert "rows of claims wait for a model" in str(project.reason("b1"))
     project.model.broken = None
     assert project.launch("b1")["b1"].outcome == "succeeded"
     assert TransientModelError.reason not in project.table("claims", "b1")["split_reason"].to_list()
-    assert reason(project, "b1") is None
+    assert project.reason("b1") is None
 
 
 @pytest.mark.parametrize(
@@ -227,16 +194,14 @@ def test_an_answer_that_could_not_be_cut_is_cut_by_the_next_run(tmp_path: Path) 
     ],
 )
 def test_rows_of_every_step_that_asks_a_model_are_work_left_while_it_could_not_be_reached(
-    built: Project, table: str, column: str
+    finished: Project, table: str, column: str
 ) -> None:
-    file = built.resources.layout.table(table, "b1")
-    before, rows = file.read_bytes(), built.table(table, "b1")
+    assert finished.reason("b1") is None
+    rows = finished.table(table, "b1")
     unreached = rows.with_columns(pl.lit(TransientModelError.reason).alias(column))
-    file.write_bytes(table_bytes(unreached, STORED[table]))
-    found = reason(built, "b1")
-    file.write_bytes(before)
-    assert found == f"{rows.height} rows of {table} wait for a model that could not be reached"
-    assert reason(built, "b1") is None
+    finished.resources.layout.table(table, "b1").write_bytes(table_bytes(unreached, STORED[table]))
+    expected = f"{rows.height} rows of {table} wait for a model that could not be reached"
+    assert finished.reason("b1") == expected
 
 
 def test_every_step_is_reported_as_it_starts(project: Project, capfd: pytest.CaptureFixture[str]) -> None:
@@ -305,21 +270,20 @@ def test_without_an_instance_folder_the_command_line_says_what_to_set(
         run_on_instance(project.settings, ["b1"], lambda batch, stage: no_progress)
 
 
-def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(project: Project) -> None:
-    project.launch("b1")
-    asked = len(project.model.asked)
-    pair = project.table("training_examples", "b1").row(0, named=True)
-    content = content_hashes(project.table("pairs", "b1"), project.table("claims", "b1"))
-    file = project.folder / "decisions.jsonl"
+def test_a_decision_is_work_left_and_reaches_the_verdicts_without_a_model(finished: Project) -> None:
+    asked = len(finished.model.asked)
+    pair = finished.table("training_examples", "b1").row(0, named=True)
+    content = content_hashes(finished.table("pairs", "b1"), finished.table("claims", "b1"))
+    file = finished.folder / "decisions.jsonl"
     row = {"pair_id": pair["pair_id"], "content_sha256": content[pair["pair_id"]], "who": "anna"}
     file.write_text(json.dumps({**row, "decision": "rejected"}))
-    take_decisions(Layout(project.settings.out), read_decision_file(file))
-    assert reason(project, "b1", compare_code=False) == "decisions recorded since its last run: 1"
+    take_decisions(Layout(finished.settings.out), read_decision_file(file))
+    assert finished.reason("b1", compare_code=False) == "decisions recorded since its last run: 1"
 
-    assert project.launch("b1")["b1"].outcome == "succeeded"
+    assert finished.launch("b1")["b1"].outcome == "succeeded"
 
-    verdicts = project.table("verdicts", "b1").filter(pl.col("pair_id") == pair["pair_id"])
+    verdicts = finished.table("verdicts", "b1").filter(pl.col("pair_id") == pair["pair_id"])
     assert verdicts.select("verdict", "decided_by").rows() == [("rejected", "person")]
-    assert pair["pair_id"] not in project.table("training_examples", "b1")["pair_id"]
-    assert len(project.model.asked) == asked
-    assert project.launch("b1") == {"b1": BatchOutcome("b1", "unchanged")}
+    assert pair["pair_id"] not in finished.table("training_examples", "b1")["pair_id"]
+    assert len(finished.model.asked) == asked
+    assert finished.launch("b1") == {"b1": BatchOutcome("b1", "unchanged")}

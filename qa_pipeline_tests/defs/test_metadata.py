@@ -113,16 +113,15 @@ def test_a_preview_of_long_hostile_rows_is_short_enough_to_be_shown_without_a_cl
     assert len(rows_of(preview)) == 6
 
 
-def test_the_ledger_is_previewed_as_question_answer_verdict_and_quote(project: Project) -> None:
-    project.launch("b1")
-    tables = [project.table(name, "b1") for name in ("verdicts", "pairs", "claims")]
+def test_the_ledger_is_previewed_as_question_answer_verdict_and_quote(finished: Project) -> None:
+    tables = [finished.table(name, "b1") for name in ("verdicts", "pairs", "claims")]
     head, first, *_ = rows_of(verdict_preview(*tables).value or "")
     assert head == ["question", "answer", "verdict", "quote"]
     pair = tables[1].row(by_predicate=pl.col("pair_id") == tables[0]["pair_id"][0], named=True)
     assert first[0] == pair["question"]
     assert first[1].rstrip("…") in pair["answer"]
     assert first[2] == tables[0]["verdict"][0]
-    examples = frame_metadata(project.table("training_examples", "b1"), STORED["training_examples"])
+    examples = frame_metadata(finished.table("training_examples", "b1"), STORED["training_examples"])
     assert rows_of(examples["preview"].value)[0] == ["question", "answer", "quote"]
     assert all(value == round(value, 4) for value in summary_metadata(tables[0]).values())
 

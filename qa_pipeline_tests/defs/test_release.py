@@ -3,7 +3,6 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -16,7 +15,7 @@ from qa_pipeline.defs.release import RELEASE
 from qa_pipeline.defs.staleness import steps_of
 from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
+from qa_pipeline_tests.defs.project import GUIDE, Project
 
 
 def publish(project: Project) -> dg.ExecuteInProcessResult:
@@ -39,17 +38,17 @@ def version_of(result: dg.ExecuteInProcessResult) -> str:
 
 
 def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and_card(
-    project: Project,
+    finished: Project,
 ) -> None:
-    project.write("b2", GUIDE.format(name="b2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
-    project.launch("b1", "b2")
-    result = publish(project)
+    finished.write("b2", GUIDE.format(name="b2").replace("boiler", "tank").replace("10 minutes", "4 hours"))
+    finished.launch("b2")
+    result = publish(finished)
     assert result.success
     assert failed_checks(result) == {}
     metadata = told(result).metadata
-    files = project.settings.out / "releases" / "1" / "data" / "*.parquet"
+    files = finished.settings.out / "releases" / "1" / "data" / "*.parquet"
     assert metadata["version"].value == "1"
-    assert metadata["folder"].value == str(project.settings.out / "releases" / "1")
+    assert metadata["folder"].value == str(finished.settings.out / "releases" / "1")
     assert metadata["dagster/row_count"].value == pl.read_parquet(files).height > 0
     assert metadata["batches released"].value == 2
     assert "| `train` |" in str(metadata["splits"].value)
@@ -57,30 +56,29 @@ def test_all_batches_are_published_and_the_ui_is_told_of_rows_splits_batches_and
     assert str(metadata["card"].value).startswith("# ")
 
 
-def test_an_unchanged_release_has_the_same_data_version_and_a_changed_one_another(project: Project) -> None:
-    project.launch("b1")
-    first, again = publish(project), publish(project)
+def test_an_unchanged_release_has_the_same_data_version_and_a_changed_one_another(finished: Project) -> None:
+    first, again = publish(finished), publish(finished)
     assert version_of(first) == version_of(again)
     assert told(again).metadata["version"].value == "1, as before"
-    project.write("b1", GUIDE.format(name="b1").replace("10 minutes", "20 minutes"))
-    project.launch("b1")
-    assert version_of(publish(project)) != version_of(first)
+    finished.write("b1", GUIDE.format(name="b1").replace("10 minutes", "20 minutes"))
+    finished.launch("b1")
+    assert version_of(publish(finished)) != version_of(first)
 
 
-def test_a_batch_whose_gates_fail_is_named_by_a_warning_and_takes_no_other_down(project: Project) -> None:
-    project.write("b2")
-    project.launch("b1", "b2")
-    note_gate(Layout(project.settings.out), "b2", "proof", "a quote is gone")
-    result = publish(project)
+def test_a_batch_whose_gates_fail_is_named_by_a_warning_and_takes_no_other_down(
+    both_finished: Project,
+) -> None:
+    note_gate(Layout(both_finished.settings.out), "b2", "proof", "a quote is gone")
+    result = publish(both_finished)
     assert result.success
     assert failed_checks(result) == {"batches_left_out": ("WARN", "1 left out: b2")}
     assert "| `b2` | `it is withdrawn` |" in str(told(result).metadata["batches left out"].value)
 
 
-def test_rows_that_are_left_out_are_counted_by_reason(project: Project) -> None:
-    project.write("b2", GUIDE.format(name="b1"))
-    project.launch("b1", "b2")
-    shown = str(told(publish(project)).metadata["rows left out"].value)
+def test_rows_that_are_left_out_are_counted_by_reason(finished: Project) -> None:
+    finished.write("b2", GUIDE.format(name="b1"))
+    finished.launch("b2")
+    shown = str(told(publish(finished)).metadata["rows left out"].value)
     assert "| `duplicate_across_batches` |" in shown
 
 
@@ -94,80 +92,62 @@ def test_nothing_to_release_fails_with_the_reason_and_is_not_retried(project: Pr
     assert not list((project.settings.out / "releases").glob("[0-9]*"))
 
 
-def test_a_second_publisher_fails_and_says_that_another_is_at_work(project: Project) -> None:
-    project.launch("b1")
-    publish(project)
-    with locked(project.settings.out / "releases", across_hosts=True):
-        failure = publish(project).failure_data_for_node("release")
+def test_a_second_publisher_fails_and_says_that_another_is_at_work(finished: Project) -> None:
+    publish(finished)
+    with locked(finished.settings.out / "releases", across_hosts=True):
+        failure = publish(finished).failure_data_for_node("release")
     assert failure is not None
     assert "another command works on" in str(failure.user_failure_data)
 
 
-def test_a_release_whose_files_were_changed_fails_its_blocking_check(project: Project) -> None:
-    project.launch("b1")
-    publish(project)
-    card = project.settings.out / "releases" / "1" / "README.md"
+def test_a_release_whose_files_were_changed_fails_its_blocking_check(finished: Project) -> None:
+    publish(finished)
+    card = finished.settings.out / "releases" / "1" / "README.md"
     card.write_text(card.read_text().replace("Not audited.", "All audited."))  # of the same length
-    result = publish(project)  # nothing has changed since, so that the damaged one stays
+    result = publish(finished)  # nothing has changed since, so that the damaged one stays
     severity, problem = failed_checks(result)["release_verifies"]
     assert severity == "ERROR"
     assert "README.md is not the file that was released" in problem
 
 
-def test_a_release_is_no_step_of_a_batch(project: Project) -> None:
-    assert RELEASE not in {spec.key for spec in steps_of(build_assets(project.settings))}
-    project.launch("b1")
-    publish(project)
-    assert project.launch("b1")["b1"].outcome == "unchanged"
-
-
-def tick(project: Project) -> Any:
-    """One tick of the schedule, evaluated as the daemon does."""
-    definitions = project.definitions
-    with dg.build_schedule_context(
-        instance=project.instance,
-        scheduled_execution_time=datetime(2026, 11, 22, 5, tzinfo=UTC),
-        resources={"resources": project.resources},
-        repository_def=definitions.get_repository_def(),
-    ) as context:
-        return definitions.resolve_schedule_def("nightly_release").evaluate_tick(context)
+def test_a_release_is_no_step_of_a_batch(finished: Project) -> None:
+    assert RELEASE not in {spec.key for spec in steps_of(build_assets(finished.settings))}
+    publish(finished)
+    assert finished.launch("b1")["b1"].outcome == "unchanged"
 
 
 def asks(project: Project) -> str:
     """How many runs a tick requests, or why none."""
-    found = tick(project)
+    found = project.tick("nightly_release", datetime(2026, 11, 22, 5, tzinfo=UTC))
     return str(found.skip_message or len(found.run_requests))
 
 
 def test_the_night_publishes_what_changed_and_requests_nothing_otherwise(tmp_path: Path) -> None:
-    with instance_at(tmp_path / "dagster") as instance:
-        project = Project(tmp_path, instance)
-        assert asks(project) == "no batch has training examples"
-        project.write("b1")
-        project.launch("b1")
-        assert asks(project) == "1"
-        publish(project)
-        assert asks(project) == "no batch has changed since the last release"
-        project.write("b2")
-        project.launch("b1", "b2")
-        assert asks(project) == "1"
-        publish(project)
-        note_gate(Layout(project.settings.out), "b2", "proof", "a quote is gone")
-        assert asks(project) == "1"
+    project = Project(tmp_path)
+    assert asks(project) == "no batch has training examples"
+    project.write("b1")
+    project.launch("b1")
+    assert asks(project) == "1"
+    publish(project)
+    assert asks(project) == "no batch has changed since the last release"
+    project.write("b2")
+    project.launch("b1", "b2")
+    assert asks(project) == "1"
+    publish(project)
+    note_gate(Layout(project.settings.out), "b2", "proof", "a quote is gone")
+    assert asks(project) == "1"
 
 
 @pytest.mark.parametrize(
     ("job", "tags"), [("build_batch", {"dagster/partition": "b1"}), ("publish_release", {})]
 )
-def test_the_night_publishes_nothing_while_runs_go_on(tmp_path: Path, job: str, tags: dict[str, str]) -> None:
-    with instance_at(tmp_path / "dagster") as instance:
-        project = Project(tmp_path, instance)
-        project.write("b1")
-        project.launch("b1")
-        instance.create_run_for_job(
-            project.definitions.resolve_job_def(job), tags=tags, status=dg.DagsterRunStatus.STARTED
-        )
-        assert asks(project).startswith("1 runs have not ended")
+def test_the_night_publishes_nothing_while_runs_go_on(
+    finished: Project, job: str, tags: dict[str, str]
+) -> None:
+    finished.instance.create_run_for_job(
+        finished.definitions.resolve_job_def(job), tags=tags, status=dg.DagsterRunStatus.STARTED
+    )
+    assert asks(finished).startswith("1 runs have not ended")
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,14 @@ import dagster as dg
 import pytest
 import sqlalchemy as sa
 
-from qa_pipeline.defs.assets import build_assets
 from qa_pipeline.defs.base import PARTITIONS_NAME
-from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG, work_tonight
-from qa_pipeline.defs.staleness import steps_of
+from qa_pipeline.defs.schedules import JOB_TAG, PENDING_TAG
 from qa_pipeline.llm.store.schema import PROVIDER_JOBS
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import run_batches
-from qa_pipeline_tests.defs.project import Project, instance_at
+from qa_pipeline_tests.defs.project import Project
 from qa_pipeline_tests.defs.test_automation import Automation
+from qa_pipeline_tests.defs.test_schedules import tonight
 from qa_pipeline_tests.fake_server.plan import ServerPlan
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -26,7 +25,13 @@ from qa_pipeline_tests.support.servers import GeminiServer
 class Batched(Project):
     """A project whose model is Gemini's, at a loopback server."""
 
-    def __init__(self, folder: Path, instance: dg.DagsterInstance, server: GeminiServer, **llm: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        server: GeminiServer,
+        instance: dg.DagsterInstance | None = None,
+        **llm: Any,
+    ) -> None:
         settings = {"provider": "gemini", "base_url": server.url, "delivery": "batch"}
         budget = {"budget": {"max_calls": 500}}
         super().__init__(folder, instance, llm=settings | budget | llm, generation={"questions_per_chunk": 1})
@@ -46,7 +51,7 @@ class Batched(Project):
         # the reference is what requests for partitions are checked against, as in a daemon
         with dg.build_sensor_context(
             instance=self.instance,
-            instance_ref=self.instance.get_ref(),
+            instance_ref=self.reference,
             cursor=self.cursor,
             resources={"resources": self.resources},
             repository_def=self.definitions.get_repository_def(),
@@ -54,10 +59,6 @@ class Batched(Project):
             tick = self.sensor.evaluate_tick(context)
         self.cursor = tick.cursor or self.cursor
         return list(tick.run_requests or [])
-
-    def tonight(self) -> list[str]:
-        steps = steps_of(build_assets(self.settings))
-        return list(work_tonight(self.instance, self.resources, steps, "2026-11-22").due)
 
 
 @pytest.fixture
@@ -67,14 +68,12 @@ def server() -> Iterator[GeminiServer]:
 
 
 @pytest.fixture
-def batched(tmp_path: Path, server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Batched]:
+def batched(tmp_path: Path, server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> Batched:
     monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
-
-    with instance_at(tmp_path / "dagster") as instance:
-        made = Batched(tmp_path, instance, server)
-        made.write("b1")
-        made.report("b1")
-        yield made
+    made = Batched(tmp_path, server)
+    made.write("b1")
+    made.report("b1")
+    return made
 
 
 def made(result: dg.ExecuteInProcessResult) -> set[str]:
@@ -125,8 +124,15 @@ def test_an_asset_whose_replies_are_awaited_yields_nothing_and_the_run_succeeds(
     assert event.metadata["open requests"].value == 3
 
 
-def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made(batched: Batched) -> None:
+def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made_and_the_automation_for_none(
+    batched: Batched,
+) -> None:
+    automation = Automation(batched)
+    assert automation.tick() == ["b1"]
     result = batched.build("b1")
+    assert automation.rests()
+    later = Automation(batched)
+    assert later.rests()
     rounds = 0
     while "exports" not in made(result):
         (request,) = batched.look()
@@ -139,6 +145,7 @@ def test_the_sensor_fetches_and_asks_for_one_run_until_all_is_made(batched: Batc
     assert batched.table("training_examples", "b1").height > 0
     assert batched.server.stats.asked == 0
     assert {request.run_key for request in batched.look()} <= {request.run_key}
+    assert later.rests()
 
 
 def test_a_second_batch_waits_and_goes_on_by_itself(batched: Batched) -> None:
@@ -163,18 +170,15 @@ def test_while_a_job_has_not_ended_no_run_is_asked_for_by_day_or_night(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
-    with (
-        GeminiServer(plan=ServerPlan(batch_polls=3)) as server,
-        instance_at(tmp_path / "dagster") as instance,
-    ):
-        batched = Batched(tmp_path, instance, server)
+    with GeminiServer(plan=ServerPlan(batch_polls=3)) as server:
+        batched = Batched(tmp_path, server)
         batched.write("b1")
-        assert batched.tonight() == ["b1"]
+        assert tonight(batched) == ["b1"]
         batched.build("b1")
-        assert (batched.look(), batched.tonight()) == ([], [])
+        assert (batched.look(), tonight(batched)) == ([], [])
         assert (batched.look(), batched.look()) == ([], [])
         assert len(batched.look()) == 1
-        assert batched.tonight() == ["b1"]
+        assert tonight(batched) == ["b1"]
 
 
 def tables(project: Batched) -> dict[str, str]:
@@ -193,7 +197,7 @@ def test_the_command_line_says_what_is_pending_until_all_files_are_those_of_repl
         outcomes.append(batched.launch("b1")["b1"])
     assert (outcomes[-1].outcome, len(outcomes) >= 3) == ("succeeded", True)
     assert batched.launch("b1")["b1"].outcome == "unchanged"
-    now = Batched(tmp_path / "now", dg.DagsterInstance.ephemeral(), batched.server, delivery="now")
+    now = Batched(tmp_path / "now", batched.server, delivery="now")
     now.write("b1")
     assert now.launch("b1")["b1"].outcome == "succeeded"
     assert tables(batched) == tables(now)
@@ -211,18 +215,6 @@ def test_an_unreachable_provider_or_a_refused_key_leaves_the_sensor_alive(
 
 def test_the_sensor_runs_from_the_start_only_where_replies_come_in_jobs(batched: Batched) -> None:
     assert batched.sensor.default_status == dg.DefaultSensorStatus.RUNNING
-    now = Batched(batched.folder, batched.instance, batched.server, delivery="now")
+    now = Batched(batched.folder, batched.server, batched.instance, delivery="now")
     assert now.sensor.default_status == dg.DefaultSensorStatus.STOPPED
     assert now.look() == []
-
-
-def test_the_automation_does_not_start_a_waiting_batch_again(batched: Batched) -> None:
-    automation = Automation(batched)
-    assert automation.tick() == ["b1"]
-    assert batched.build("b1").success
-    assert automation.rests()
-    later = Automation(batched)
-    assert later.rests()
-    rounds = (made(batched.build("b1")) for _ in range(8) if batched.look())
-    assert any("exports" in assets for assets in rounds)
-    assert later.rests()

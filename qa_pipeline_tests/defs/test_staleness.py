@@ -19,25 +19,24 @@ from qa_pipeline.people.decision_files import read_decision_file, take_decisions
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline_tests.curation.withdrawal_corpus import published
-from qa_pipeline_tests.defs.project import GUIDE, Project, instance_at
+from qa_pipeline_tests.defs.project import GUIDE, Project
 from qa_pipeline_tests.defs.test_automation import Automation
-from qa_pipeline_tests.defs.test_schedules import requested, tick, tonight, work
+from qa_pipeline_tests.defs.test_schedules import requested, tick, tonight
 
-STRICT = {"quality": {"min_pass_rate": 1.0}}
+STRICT: dict[str, Any] = {"quality": {"min_pass_rate": 1.0}}
 
 Change = Callable[[Project, pytest.MonkeyPatch], Project]
 
 
 @pytest.fixture(scope="module")
-def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+def strict(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project whose one batch is blocked by its pass rate; every test leaves it so."""
     folder = tmp_path_factory.mktemp("project")
-    with instance_at(folder / "dagster") as instance:
-        project = Project(folder, instance, **STRICT)
-        project.write("b1")
-        project.report("b1")
-        assert not project.build("b1").success
-        yield project
+    project = Project(folder, **STRICT)
+    project.write("b1")
+    project.report("b1")
+    assert not project.build("b1").success
+    return project
 
 
 @pytest.fixture
@@ -131,7 +130,7 @@ def test_a_blocked_batch_is_due_again_once_something_changed_that_could_help_it(
 ) -> None:
     change, reason = CHANGES[what]
     project = change(blocked, monkeypatch)
-    assert (work(project).due, work(project).blocked) == ({"b1": reason}, {})
+    assert (project.work_tonight().due, project.work_tonight().blocked) == ({"b1": reason}, {})
     assert list(requested(project)) == ["b1"]
     assert Automation(project).tick() == ["b1"]
 
@@ -173,23 +172,22 @@ def test_a_blocked_batch_of_which_a_table_is_gone_is_due(blocked: Project) -> No
     file = blocked.resources.layout.table(PAIRS.name, "b1")
     content = file.read_bytes()
     file.unlink()
-    due = work(blocked).due
+    due = blocked.work_tonight().due
     file.write_bytes(content)
     assert due == {"b1": f"{file} is gone"}
 
 
 def test_a_blocked_batch_that_decisions_did_not_help_rests_again(tmp_path: Path) -> None:
-    with instance_at(tmp_path / "dagster") as instance:
-        project = Project(tmp_path, instance, **STRICT)
-        project.write("b1")
-        project.report("b1")
-        assert not project.build("b1").success
-        decide(project, "rejected", project.table("verdicts", "b1").head(1))
-        assert list(requested(project)) == ["b1"]
-        assert not project.build("b1").success
-        assert project.table("verdicts", "b1").filter(pl.col("decided_by") == "person").height == 1
-        assert requested(project) == {}
-        assert Automation(project).rests()
+    project = Project(tmp_path, **STRICT)
+    project.write("b1")
+    project.report("b1")
+    assert not project.build("b1").success
+    decide(project, "rejected", project.table("verdicts", "b1").head(1))
+    assert list(requested(project)) == ["b1"]
+    assert not project.build("b1").success
+    assert project.table("verdicts", "b1").filter(pl.col("decided_by") == "person").height == 1
+    assert requested(project) == {}
+    assert Automation(project).rests()
 
 
 def test_a_gate_that_failed_on_other_tables_than_the_present_ones_blocks_nothing(
@@ -200,42 +198,40 @@ def test_a_gate_that_failed_on_other_tables_than_the_present_ones_blocks_nothing
             raise OSError("the disk is full")
         note_gate(layout, batch, gate, problem, basis)
 
-    with instance_at(tmp_path / "dagster") as instance:
-        project = Project(tmp_path, instance, **STRICT)
-        project.write("b1")
-        project.report("b1")
-        assert not project.build("b1").success
-        project.write("b1", GUIDE.format(name="b1").replace("10 minutes", "20 minutes"))
-        project.report("b1")
-        monkeypatch.setattr(checks, "note_gate", note)
-        assert not project.build("b1").success
-        assert (list(work(project).due), work(project).blocked) == (["b1"], {})
+    project = Project(tmp_path, **STRICT)
+    project.write("b1")
+    project.report("b1")
+    assert not project.build("b1").success
+    project.write("b1", GUIDE.format(name="b1").replace("10 minutes", "20 minutes"))
+    project.report("b1")
+    monkeypatch.setattr(checks, "note_gate", note)
+    assert not project.build("b1").success
+    assert (list(project.work_tonight().due), project.work_tonight().blocked) == (["b1"], {})
 
 
 def test_a_batch_whose_judges_are_people_passes_and_rests_until_they_have_decided(tmp_path: Path) -> None:
-    with instance_at(tmp_path / "dagster") as instance:
-        project = Project(tmp_path, instance, judging={"accept_unjudged": False})
-        project.write("b1")
-        project.report("b1")
-        automation = Automation(project)
-        assert automation.tick() == ["b1"]
-        result = project.build("b1")
-        assert result.success
-        failed = [found for found in result.get_asset_check_evaluations() if not found.passed]
-        assert {found.severity for found in failed} == {dg.AssetCheckSeverity.WARN}
-        waiting = project.table("verdicts", "b1").filter(pl.col("verdict") == "needs_review")
-        assert set(waiting["reason"]) == {"not_judged"}
-        assert (published(project.resources.layout), withdrawn_batches(project.resources.layout)) == (
-            {"b1": 0},
-            {},
-        )
-        assert (requested(project), work(project).blocked) == ({}, {})
-        assert automation.rests()
-        assert Automation(project).rests()
+    project = Project(tmp_path, judging={"accept_unjudged": False})
+    project.write("b1")
+    project.report("b1")
+    automation = Automation(project)
+    assert automation.tick() == ["b1"]
+    result = project.build("b1")
+    assert result.success
+    failed = [found for found in result.get_asset_check_evaluations() if not found.passed]
+    assert {found.severity for found in failed} == {dg.AssetCheckSeverity.WARN}
+    waiting = project.table("verdicts", "b1").filter(pl.col("verdict") == "needs_review")
+    assert set(waiting["reason"]) == {"not_judged"}
+    assert (published(project.resources.layout), withdrawn_batches(project.resources.layout)) == (
+        {"b1": 0},
+        {},
+    )
+    assert (requested(project), project.work_tonight().blocked) == ({}, {})
+    assert automation.rests()
+    assert Automation(project).rests()
 
-        decide(project, "accepted", waiting.head(1))
+    decide(project, "accepted", waiting.head(1))
 
-        assert work(project).due == {"b1": "decisions recorded since its last run: 1"}
-        assert project.build("b1").success
-        assert published(project.resources.layout) == {"b1": 1}
-        assert requested(project) == {}
+    assert project.work_tonight().due == {"b1": "decisions recorded since its last run: 1"}
+    assert project.build("b1").success
+    assert published(project.resources.layout) == {"b1": 1}
+    assert requested(project) == {}

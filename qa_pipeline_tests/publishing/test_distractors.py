@@ -1,16 +1,13 @@
 import random
 from pathlib import Path
 
-import pytest
-
 from qa_pipeline_tests.benchmarks.robustness.release_leaks import measured
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 def test_of_a_random_corpus_that_grows_nothing_stands_in_two_splits_and_nothing_moves(
-    tmp_path: Path, seed: int
+    tmp_path: Path,
 ) -> None:
-    counted = measured(tmp_path, random.Random(seed))
+    counted = measured(tmp_path, random.Random(0))
     planted = ("near_duplicates", "shared_documents", "paraphrased_questions", "planted_questions_released")
     assert all(counted[name] for name in planted)
     leaks = {

@@ -17,13 +17,6 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 MOST_LINES = 95
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path, dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)))
-    made.write("b1")
-    return made
-
-
 def example(name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
     assert spec is not None
@@ -87,9 +80,26 @@ class Consumer:
         return int(ticked.total_requested)
 
 
+@pytest.fixture(scope="module")
+def released_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = Project(tmp_path_factory.mktemp("released"))
+    made.write("b1")
+    made.launch("b1")
+    assert Consumer(made).publish().success
+    return made
+
+
+@pytest.fixture
+def consumer(released_once: Project, tmp_path: Path) -> Consumer:
+    """A location beside a project that has released its one batch, to be changed at will."""
+    return Consumer(released_once.copy(tmp_path))
+
+
 def test_a_downstream_location_runs_once_for_each_new_release_and_never_for_an_unchanged_one(
-    project: Project,
+    tmp_path: Path,
 ) -> None:
+    project = Project(tmp_path)
+    project.write("b1")
     consumer = Consumer(project)
     assert consumer.requested() == 0
     project.launch("b1")
@@ -109,28 +119,19 @@ def test_a_downstream_location_runs_once_for_each_new_release_and_never_for_an_u
     assert event.asset_materialization.metadata["dagster/row_count"].value == rows
 
 
-def test_a_release_from_before_the_first_look_is_used_where_nothing_was_made_yet(project: Project) -> None:
-    consumer = Consumer(project)
-    project.launch("b1")
-    consumer.publish()
+def test_a_release_from_before_the_first_look_is_used_where_nothing_was_made_yet(consumer: Consumer) -> None:
     assert [consumer.requested(), consumer.requested()] == [1, 0]
 
 
 def test_a_downstream_run_that_failed_is_not_asked_for_again_before_the_next_release(
-    project: Project,
+    consumer: Consumer,
 ) -> None:
-    consumer = Consumer(project)
-    project.launch("b1")
-    consumer.publish()
-    consumer.module.RELEASES = project.folder / "nowhere"
+    consumer.module.RELEASES = consumer.project.folder / "nowhere"
     assert [consumer.requested(succeeds=False), consumer.requested()] == [1, 0]
 
 
-def test_a_downstream_location_uses_no_release_that_does_not_verify(project: Project) -> None:
-    consumer = Consumer(project)
-    project.launch("b1")
-    consumer.publish()
-    (project.settings.out / "releases" / "1" / "README.md").write_text("# Better\n")
+def test_a_downstream_location_uses_no_release_that_does_not_verify(consumer: Consumer) -> None:
+    (consumer.project.settings.out / "releases" / "1" / "README.md").write_text("# Better\n")
     consumer.publish()
     assert consumer.requested() == 0
 

@@ -25,16 +25,26 @@ def write_keys(folder: Path, name: str = "key", password: str | None = None) -> 
     return secret, public
 
 
-@pytest.fixture
-def keys(tmp_path: Path) -> tuple[Path, Path]:
-    return write_keys(tmp_path)
+@pytest.fixture(scope="module")
+def signed_once(published: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a pair of keys and a release that was published unsigned, and signed afterwards."""
+    folder = tmp_path_factory.mktemp("signed")
+    secret, _ = write_keys(folder)
+    shutil.copytree(published.out, folder / "out")
+    assert invoke("release", "--out", folder / "out", "--sign", secret).code == OK
+    return folder
 
 
 @pytest.fixture
-def signed(republished: Workspace, keys: tuple[Path, Path]) -> Path:
-    """A release that was published unsigned, and signed afterwards."""
-    assert invoke("release", "--out", republished.out, "--sign", keys[0]).code == OK
-    return republished.out / "releases" / "1"
+def keys(signed_once: Path, tmp_path: Path) -> tuple[Path, Path]:
+    secret, public = (Path(shutil.copy(signed_once / name, tmp_path)) for name in ("key.key", "key.pub"))
+    return secret, public
+
+
+@pytest.fixture
+def signed(signed_once: Path, tmp_path: Path) -> Path:
+    """The signed release, to be tampered with."""
+    return Path(shutil.copytree(signed_once / "out", tmp_path / "signed")) / "releases" / "1"
 
 
 def signature_of(folder: Path, *options: str | Path) -> tuple[int, list[str]]:

@@ -15,14 +15,19 @@ from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import release
 
 
-@pytest.fixture
-def copied(published: Workspace, tmp_path: Path) -> Workspace:
-    """Two releases of the same batches."""
-    shutil.copytree(published.out, tmp_path / "out")
-    made = Workspace(published.corpus, tmp_path / "out")
+@pytest.fixture(scope="module")
+def released_twice(published: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    out = Path(shutil.copytree(published.out, tmp_path_factory.mktemp("yank") / "out"))
+    made = Workspace(published.corpus, out)
     assert release(made, "--set", "release.min_grounding=0.5").code == OK
     assert latest_release(made.out / "releases") == made.out / "releases" / "2"
     return made
+
+
+@pytest.fixture
+def copied(released_twice: Workspace, tmp_path: Path) -> Workspace:
+    """Two releases of the same batches."""
+    return Workspace(released_twice.corpus, Path(shutil.copytree(released_twice.out, tmp_path / "out")))
 
 
 def withdraw(workspace: Workspace, version: int, *options: str) -> Any:
