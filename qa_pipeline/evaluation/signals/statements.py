@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Means, Row, SignalValues, Verified
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.references import without_marks
