@@ -21,20 +21,16 @@ from qa_pipeline.evaluation.abilities.suites import ABILITIES, COUNTERFACTUAL, I
 from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
 from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, Labelled, Row, read_file
 from qa_pipeline.evaluation.reports.summaries import group_sums
-from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
+from qa_pipeline.evaluation.signals.statement_tables import Statement, decide_statements, statement_tables
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.statistics import mean_bounds, number
 from qa_pipeline.storage.row_files import Fault
-from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.refusals import disputes, is_refusal
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems, folded_words, recall, tokenize
 from qa_pipeline.verification.canaries.material import numerals
-from qa_pipeline.verification.deciding import borderline, decide_claims
-from qa_pipeline.verification.llm_verifier import ask_verifier
 
 ENOUGH_WORDS = 0.6
 """Share of what a claim adds to its question that an answer has to hold."""
@@ -228,19 +224,10 @@ def _verified(
     sought: Sequence[_ClaimOfAnswer], resources: Resources, verifier: LanguageModel | None
 ) -> list[Stated | None]:
     """Return what the verifier decides of each claim with the answer as its passage; None where unsure."""
-    settings = resources.settings
-    statements = [Statement(claim.claim, (claim.answer,), claim.language, claim.question) for claim in sought]
-    tables = statement_tables(statements)
-    claims = score_claims(
-        resources, tables.pairs, tables.documents, tables.chunks, EMBEDDINGS.empty(), one_corpus=False
+    tables = statement_tables(
+        [Statement(claim.claim, (claim.answer,), claim.language, claim.question) for claim in sought]
     )
-    verdicts = decide_claims(claims, tables.pairs, settings.verification)
-    if verifier is not None:
-        open_claims = borderline(claims, verdicts)
-        replies = ask_verifier(
-            open_claims, tables.pairs, tables.chunks, verifier, settings.verification, settings.llm
-        )
-        verdicts = decide_claims(claims, tables.pairs, settings.verification, replies)
+    _, verdicts = decide_statements(tables, resources, verifier)
     of_pair: dict[str, list[tuple[str, str]]] = {}
     for pair_id, verdict, by in verdicts.select("pair_id", "verdict", "decided_by").iter_rows():
         of_pair.setdefault(pair_id, []).append((verdict, by))

@@ -49,7 +49,7 @@ class About:
 
 
 def dataset_name(rows: pl.LazyFrame) -> str:
-    """The names of the data sets that rows are of, as far as they are short and few."""
+    """Return the names of the data sets that rows are of, as far as they are short and few."""
     names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
     names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
     more = len(names) - _MOST_NAMES
@@ -59,7 +59,7 @@ def dataset_name(rows: pl.LazyFrame) -> str:
 def report_document(
     rows: pl.DataFrame, statements: pl.DataFrame, metrics: Sequence[Metric], counts: Counts, about: About
 ) -> Document:
-    """The content of `report.json`; equal evaluations give equal documents.
+    """Return the content of `report.json`; equal evaluations give equal documents.
 
     Args:
         rows: as in `rows.parquet`.
@@ -71,7 +71,7 @@ def report_document(
     Raises:
         InputError: a value is outside the range of its metric.
     """
-    summaries = summarise(rows, {one.name: one.range for one in metrics})
+    summaries = summarise(rows, {metric.name: metric.range for metric in metrics})
     for metric in metrics:
         by = counts.decided_by.get(metric.name, Counter())
         summaries["metrics"][metric.name] |= {
@@ -99,17 +99,17 @@ def report_document(
     return document
 
 
-def ranked_by(document: Document, wanted: str | None = None) -> str | None:
-    """The metric whose worst rows are shown: the one wanted, else faithfulness, else the first known.
+def ranked_by(document: Document, preferred: str | None = None) -> str | None:
+    """Return the metric whose worst rows are shown: the preferred one, faithfulness, or the first known.
 
     None where no metric has a value.
     """
     measured = [name for name, metric in document["metrics"].items() if metric["known"]]
-    return next((name for name in (wanted, WORST_BY, *measured) if name in measured), None)
+    return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
 
 
 def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
-    """The rows that have a value of a metric, the worst first, with `against`.
+    """Return the rows that have a value of a metric, the worst first, with `against`.
 
     That is how many of their statements are not supported; of rows with equal values those with more stand
     first, then those that stand first in the data set.
@@ -122,7 +122,7 @@ def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, directio
 
 
 def what_to_know(document: Document) -> list[str]:
-    """Sentences about what stands between the figures and belief in them; none where nothing does."""
+    """Return sentences about what stands between the figures and belief in them; none where nothing does."""
     return [
         *_few(document),
         *_left_out(document),
@@ -179,7 +179,7 @@ _MOST_LISTED = 4
 
 
 def _listed(names: Sequence[str]) -> str:
-    """The first of some metrics, and how many more they are."""
+    """Return the first of some metrics, and how many more they are."""
     more = len(names) - _MOST_LISTED
     if more > 1:
         return f"{', '.join(names[:_MOST_LISTED])} and {more} more metrics"
@@ -234,7 +234,7 @@ def _why_unknown(metric: Document) -> str:
 
 
 def with_bounds(metric: Document) -> str:
-    """The mean of a metric and its interval, as far as they are known."""
+    """Return the mean of a metric and its interval, as far as they are known."""
     if metric["low"] is None or metric["high"] is None:
         return figure(metric["mean"])
     places = 3 if metric["high"] - metric["low"] < _NARROW else 2

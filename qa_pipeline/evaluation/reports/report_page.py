@@ -40,7 +40,7 @@ def report_page(
     data: pl.LazyFrame,
     name: str | None,
 ) -> str:
-    """The page, the same for the same evaluation.
+    """Return the page, the same for the same evaluation.
 
     Args:
         document: of `report_document`.
@@ -50,8 +50,8 @@ def report_page(
         data: the rows that were evaluated, `RAG_ROWS`: passages and right answers.
         name: the metric they are ranked by; None where no row has a value of any.
     """
-    shown = _rows_shown(ranked, statements)
-    cards, choices = _cards(shown, statements, data, name, list(document["metrics"]))
+    rows_of_cards = _rows_of_cards(ranked, statements)
+    cards, choices = _cards(rows_of_cards, statements, data, name, list(document["metrics"]))
     return render_page(
         "evaluation/reports/report_page.html.j2",
         script="evaluation/reports/report_page.js",
@@ -71,7 +71,7 @@ def report_page(
 
 
 def _details(document: Document, rows: pl.DataFrame) -> Iterator[Row]:
-    """Of each metric that has values: its meaning, and its values in each part of the data."""
+    """Yield of each metric that has values its meaning, and its values in each part of the data."""
     for name, metric in document["metrics"].items():
         if not metric["known"]:
             continue
@@ -84,7 +84,7 @@ def _details(document: Document, rows: pl.DataFrame) -> Iterator[Row]:
 
 
 def _parts(document: Document, rows: pl.DataFrame, column: str, name: str) -> Row | None:
-    """The largest parts by a column, each with its quartiles; None where there are not two."""
+    """Return the largest parts by a column, each with its quartiles; None where there are not two."""
     parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
     measured = {part: of[name] for part, of in parts.items() if of[name]["known"]}
     if len(measured) < 2:
@@ -101,8 +101,8 @@ def _parts(document: Document, rows: pl.DataFrame, column: str, name: str) -> Ro
     return {"column": column, "lines": lines, "more": len(measured) - len(lines)}
 
 
-def _rows_shown(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
-    """The worst rows, and the worst of each part and verdict, so that each choice of a reader has rows."""
+def _rows_of_cards(ranked: pl.DataFrame, statements: pl.DataFrame) -> pl.DataFrame:
+    """Return the worst rows, and the worst of each part and verdict: each choice of a reader has rows."""
     verdicts = statements.group_by("id").agg(pl.col("verdict").unique().sort())
     joined = ranked.join(verdicts, on="id", how="left", maintain_order="left").with_row_index("rank")
     places = [pl.int_range(pl.len()).over(column) for column in PARTS]
@@ -194,7 +194,7 @@ def _cut(text: str | None, kind: str) -> str | None:
 
 
 def _marked(answer: str | None, statements: Sequence[Row]) -> Iterator[Row]:
-    """The answer in pieces: statements with their verdict and number, and the text between them.
+    """Yield the answer in pieces: statements with their verdict and number, and the text between them.
 
     A statement that begins within another, or whose place is not in the answer, is only in the list beside.
     """

@@ -6,9 +6,14 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.llm.base import LanguageModel
+from qa_pipeline.pipeline.resources import Resources
+from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, PAIRS
+from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS
 from qa_pipeline.text.references import without_marks
+from qa_pipeline.verification.deciding import borderline, decide_claims
+from qa_pipeline.verification.llm_verifier import ask_verifier
 
 BATCH = "statements"
 _BETWEEN = "\n\n"
@@ -81,6 +86,53 @@ def items_as_tables(items: pl.DataFrame) -> StatementTables:
     """Return the answers of labelled items (`ITEMS`), each with its passages."""
     rows = items.select("answer", "context", "language", "question").iter_rows()
     return statement_tables([Statement(claim, tuple(context), *rest) for claim, context, *rest in rows])
+
+
+def decide_statements(
+    tables: StatementTables,
+    resources: Resources,
+    verifier: LanguageModel | None,
+    *,
+    model_claims: pl.DataFrame | None = None,
+    to_the_question: bool = True,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the claims of statements with their scores, and the verdict on each.
+
+    The local steps of verification decide first, then the verifier, where there is one.
+
+    Args:
+        tables: of the statements.
+        resources: settings, and the models of the local steps.
+        verifier: is asked about the claims that the local steps leave open; None leaves them so.
+        model_claims: claims that a model cut, in place of those of the rules.
+        to_the_question: whether a claim must also answer the question of its statement.
+
+    Raises:
+        PermanentModelError: the verifier can answer no further request.
+    """
+    settings = resources.settings
+    claims = score_claims(
+        resources,
+        tables.pairs,
+        tables.documents,
+        tables.chunks,
+        EMBEDDINGS.empty(),
+        model_claims=model_claims,
+        one_corpus=False,
+        to_the_question=to_the_question,
+    )
+    verdicts = decide_claims(claims, tables.pairs, settings.verification)
+    if verifier is None:
+        return claims, verdicts
+    replies = ask_verifier(
+        borderline(claims, verdicts),
+        tables.pairs,
+        tables.chunks,
+        verifier,
+        settings.verification,
+        settings.llm,
+    )
+    return claims, decide_claims(claims, tables.pairs, settings.verification, replies)
 
 
 def _document(document_id: str, passages: Sequence[str], language: str) -> dict[str, Any]:
