@@ -9,8 +9,9 @@ import polars as pl
 
 from qa_pipeline.curation.decisions import EDITED, applied, read_decisions
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import ITEMS, Item, Premise, Row, read_file
-from qa_pipeline.evaluation.statements import items_as_tables
+from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, Premise
+from qa_pipeline.evaluation.datasets.labelled_files import Row, read_file
+from qa_pipeline.evaluation.signals.statement_tables import items_as_tables
 from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.storage.hashes import hash_file, hash_parts

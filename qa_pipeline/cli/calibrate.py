@@ -65,7 +65,7 @@ def calibrate(
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
     from qa_pipeline.calibration.rows import decided_rows, read_complete
-    from qa_pipeline.evaluation.datasets import labelled_files
+    from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
     from qa_pipeline.storage.layout import Layout
 
     if not data and decisions is None:

@@ -21,7 +21,7 @@ from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.evaluation.ability_sources import Source
+    from qa_pipeline.evaluation.abilities.sources import Source
     from qa_pipeline.pipeline.resources import Resources
 
 abilities = typer.Typer(
@@ -50,7 +50,7 @@ def build(
     """
     from qa_pipeline.cli.console import print_document, print_line, show_table
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.abilities import build_suite
+    from qa_pipeline.evaluation.abilities.suites import build_suite
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
@@ -70,7 +70,7 @@ def build(
 
 def _sources(place: Path, batches: list[str] | None, seed: int) -> "list[Source]":
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.ability_sources import batch_source, release_source
+    from qa_pipeline.evaluation.abilities.sources import batch_source, release_source
     from qa_pipeline.storage.layout import Layout
     from qa_pipeline.storage.tables import TRAINING_EXAMPLES
 
@@ -117,9 +117,9 @@ def run(
     import json
 
     from qa_pipeline.cli.console import print_document
-    from qa_pipeline.evaluation.ability_figures import read_suite
+    from qa_pipeline.evaluation.abilities.outcomes import read_suite
+    from qa_pipeline.evaluation.reports.summaries import rounded
     from qa_pipeline.evaluation.running import evaluation_settings
-    from qa_pipeline.evaluation.summaries import rounded
     from qa_pipeline.pipeline.resources import Resources
     from qa_pipeline.settings.base import read_assignments
     from qa_pipeline.settings.tree import check_model, load_settings
@@ -149,7 +149,7 @@ def _measured(
 
     from qa_pipeline.cli.console import watching
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.ability_figures import ability_figures, judge_answers
+    from qa_pipeline.evaluation.abilities.outcomes import ability_figures, judge_answers
     from qa_pipeline.evaluation.answering import FAILURES, Answered, answer_rows, chosen_answerer
     from qa_pipeline.storage.hashes import hash_file
 

@@ -91,11 +91,11 @@ def run(
     """
     from qa_pipeline.cli.console import print_document, watching
     from qa_pipeline.evaluation.answering import answer_rows, chosen_answerer
-    from qa_pipeline.evaluation.datasets import Faults, left_out
+    from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
+    from qa_pipeline.evaluation.datasets.labelled_files import Faults, left_out
     from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-    from qa_pipeline.evaluation.rag_datasets import rag_blocks, store_rag_rows
-    from qa_pipeline.evaluation.report import About, dataset_name
-    from qa_pipeline.evaluation.report_folder import dataset_sha256, new_report, write_report
+    from qa_pipeline.evaluation.reports.report import About, dataset_name
+    from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, new_report, write_report
     from qa_pipeline.evaluation.running import evaluate_into
 
     with errors_as_exit_codes(resumable=True):
@@ -186,7 +186,7 @@ def _drawn(rows: "pl.LazyFrame", limit: int | None) -> "pl.LazyFrame":
     """Return all rows, or a sample of them, which is then in memory."""
     import polars as pl
 
-    from qa_pipeline.evaluation.datasets import draw
+    from qa_pipeline.evaluation.datasets.grounding_items import draw
 
     if limit is None:
         return rows
@@ -215,8 +215,8 @@ def _without_folder(model: str | None) -> str | None:
 
 def _show(document: dict[str, Any], out: Path) -> None:
     from qa_pipeline.cli.console import print_line, show_table
-    from qa_pipeline.evaluation.deciders import describe_deciders
-    from qa_pipeline.evaluation.report import reasons, what_to_know, with_bounds
+    from qa_pipeline.evaluation.reports.deciders import describe_deciders
+    from qa_pipeline.evaluation.reports.report import reasons, what_to_know, with_bounds
     from qa_pipeline.text.rendering import plural
 
     metrics = document["metrics"]

@@ -98,7 +98,7 @@ def generation(
     from qa_pipeline.cli.console import print_document, watching
     from qa_pipeline.cli.evaluation_tables import show_generation
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.summaries import rounded
+    from qa_pipeline.evaluation.reports.summaries import rounded
     from qa_pipeline.settings.tree import load_settings
 
     with errors_as_exit_codes(resumable=True):

@@ -47,7 +47,7 @@ def annotators(
     """
     from qa_pipeline.cli.console import print_document
     from qa_pipeline.cli.evaluation_tables import show_annotators
-    from qa_pipeline.evaluation.summaries import rounded
+    from qa_pipeline.evaluation.reports.summaries import rounded
     from qa_pipeline.people.annotations import of_criterion, read_ratings
     from qa_pipeline.people.consensus import annotation_figures
     from qa_pipeline.storage.files import write_bytes
@@ -78,7 +78,7 @@ def sheet(
     ratings. A larger --count with the same seed begins with the same rows.
     """
     from qa_pipeline.cli.console import print_line
-    from qa_pipeline.evaluation.rating_sheet import rating_sheet
+    from qa_pipeline.evaluation.reports.rating_sheet import rating_sheet
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():

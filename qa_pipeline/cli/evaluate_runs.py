@@ -9,7 +9,7 @@ from qa_pipeline.cli.arguments import Json
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK, errors_as_exit_codes
 
 if TYPE_CHECKING:
-    from qa_pipeline.evaluation.comparison_pages import Page
+    from qa_pipeline.evaluation.gates.comparison_pages import Page
 
 BARE_THRESHOLD = "faithfulness"
 """The metric of a threshold that names none."""
@@ -37,9 +37,9 @@ def compare(
     Rows about one document rise and fall together; intervals and p respect that. A metric of another
     version is left out and named; another data set is refused, unless the runs are compared --unpaired.
     """
-    from qa_pipeline.evaluation.comparison import compare_paired, compare_unpaired
-    from qa_pipeline.evaluation.comparison_pages import comparison_page
-    from qa_pipeline.evaluation.stored_report import read_report
+    from qa_pipeline.evaluation.gates.comparison import compare_paired, compare_unpaired
+    from qa_pipeline.evaluation.gates.comparison_pages import comparison_page
+    from qa_pipeline.evaluation.reports.stored_report import read_report
 
     with errors_as_exit_codes():
         before, now = read_report(baseline), read_report(current)
@@ -97,11 +97,11 @@ def gate(
     and citation_accuracy. Exit codes: 0 passed, 1 failed, 2 undecided, since likeness alone decided what is
     critical, or the input cannot be used.
     """
-    from qa_pipeline.evaluation.comparison_pages import gate_page
-    from qa_pipeline.evaluation.gates import CRITICAL, Limits
-    from qa_pipeline.evaluation.gates import gate as held
-    from qa_pipeline.evaluation.golden import read_golden
-    from qa_pipeline.evaluation.stored_report import read_report
+    from qa_pipeline.evaluation.gates.comparison_pages import gate_page
+    from qa_pipeline.evaluation.gates.gate import CRITICAL, Limits
+    from qa_pipeline.evaluation.gates.gate import gate as held
+    from qa_pipeline.evaluation.gates.golden import read_golden
+    from qa_pipeline.evaluation.reports.stored_report import read_report
 
     with errors_as_exit_codes():
         thresholds = _thresholds(threshold or [])
@@ -141,7 +141,7 @@ def sample_size(
 
 def _decision(compared: dict[str, Any], metric: str) -> dict[str, Any]:
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.comparison import ab_decision
+    from qa_pipeline.evaluation.gates.comparison import ab_decision
 
     if metric not in compared["metrics"]:
         raise InputError(f"--decide {metric}: not compared; there are {', '.join(compared['metrics'])}")
@@ -182,8 +182,8 @@ def _tell(
     import json
 
     from qa_pipeline.cli.console import print_document, print_line, show_table
-    from qa_pipeline.evaluation.comparison_pages import markdown
-    from qa_pipeline.evaluation.summaries import rounded
+    from qa_pipeline.evaluation.gates.comparison_pages import markdown
+    from qa_pipeline.evaluation.reports.summaries import rounded
     from qa_pipeline.storage.files import write_bytes
 
     printed = rounded(document)

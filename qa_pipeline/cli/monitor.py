@@ -105,7 +105,7 @@ def _score_days(logs: Path | None, settings: "Settings") -> "tuple[list[date], p
     import polars as pl
 
     from qa_pipeline.errors import InputError
-    from qa_pipeline.evaluation.datasets import LEFT_OUT
+    from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
     from qa_pipeline.monitoring.days import day_file, has_decisions, metric_scores, score_day
     from qa_pipeline.monitoring.logs import Logs
     from qa_pipeline.storage.layout import Layout

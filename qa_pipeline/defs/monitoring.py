@@ -15,7 +15,7 @@ from qa_pipeline.defs.base import ResourcesParam, partitioned_check
 from qa_pipeline.defs.metadata import INLINE_LENGTH, cell, markdown_table
 from qa_pipeline.defs.versions import code_version
 from qa_pipeline.errors import QAPipelineError
-from qa_pipeline.evaluation.datasets import Labelled
+from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.alerts import Findings, findings
 from qa_pipeline.monitoring.days import day_file, metric_scores, metrics_of, read_days, score_day
 from qa_pipeline.monitoring.logs import Logs

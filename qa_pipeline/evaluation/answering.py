@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError, ModelError, PermanentModelError, SettingsError, TableError
-from qa_pipeline.evaluation.datasets import Row, check
-from qa_pipeline.evaluation.rag_datasets import RagRow
+from qa_pipeline.evaluation.datasets.answered_questions import RagRow
+from qa_pipeline.evaluation.datasets.labelled_files import Row, check
 from qa_pipeline.generation.answers import answer_request, draft_answers
 from qa_pipeline.generation.round_trip import recall_request
 from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request, close_connections, submit_deferred

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.deciders import rests_on_likeness
+from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import DECIDED_BY, DECISIONS, decisions_of, describe_decisions
 from qa_pipeline.monitoring.drift import BY_LIKENESS, find_drift
 from qa_pipeline.settings.monitoring import MonitoringSettings

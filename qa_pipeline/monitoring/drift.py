@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.evaluation.deciders import rests_on_likeness
+from qa_pipeline.evaluation.reports.deciders import rests_on_likeness
 from qa_pipeline.monitoring.days import decisions_of, describe_decisions, metrics_of
 from qa_pipeline.settings.monitoring import DriftSettings, MonitoringSettings
 from qa_pipeline.statistics import Floats, benjamini_hochberg, compare_with_reference

@@ -17,8 +17,8 @@ import polars as pl
 from pydantic import TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import LEFT_OUT, LIMITS, Labelled, Row, check
-from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, RagRow
+from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, RagRow
+from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT, LIMITS, Labelled, Row, check
 from qa_pipeline.monitoring.observing import DROPPED
 from qa_pipeline.monitoring.spans import Span, is_otlp, read_spans, request_of
 from qa_pipeline.settings.generation import PairsFileSettings

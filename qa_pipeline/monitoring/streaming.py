@@ -8,7 +8,7 @@ last. Nothing here depends on the pieces in which the text arrives.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS

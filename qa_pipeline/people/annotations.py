@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from scipy.sparse import csr_array
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import (
+from qa_pipeline.evaluation.datasets.labelled_files import (
     LEFT_OUT,
     LIMITS,
     Labelled,
@@ -74,8 +74,17 @@ Category = Annotated[Text, BeforeValidator(_category)]
 
 
 class RatedItem(LabelledRow):
-    """A rating of one annotator, or one item with the ratings of all."""
+    """A rating of one annotator, or one item with the ratings of all.
 
+    In the columns `id` is the row's place in the file, from 0, and `item` what is rated.
+    """
+
+    columns = pl.Schema(
+        {
+            **dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String()),
+            "ratings": pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()})),
+        }
+    )
     other_names = True
     id: Text = Field(description="a text: what is rated")
     ratings: dict[Text, Category | None] = Field(
@@ -84,13 +93,6 @@ class RatedItem(LabelledRow):
     criterion: Text | None = None
     group: Text | None = None
     dataset: Text | None = None
-
-    @classmethod
-    def columns(cls) -> pl.Schema:
-        """Return the columns: `id` is the row's place in the file, from 0, and `item` what is rated."""
-        texts = dict.fromkeys(("file", "id", "item", "criterion", "group", "dataset"), pl.String())
-        rating_lists = pl.List(pl.Struct({"annotator": pl.String(), "rating": pl.String()}))
-        return pl.Schema({**texts, "ratings": rating_lists})
 
     @classmethod
     def from_values(cls, values: Row) -> Row:

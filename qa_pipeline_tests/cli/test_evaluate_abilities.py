@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
-from qa_pipeline.evaluation.abilities import COUNTERFACTUAL, NOISE, REJECTION, build_suite
+from qa_pipeline.evaluation.abilities.suites import COUNTERFACTUAL, NOISE, REJECTION, build_suite
 from qa_pipeline.prompts.loading import refusal
 from qa_pipeline.records import AnswerReply
 from qa_pipeline_tests.end_to_end import GUIDE, Ran, Workspace, invoke, new_workspace

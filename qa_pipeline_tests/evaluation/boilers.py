@@ -1,6 +1,6 @@
 """A small corpus for suites: a page on each of a few boilers, every fact of which is asked for."""
 
-from qa_pipeline.evaluation.ability_sources import Proof, Proved, Source, Text
+from qa_pipeline.evaluation.abilities.sources import Proof, Proved, Source, Text
 
 NAMES = ("Kestrel", "Merlin", "Osprey", "Harrier", "Falcon", "Buzzard", "Goshawk")
 

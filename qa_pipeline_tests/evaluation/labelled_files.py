@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.datasets import LIMITS, Item, Labelled, labelled_files, read_file
+from qa_pipeline.evaluation.datasets.grounding_items import Item
+from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, Labelled, labelled_files, read_file
 from qa_pipeline.settings.generation import PairsFileSettings
 
 Row = dict[str, Any]

@@ -25,7 +25,7 @@ from qa_pipeline.evaluation.answering import (
     function_answerer,
     model_answerer,
 )
-from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
+from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.prompts.loading import refusal

@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from qa_pipeline.evaluation.datasets.answered_questions import read_rag_rows
 from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import read_rag_rows
 from qa_pipeline.evaluation.running import evaluate, evaluate_into, evaluation_settings, rows_schema
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.pipeline.resources import Resources

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import Labelled
+from qa_pipeline.evaluation.datasets.labelled_files import Labelled
 from qa_pipeline.monitoring.logs import LOGGED, Logs, read_logs
 from qa_pipeline.monitoring.observing import Observer
 from qa_pipeline.settings.generation import PairsFileSettings

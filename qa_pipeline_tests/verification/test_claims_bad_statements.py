@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims

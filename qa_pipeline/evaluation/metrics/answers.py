@@ -7,7 +7,6 @@ from qa_pipeline.evaluation.metrics.base import (
     Metric,
     all_known,
     entropy,
-    expression,
     field,
     share,
 )
@@ -99,7 +98,7 @@ METRICS = (
     Metric(
         "answer_relevance",
         ("relevance",),
-        expression(_relevance()),
+        _relevance(),
         "Es et al. 2024, RAGAS: mean cosine of the question and 3 questions asked back from the answer",
         range=(-1.0, 1.0),
         decided_by=pl.col("relevance_by"),
@@ -107,17 +106,17 @@ METRICS = (
     Metric(
         "answer_correctness",
         ("reference_statements", "reference_similarity"),
-        expression(_correctness()),
+        _correctness(),
         f"{_SPECIFIED}: 0.6 faithfulness to the reference + 0.4 cosine to it",
         decided_by=pl.concat_list("reference_statements_by", "reference_similarity_by"),
         version=STATEMENTS_VERSION,
     ),
-    Metric("exact_match", ("answer", "reference"), expression(_exact()), _SQUAD),
+    Metric("exact_match", ("answer", "reference"), _exact(), _SQUAD),
     Metric("token_f1", ("answer", "reference"), _token_f1, _SQUAD),
     Metric(
         "answer_uncertainty",
         ("meanings",),
-        expression(entropy(pl.col("meanings"))),
+        entropy(pl.col("meanings")),
         "Farquhar et al. 2024, semantic entropy, doi:10.1038/s41586-024-07421-0, discrete, in bits",
         range=(0.0, None),
         direction="lower",
@@ -126,7 +125,7 @@ METRICS = (
     Metric(
         "refusal_correct",
         ("refused", "must_refuse"),
-        expression((pl.col("refused") == pl.col("must_refuse")).cast(pl.Float64)),
+        (pl.col("refused") == pl.col("must_refuse")).cast(pl.Float64),
         "Chen et al. 2024, RGB, arXiv:2309.01431, negative rejection, both ways",
         decided_by=pl.col("refused_by"),
     ),
@@ -141,7 +140,7 @@ METRICS = (
     Metric(
         "contradiction_handling",
         ("conflicts",),
-        expression(share(field(pl.col("conflicts"), "handled"))),
+        share(field(pl.col("conflicts"), "handled")),
         f"{_SPECIFIED}: contradictions between contexts that the answer names or leaves open",
         decided_by=pl.col("conflicts_by"),
     ),

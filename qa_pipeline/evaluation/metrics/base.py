@@ -25,7 +25,8 @@ class Metric:
     Args:
         name: column of the values, and name in reports.
         needs: columns of the frame without which a row has no value, signals among them.
-        of: the values from a frame, one a row, in order; rows that lack what it needs may hold anything.
+        of: an expression over a frame, or a function of it, with one value a row, in order; rows that lack
+            what it needs may hold anything.
         source: paper, or system, that the formula is from.
         range: least and largest value; None where there is no largest.
         direction: whether more or less is better.
@@ -36,7 +37,7 @@ class Metric:
 
     name: str
     needs: tuple[str, ...]
-    of: Callable[[pl.DataFrame], pl.Series]
+    of: pl.Expr | Callable[[pl.DataFrame], pl.Series]
     source: str
     range: tuple[float, float | None] = (0.0, 1.0)
     direction: Direction = "higher"
@@ -45,7 +46,9 @@ class Metric:
 
     def scores(self, frame: pl.DataFrame) -> pl.Series:
         """Return the values (Float64, named like the metric), null where unknown, in the frame's order."""
-        values = self.of(frame).cast(pl.Float64).alias(self.name)
+        of = self.of
+        values = frame.select(value=of)["value"] if isinstance(of, pl.Expr) else of(frame)
+        values = values.cast(pl.Float64).alias(self.name)
         is_measured = (
             pl.all_horizontal(pl.col(name).is_not_null() for name in self.needs) & values.is_finite()
         )
@@ -55,11 +58,6 @@ class Metric:
         """Return how many rows lack each column that it needs."""
         counts = frame.select(pl.col(name).null_count() for name in self.needs).row(0, named=True)
         return {name: int(count) for name, count in counts.items() if count}
-
-
-def expression(values: pl.Expr) -> Callable[[pl.DataFrame], pl.Series]:
-    """Return a metric's `of` that is an expression over the frame."""
-    return lambda frame: frame.select(values.alias("value"))["value"]
 
 
 def share(of: pl.Expr) -> pl.Expr:

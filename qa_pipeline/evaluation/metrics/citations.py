@@ -7,7 +7,6 @@ from qa_pipeline.evaluation.metrics.base import (
     STATEMENTS_VERSION,
     Metric,
     all_known,
-    expression,
     field,
     share,
 )
@@ -78,7 +77,7 @@ METRICS = (
     Metric(
         "citation_accuracy",
         ("citation_support",),
-        expression(_accuracy()),
+        _accuracy(),
         f"{_SPECIFIED}: support > 0.8 is 1, > 0.5 is 0.7, else 0, mean over citations",
         decided_by=_BY,
         version=STATEMENTS_VERSION,
@@ -86,7 +85,7 @@ METRICS = (
     Metric(
         "citation_quality",
         ("cited", "citation_support", "statements"),
-        expression(_quality()),
+        _quality(),
         f"{_SPECIFIED}: 0.4 existence + 0.3 accuracy + 0.3 faithfulness in the same bands",
         decided_by=pl.concat_list(_BY, DECIDED),
         version=STATEMENTS_VERSION,
@@ -94,7 +93,7 @@ METRICS = (
     Metric(
         "citation_precision",
         ("citation_support",),
-        expression(_precision()),
+        _precision(),
         f"{_ALCE}, citation precision",
         decided_by=_BY,
         version=STATEMENTS_VERSION,
@@ -102,7 +101,7 @@ METRICS = (
     Metric(
         "citation_completeness",
         ("citation_support", "statements"),
-        expression(_completeness()),
+        _completeness(),
         f"{_ALCE}, citation recall",
         decided_by=pl.concat_list(_BY, DECIDED),
         version=STATEMENTS_VERSION,
@@ -118,7 +117,7 @@ METRICS = (
     Metric(
         "fabricated_citations",
         ("cited",),
-        expression(_fabricated()),
+        _fabricated(),
         f"{_SPECIFIED}: citations that name nothing known, or whose quote is not there",
         range=(0.0, None),
         direction="lower",

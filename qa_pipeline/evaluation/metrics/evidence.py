@@ -6,7 +6,6 @@ from qa_pipeline.evaluation.metrics.base import (
     STATEMENTS_VERSION,
     Metric,
     all_known,
-    expression,
     field,
     share,
 )
@@ -81,7 +80,7 @@ METRICS = (
     Metric(
         "evidence_quality",
         ("statements", "contexts"),
-        expression(_quality()),
+        _quality(),
         f"{_SPECIFIED}: 0.4 support + 0.3 independence + 0.2 recency + 0.1 authority, unknown parts left out",
         decided_by=_deciders(),
         version=STATEMENTS_VERSION,
@@ -89,7 +88,7 @@ METRICS = (
     Metric(
         "chain_integrity",
         ("confidences",),
-        expression(_unbroken()),
+        _unbroken(),
         f"{_SPECIFIED}: steps at which confidence does not fall / steps",
     ),
 )

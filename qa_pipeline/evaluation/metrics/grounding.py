@@ -2,10 +2,8 @@
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, expression, field, share
+from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, field, share
 
-HALLUCINATES = 0.5
-"""Hallucination from which on an answer is flagged."""
 _SUPPORTED = pl.element().struct.field("verdict") == "supported"
 _IS_DECIDED = pl.element().struct.field("verdict") != "undecided"
 DECIDED = field(pl.col("statements"), "decided_by")
@@ -45,13 +43,13 @@ def _contradicted() -> pl.Expr:
 _POSITION = pl.element().struct.field("position").cast(pl.Float64)
 METRICS = (
     Metric(
-        "faithfulness", ("statements",), expression(faithfulness()), _RAGAS, decided_by=DECIDED,
+        "faithfulness", ("statements",), faithfulness(), _RAGAS, decided_by=DECIDED,
         version=STATEMENTS_VERSION,
     ),
     Metric(
         "weighted_faithfulness_uniform",
         ("statements",),
-        expression(_weighted(pl.lit(1.0))),
+        _weighted(pl.lit(1.0)),
         f"{_RAGAS}, every statement alike",
         decided_by=DECIDED,
         version=STATEMENTS_VERSION,
@@ -59,7 +57,7 @@ METRICS = (
     Metric(
         "weighted_faithfulness_position",
         ("statements",),
-        expression(_weighted(1 / (_POSITION + 1))),
+        _weighted(1 / (_POSITION + 1)),
         f"{_RAGAS}, weight 1/position",
         decided_by=DECIDED,
         version=STATEMENTS_VERSION,
@@ -67,7 +65,7 @@ METRICS = (
     Metric(
         "weighted_faithfulness_semantic",
         ("statements",),
-        expression(_weighted(pl.element().struct.field("relevance").clip(lower_bound=0))),
+        _weighted(pl.element().struct.field("relevance").clip(lower_bound=0)),
         f"{_RAGAS}, weight cosine of statement and question, at least 0",
         decided_by=DECIDED,
         version=STATEMENTS_VERSION,
@@ -75,7 +73,7 @@ METRICS = (
     Metric(
         "grounding",
         ("statements",),
-        expression(_mean("score")),
+        _mean("score"),
         "mean over statements of the best single passage (max as in SummaC, Laban et al. 2022)",
         decided_by=_SCORED,
         version=STATEMENTS_VERSION,
@@ -83,7 +81,7 @@ METRICS = (
     Metric(
         "multi_document_grounding",
         ("statements",),
-        expression(_mean("pair_score")),
+        _mean("pair_score"),
         "as grounding, with pairs of passages where the best single one is below 0.8",
         decided_by=_SCORED,
         version=STATEMENTS_VERSION,
@@ -91,7 +89,7 @@ METRICS = (
     Metric(
         "hallucination",
         ("contradictions",),
-        expression(_contradicted()),
+        _contradicted(),
         "DeepEval HallucinationMetric: contradicted contexts / contexts",
         direction="lower",
         decided_by=pl.col("contradictions_by"),

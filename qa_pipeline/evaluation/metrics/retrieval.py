@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
-from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, entropy, expression, field, share
+from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, entropy, field, share
 from qa_pipeline.text.references import normalise_path
 
 CUTOFFS = (5, 10)
@@ -138,21 +138,21 @@ METRICS = (
     Metric(
         "context_precision",
         ("relevant_sentences",),
-        expression(_sentence_share()),
+        _sentence_share(),
         f"{_RAGAS}, context relevance: relevant sentences / sentences",
         decided_by=pl.col("relevant_sentences_by"),
     ),
     Metric(
         "context_precision_ranked",
         ("relevant_sentences",),
-        expression(_average_precision()),
+        _average_precision(),
         "Ragas 0.2 ContextPrecision: average precision over the contexts in order",
         decided_by=pl.col("relevant_sentences_by"),
     ),
     Metric(
         "context_recall",
         ("attributed",),
-        expression(share(field(pl.col("attributed"), "supported"))),
+        share(field(pl.col("attributed"), "supported")),
         "Ragas 0.2 ContextRecall: true statements that the contexts hold / true statements",
         decided_by=pl.col("attributed_by"),
         version=STATEMENTS_VERSION,
@@ -160,7 +160,7 @@ METRICS = (
     Metric(
         "context_diversity",
         ("contexts",),
-        expression(entropy(field(pl.col("contexts"), "document"))),
+        entropy(field(pl.col("contexts"), "document")),
         "Shannon 1948, entropy in bits over the documents of the contexts",
         range=(0.0, None),
     ),

@@ -14,6 +14,7 @@ from qa_pipeline.evaluation.signals.citations import (
     find_citation_support,
     find_cited,
 )
+from qa_pipeline.evaluation.signals.statement_tables import Statement
 from qa_pipeline.evaluation.signals.statements import (
     BEST_OF_PASSAGES,
     STATEMENT,
@@ -38,7 +39,6 @@ from qa_pipeline.evaluation.signals.texts import (
     find_relevances,
     find_relevant_sentences,
 )
-from qa_pipeline.evaluation.statements import Statement
 
 _FLAGS = pl.List(pl.Boolean())
 SIGNALS: Mapping[str, Signal | StatementSignal] = {

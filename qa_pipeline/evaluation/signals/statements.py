@@ -10,18 +10,20 @@ import numpy.typing as npt
 import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Means, Row, SignalValues, Verified
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.signals.statement_tables import (
+    Statement,
+    StatementTables,
+    decide_statements,
+    statement_tables,
+)
 from qa_pipeline.models.text_vectors import TextVectors
-from qa_pipeline.pipeline.stages import score_claims
-from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_claims
+from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import LONGEST_WINDOW
 from qa_pipeline.verification.llm_splitting import split_by_model
-from qa_pipeline.verification.llm_verifier import ask_verifier
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
@@ -191,7 +193,7 @@ def verify(statements: Mapping[Statement, bool], means: Means) -> dict[Statement
         if statement.claim.strip() and any(passage.strip() for passage in statement.passages)
     ]
     tables = statement_tables(texts)
-    claims, verdicts = _decided(tables.pairs, tables.documents, tables.chunks, means)
+    claims, verdicts = _decided(tables, means)
     by_pair: dict[str, list[Row]] = {}
     decided = claims.join(
         verdicts.select("claim_id", "verdict", "decided_by", "reason"), on="claim_id", maintain_order="left"
@@ -263,34 +265,15 @@ _TAKEN = (
 )
 
 
-def _decided(
-    pairs: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, means: Means
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    settings = means.resources.settings
+def _decided(tables: StatementTables, means: Means) -> tuple[pl.DataFrame, pl.DataFrame]:
+    settings, verifier = means.resources.settings, means.verifier
     finer = (
         None
-        if means.verifier is None
-        else split_by_model(pairs, chunks, means.verifier, settings.verification, settings.llm)
+        if verifier is None
+        else split_by_model(tables.pairs, tables.chunks, verifier, settings.verification, settings.llm)
     )
     # whether an answer is to the question is another metric's concern
-    claims = score_claims(
-        means.resources,
-        pairs,
-        documents,
-        chunks,
-        EMBEDDINGS.empty(),
-        model_claims=finer,
-        one_corpus=False,
-        to_the_question=False,
-    )
-    verdicts = decide_claims(claims, pairs, settings.verification)
-    if means.verifier is None:
-        return claims, verdicts
-    borderline_claims = borderline(claims, verdicts)
-    replies = ask_verifier(
-        borderline_claims, pairs, chunks, means.verifier, settings.verification, settings.llm
-    )
-    return claims, decide_claims(claims, pairs, settings.verification, replies)
+    return decide_statements(tables, means.resources, verifier, model_claims=finer, to_the_question=False)
 
 
 class _Scorer:

@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.datasets import draw
+from qa_pipeline.evaluation.datasets.grounding_items import draw
+from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.settings.verification import VerificationSettings

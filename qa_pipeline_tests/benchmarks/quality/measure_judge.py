@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import ModelError, SettingsError
-from qa_pipeline.evaluation.datasets import draw
-from qa_pipeline.evaluation.summaries import rounded
+from qa_pipeline.evaluation.datasets.grounding_items import draw
+from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.pipeline.resources import Resources

@@ -1,7 +1,7 @@
 """How far the metrics of `eval run` order answers as people's labels and ratings do.
 
     python -m qa_pipeline_tests.benchmarks.quality.measure_metrics DATA … [--limit 300] [--metric NAME]
-        [--ask] [--to qa_pipeline/evaluation/meta_evaluation.json]
+        [--ask] [--to qa_pipeline/evaluation/metrics/meta_evaluation.json]
 
 DATA are files or folders of labelled items, as for measure_detectors, or of ratings, as for measure_judge.
 The rivals are trivial: the length of the answer, shorter or longer, whichever does better on these very
@@ -20,13 +20,13 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.datasets import draw
+from qa_pipeline.evaluation.datasets.answered_questions import CONTEXT, RAG_ROWS
+from qa_pipeline.evaluation.datasets.grounding_items import draw
 from qa_pipeline.evaluation.metrics.base import Metric
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import CONTEXT, RAG_ROWS
+from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.evaluation.running import BLOCK, evaluate, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
-from qa_pipeline.evaluation.summaries import rounded
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.statistics import Estimate, Floats, Resamples, estimate

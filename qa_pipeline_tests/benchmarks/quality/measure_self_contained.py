@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.evaluation.signals.statement_tables import Statement, statement_tables
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.tree import Settings

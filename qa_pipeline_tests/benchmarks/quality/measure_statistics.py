@@ -29,10 +29,10 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.stats import binomtest, norm
 
-from qa_pipeline.evaluation.comparison import compare_paired
-from qa_pipeline.evaluation.gates import Limits, gate
-from qa_pipeline.evaluation.stored_report import MetricFacts, StoredReport
-from qa_pipeline.evaluation.summaries import summarise
+from qa_pipeline.evaluation.gates.comparison import compare_paired
+from qa_pipeline.evaluation.gates.gate import Limits, gate
+from qa_pipeline.evaluation.reports.stored_report import MetricFacts, StoredReport
+from qa_pipeline.evaluation.reports.summaries import summarise
 from qa_pipeline.statistics import Floats, Resamples, estimate, wilson
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 

@@ -8,14 +8,12 @@ from typing import Annotated
 import polars as pl
 from pydantic import BeforeValidator, Field
 
-from qa_pipeline.evaluation.datasets import (
-    LANGUAGE,
+from qa_pipeline.evaluation.datasets.grounding_items import LANGUAGE, Item
+from qa_pipeline.evaluation.datasets.labelled_files import (
     LIMITS,
-    Item,
     LabelledRow,
     Row,
     Text,
-    is_number,
     labelled_files,
     read_file,
 )
@@ -40,12 +38,20 @@ RATINGS = (
     "answer_consistency",
 )
 """What people rate, higher is better; a file has one of them at least."""
+RATED = pl.Schema(
+    {
+        **dict.fromkeys(
+            ("file", "id", "dataset", "language", "passage", "question", "answer", "group_id"), pl.String()
+        ),
+        **dict.fromkeys(RATINGS, pl.Float64()),
+    }
+)
 
 
 class Rated(LabelledRow):
     """One answer with people's ratings."""
 
-    types = dict.fromkeys(RATINGS, (is_number, "numbers, higher is better"))
+    columns = RATED
     id: Text = Field(description="a text that no other row of the file has")
     dataset: Text = Field(description="the name of the data set")
     language: Text = Field(description=LANGUAGE)
@@ -85,6 +91,6 @@ def read_rated(
     ]
     rated, items = (
         pl.concat([schema.to_frame(), *(file.items for file in read if file.items.schema == schema)])
-        for schema in (Rated.columns(), Item.columns())
+        for schema in (Rated.columns, Item.columns)
     )
     return rated, items, pl.concat([file.left_out for file in read])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from qa_pipeline.errors import SettingsError
-from qa_pipeline.evaluation.statements import items_as_tables
+from qa_pipeline.evaluation.signals.statement_tables import items_as_tables
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.evaluation.datasets import ITEMS
+from qa_pipeline.evaluation.datasets.grounding_items import ITEMS
 from qa_pipeline_tests.benchmarks.quality.detection import annotated, overlaps, span_f1
 
 PLACES = st.integers(0, 12).flatmap(lambda start: st.tuples(st.just(start), st.integers(start, 12)))

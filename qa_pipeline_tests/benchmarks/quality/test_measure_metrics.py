@@ -5,10 +5,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from qa_pipeline.evaluation.datasets import ITEMS
-from qa_pipeline.evaluation.metric_agreement import metric_agreement
+from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
+from qa_pipeline.evaluation.datasets.grounding_items import ITEMS
+from qa_pipeline.evaluation.metrics.agreement import metric_agreement
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.models import encoder
 from qa_pipeline_tests.benchmarks.conftest import RunMain
 from qa_pipeline_tests.benchmarks.quality.measure_metrics import (
@@ -99,7 +99,7 @@ def test_a_metric_for_which_less_is_better_is_turned(tmp_path: Path) -> None:
 
 
 def test_files_without_ratings_give_no_row_of_ratings(tmp_path: Path) -> None:
-    nothing = metric_values(Rated.columns().to_frame(), FAITHFULNESS, means_at(tmp_path))
+    nothing = metric_values(Rated.columns.to_frame(), FAITHFULNESS, means_at(tmp_path))
     assert nothing.height == 0
     assert agreement_with_ratings(nothing, FAITHFULNESS, 10) == []
 

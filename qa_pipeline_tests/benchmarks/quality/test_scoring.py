@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from qa_pipeline.errors import UnreadableReplyError
-from qa_pipeline.evaluation.datasets import ITEMS
+from qa_pipeline.evaluation.datasets.grounding_items import ITEMS
 from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.evaluation.summaries import rounded
+from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline_tests.benchmarks.support.command_line import errors_as_messages, parser_of, print_json
 

@@ -25,11 +25,11 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.evaluation.datasets import LEFT_OUT
+from qa_pipeline.evaluation.datasets.answered_questions import rag_blocks, store_rag_rows
+from qa_pipeline.evaluation.datasets.labelled_files import LEFT_OUT
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import rag_blocks, store_rag_rows
-from qa_pipeline.evaluation.report import About, dataset_name
-from qa_pipeline.evaluation.report_folder import dataset_sha256, write_report
+from qa_pipeline.evaluation.reports.report import About, dataset_name
+from qa_pipeline.evaluation.reports.report_folder import dataset_sha256, write_report
 from qa_pipeline.evaluation.running import evaluate_into, evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.models.encoder import load_embedder

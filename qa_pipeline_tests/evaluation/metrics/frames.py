@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS
 from qa_pipeline.evaluation.metrics.registry import chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import RAG_ROWS
 from qa_pipeline.evaluation.running import evaluation_settings
 from qa_pipeline.evaluation.signals.base import Means
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals

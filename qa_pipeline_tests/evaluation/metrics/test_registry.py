@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, read_rag_rows
 from qa_pipeline.evaluation.metrics.registry import METRICS, chosen_metrics
-from qa_pipeline.evaluation.rag_datasets import RAG_ROWS, read_rag_rows
 from qa_pipeline.evaluation.running import evaluate
 from qa_pipeline.evaluation.signals.base import Means, StatementSignal
 from qa_pipeline.evaluation.signals.registry import SIGNALS, add_signals

@@ -1,0 +1,274 @@
+"""Answered questions to evaluate: our own layout, files of Ragas, DeepEval and TruLens, and releases."""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets.exports import MOST_HEADINGS, read_list, with_our_names
+from qa_pipeline.evaluation.datasets.labelled_files import (
+    LIMITS,
+    Faults,
+    Labelled,
+    LabelledRow,
+    Row,
+    Text,
+    labelled_files,
+    left_out,
+    read_blocks,
+)
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.parquet import appended_parquet
+from qa_pipeline.storage.row_files import Fault
+from qa_pipeline.text.language import languages_of
+from qa_pipeline.text.refusals import is_refusal
+
+CONTEXT = pl.Struct(
+    {
+        "text": pl.String(),
+        "document": pl.String(),
+        "rank": pl.Int64(),
+        "score": pl.Float64(),
+        "date": pl.String(),
+        "authority": pl.Float64(),
+        "headings": pl.List(pl.String()),
+    }
+)
+CITATION = pl.Struct({"raw": pl.String(), "document": pl.String(), "quote": pl.String()})
+TRUE_CLAIM = pl.Struct({"claim": pl.String(), "source": pl.String()})
+RAG_ROWS = pl.Schema(
+    {
+        "file": pl.String(),
+        "id": pl.String(),
+        "dataset": pl.String(),
+        "group": pl.String(),
+        "query": pl.String(),
+        "answer": pl.String(),
+        "language": pl.String(),
+        "contexts": pl.List(CONTEXT),
+        "citations": pl.List(CITATION),
+        "reference": pl.String(),
+        "relevant_documents": pl.List(pl.String()),
+        "relevance_grades": pl.List(pl.Int64()),
+        "true_claims": pl.List(TRUE_CLAIM),
+        "must_refuse": pl.Boolean(),
+        "samples": pl.List(pl.String()),
+        "confidences": pl.List(pl.Float64()),
+        "category": pl.String(),
+        "difficulty": pl.String(),
+        "seconds": pl.Float64(),
+    }
+)
+"""One row for each answered question; all but id, group, query and language may be null, which is unknown.
+
+`group` is the document a row is about, the unit of resampling: the one named, else the first relevant one,
+else that of the first context, else the row itself. `contexts` stand in the order of their ranks. `samples`
+are further answers to the same question, `relevance_grades` the gains of `relevant_documents`
+(1 each where they are null), `confidences` those of the steps of a chain of evidence.
+"""
+_MOST_TEXTS = 1000
+
+
+def _number(value: object) -> object:
+    """Return a score, or unknown for what is no number; a cell of a CSV file is read as a number."""
+    if isinstance(value, str):
+        value = float(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _yes_or_no(value: object) -> object:
+    return {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+
+
+Number = Annotated[float | None, BeforeValidator(_number)]
+_LIST = BeforeValidator(read_list)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class Context(_Part):
+    """A passage the answer could rest on; one that is only a text has no document.
+
+    `headings` are those above it in its document, the title first.
+    """
+
+    text: str | None = None
+    document: str | None = None
+    rank: int | None = None
+    score: Number = None
+    date: str | None = None
+    authority: Annotated[Annotated[float, Field(ge=0, le=1)] | None, BeforeValidator(_number)] = None
+    headings: Annotated[list[str], Field(max_length=MOST_HEADINGS)] | None = None
+
+
+class Citation(_Part):
+    """A source that an answer cites."""
+
+    raw: str | None = None
+    document: str | None = None
+    quote: str | None = None
+
+
+class TrueClaim(_Part):
+    """A statement of the right answer, and the document that states it."""
+
+    claim: str
+    source: str | None = None
+
+
+def _texts_as(name: str) -> BeforeValidator:
+    """Return a validator that turns texts in place of objects into objects with this field."""
+
+    def read(value: object) -> object:
+        value = read_list(value)
+        if isinstance(value, str):
+            value = [value]
+        if isinstance(value, list):
+            return [{name: item} if isinstance(item, str) else item for item in value]
+        return value
+
+    return BeforeValidator(read)
+
+
+class RagRow(LabelledRow):
+    """An answered question."""
+
+    columns = RAG_ROWS
+    other_names = True
+    id: Text | None = None
+    query: Text = Field(description="the question that was asked")
+    answer: str | None = None
+    language: str | None = None
+    group: str | None = None
+    dataset: Text | None = None
+    contexts: Annotated[list[Context], _texts_as("text"), Field(max_length=_MOST_TEXTS)] | None = None
+    citations: Annotated[list[Citation], _texts_as("raw"), Field(max_length=_MOST_TEXTS)] | None = None
+    reference: str | None = None
+    relevant_documents: Annotated[list[str] | None, _LIST] = None
+    relevance_grades: list[Annotated[int, Field(gt=0, le=1000)]] | None = None
+    true_claims: Annotated[list[TrueClaim], _texts_as("claim")] | None = None
+    must_refuse: Annotated[bool | None, BeforeValidator(_yes_or_no)] = None
+    samples: Annotated[list[str] | None, _LIST] = None
+    confidences: Annotated[list[float] | None, _LIST] = None
+    category: str | None = None
+    difficulty: str | None = None
+    seconds: Number = None
+
+    @classmethod
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields under our names, whichever system wrote them."""
+        return super().from_values(with_our_names(values))
+
+    def row(self) -> Row | Fault:
+        """Return the row; contexts in the order of their ranks."""
+        row = self.model_dump()
+        try:
+            json.dumps(row, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            return Fault("broken_text", "a text contains half a character (a lone surrogate)")
+        if row["id"] is None:
+            del row["id"]
+        contexts = row["contexts"] or []
+        ranks = [context["rank"] for context in contexts if context["rank"] is not None]
+        if len(set(ranks)) < len(ranks):
+            return Fault("repeated_rank", "two contexts have the same rank; give each its own")
+        if ranks and len(ranks) < len(contexts):
+            return Fault("missing_rank", "some contexts have a rank and others have none; rank all or none")
+        if ranks:
+            contexts.sort(key=lambda context: context["rank"])
+        for place, passage in enumerate(contexts, start=1):
+            passage["rank"] = place
+        row["language"] = row["language"] or _language(f"{row['query']} {row['answer'] or ''}")
+        row["must_refuse"] = _must_refuse(row)
+        documents = [*(row["relevant_documents"] or []), *(context["document"] for context in contexts)]
+        query_hash = hash_text(row["query"])[:16]
+        row["group"] = row["group"] or next((document for document in documents if document), query_hash)
+        return row
+
+
+def _language(text: str) -> str:
+    return next((language.language for language in languages_of(text)), "en")
+
+
+def _must_refuse(row: Row) -> bool | None:
+    """Return whether the right answer is none, by the row or its reference; None if unknown."""
+    if row["must_refuse"] is not None or not row["reference"]:
+        return row["must_refuse"]  # type: ignore[no-any-return]
+    return is_refusal(row["reference"], row["language"])
+
+
+def read_rag_rows(places: Sequence[Path], limits: PairsFileSettings = LIMITS) -> Labelled:
+    """Read answered questions (`RAG_ROWS`) from files, folders of files, or folders of releases.
+
+    Raises:
+        InputError: as of `rag_blocks`.
+    """
+    faults: Faults = {}
+    return Labelled(pl.concat(list(rag_blocks(places, faults, limits))), left_out(faults))
+
+
+def rag_blocks(
+    places: Sequence[Path], faults: Faults, limits: PairsFileSettings = LIMITS
+) -> Iterator[pl.DataFrame]:
+    """Yield answered questions (`RAG_ROWS`), a block at a time.
+
+    Of a release the files of the format `evaluation` are read where it has them, else its rows, whose
+    contexts are then the quotes of the proof.
+
+    Args:
+        places: files, folders of files, or folders of releases.
+        faults: rows that cannot be used are counted here.
+        limits: bytes and rows of a file, bytes of a line.
+
+    Raises:
+        InputError: a file cannot be read as a whole or holds no row that can be used, or two files use one
+            id.
+    """
+    seen: set[str] = set()
+    for path in labelled_files([part for place in places for part in _parts(place)]):
+        own_ids: set[str] = set()
+        for block in read_blocks(path, lambda _: RagRow, faults, limits):
+            ids = block["id"].to_list()
+            if twice := next((row_id for row_id in ids if row_id in seen), None):
+                raise InputError(f"id {twice!r} is in {path.name} and in another file; make ids unique")
+            own_ids.update(ids)
+            yield block
+        seen |= own_ids
+
+
+def store_rag_rows(path: Path, blocks: Iterable[pl.DataFrame]) -> pl.LazyFrame:
+    """Write rows to a Parquet file block by block; the rows there, of which none is in memory.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with appended_parquet(path, RAG_ROWS, group=1) as write:
+        for block in blocks:
+            write(block)
+    return pl.scan_parquet(path)
+
+
+def _parts(place: Path) -> list[Path]:
+    if not (place / "manifest.json").is_file():
+        return [place]
+    inner = next((folder for folder in (place / "evaluation", place / "data") if folder.is_dir()), place)
+    files = sorted(inner.iterdir())
+    return [path for path in files if _holds_rows(path)] or files
+
+
+def _holds_rows(path: Path) -> bool:
+    """Return whether a file of a release has rows (a split may have none), or is damaged."""
+    if path.suffix != ".parquet":
+        return path.stat().st_size > 0
+    try:
+        return bool(pl.scan_parquet(path).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, OSError):
+        return True

@@ -1,0 +1,154 @@
+"""What comparisons and gates say, for the screen and as Markdown; names of data sets and rows stay data."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from qa_pipeline.text.rendering import render_markdown
+
+Document = Mapping[str, Any]
+_MARKS = {
+    "failed": "❌ failed",
+    "undecided": "❔ undecided",
+    "within_noise": "within noise",
+    "passed": "✅ passed",
+}
+_ASK_FOR_LIKENESS = (
+    "Undecided: likeness (cosines and words in common) overlooks a swapped name or negation. Name a "
+    "cross-encoder, evaluate with --scorer model, or accept such figures with --accept-likeness."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; one that is `folded` is of what few will want to read."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    folded: bool = False
+
+
+Page = Sequence[Table | str]
+"""Tables and sentences, in the order in which they are read."""
+
+
+def comparison_page(compared: Document) -> Page:
+    """Return the page of a comparison of two evaluations, with the `decision` where there is one."""
+    rows = [
+        [
+            name,
+            *(metric[column] for column in ("baseline", "current")),
+            _interval(metric["difference"], metric["low"], metric["high"]),
+            *(metric[column] for column in ("p", "p_holm", "cohens_d")),
+            {None: "–", True: "current", False: "baseline"}[metric["better"]],
+            metric["decided_by"],
+        ]
+        for name, metric in compared["metrics"].items()
+    ]
+    columns = ("metric", "baseline", "current", "difference", "p", "p_holm", "d", "better", "decided by")
+    decision = compared.get("decision")
+    decided = [f"{decision['decision']}: {decision['why']} ({decision['metric']})"] if decision else []
+    return [
+        _runs(compared, ("baseline", "current")),
+        _counted(compared),
+        Table("Metrics", columns, rows),
+        *decided,
+        *cautions(compared),
+    ]
+
+
+def gate_page(checked: Document) -> Page:
+    """Return the page of a gate: failures first, then what is within noise."""
+    page = [_runs(checked, [name for name in ("current", "baseline") if checked[name]])]
+    if golden := checked["golden"]:
+        columns = ("name", "version", "rows", "sha256")
+        page.append(Table("Golden set", columns, [[golden[name] for name in columns]]))
+    for outcomes in (("failed", "undecided", "within_noise"), ("passed",)):
+        checks = [
+            [
+                check["kind"],
+                f"{_printable(check['name'])}{' (critical)' if check.get('critical') else ''}",
+                _MARKS[outcome],
+                _printable(check["detail"]),
+                _printable(check.get("decided_by", "–")),
+            ]
+            for outcome in outcomes
+            for check in checked["checks"]
+            if check["outcome"] == outcome
+        ]
+        if checks:
+            title = f"{len(checks)} {' or '.join(outcomes).replace('_', ' ')}"
+            names = ("check", "what", "outcome", "detail", "decided by")
+            page.append(Table(title, names, checks, folded=outcomes == ("passed",)))
+    counted = [_in_both(checked["rows"])] if checked["rows"] else []
+    undecided = any(check["outcome"] == "undecided" for check in checked["checks"])
+    advice = [_ASK_FOR_LIKENESS] if undecided else []
+    return [*page, *counted, *cautions(checked), *advice, gate_sentence(checked)]
+
+
+def gate_sentence(checked: Document) -> str:
+    """Return the outcome of a gate as a sentence."""
+    return (
+        "The gate is undecided." if checked["outcome"] == "undecided" else f"The gate {checked['outcome']}."
+    )
+
+
+def markdown(title: str, page: Page) -> str:
+    """A page for a pull request, in which nothing of the data is markup, a link or mentions a person."""
+    return render_markdown("evaluation/gates/comparison_page.md.j2", title=title, page=page)
+
+
+def cautions(compared: Document) -> list[str]:
+    """Return what a reader must know before believing the figures: what is missing or measured otherwise."""
+    reasons: dict[str, list[str]] = {}
+    for name, why in compared["excluded"].items():
+        reasons.setdefault(why, []).append(name)
+    parts = "; ".join(f"{', '.join(names)} ({why})" for why, names in reasons.items())
+    excluded = [f"not compared: {parts}"] if parts else []
+    otherwise = [
+        f"measured otherwise: {name} is {_printable(how)}"
+        for name, how in compared["measured_otherwise"].items()
+    ]
+    return excluded + otherwise
+
+
+def _counted(compared: Document) -> str:
+    """Say how many rows were compared, and what the columns are."""
+    rows = compared["rows"]
+    if not compared["paired"]:
+        return (
+            f"{rows['baseline']:,} rows against {rows['current']:,} others, as independent samples: p of "
+            "Welch's t test, p_holm adjusted over metrics (Holm), d by the pooled deviation."
+        )
+    return (
+        f"{_in_both(rows)} Intervals (95 %) and p by document, p_holm adjusted over metrics (Holm), d by the "
+        "pooled deviation."
+    )
+
+
+def _in_both(rows: Mapping[str, int]) -> str:
+    return (
+        f"{rows['both']:,} rows in both, {rows['baseline_only']:,} only in the baseline, "
+        f"{rows['current_only']:,} only in the current run."
+    )
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> str:
+    """A difference and its interval, as far as they are known."""
+    if value is None:
+        return "–"
+    return f"{value:+.3f}" if low is None or high is None else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def _runs(compared: Document, names: Sequence[str]) -> Table:
+    rows = [
+        [name, compared[name]["place"], compared[name]["dataset"], compared[name]["dataset_sha256"][:12]]
+        for name in names
+    ]
+    return Table("Runs", ("run", "place", "data set", "sha256"), rows)
+
+
+def _printable(text: str) -> str:
+    """Ids of rows come from files: none may steer a terminal."""
+    return "".join(character if character.isprintable() else "�" for character in text)

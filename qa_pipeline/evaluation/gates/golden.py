@@ -1,0 +1,149 @@
+"""Golden sets: rows that say themselves what a good answer to them must reach."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+from pydantic import Field
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets.exports import is_unanswerable
+from qa_pipeline.evaluation.datasets.labelled_files import LIMITS, LabelledRow, Row, Text, read_file
+from qa_pipeline.evaluation.reports.stored_report import StoredReport
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.hashes import hash_file
+from qa_pipeline.storage.row_files import Fault
+
+REFUSAL = "refusal_correct"
+"""The metric that says whether a question was rightly refused or answered."""
+Bound = Annotated[float, Field(allow_inf_nan=False)]
+Bounds = Mapping[str, float]
+"""By metric what its score must reach: the least where higher is better, else the greatest."""
+
+
+class GoldenRow(LabelledRow):
+    """The criteria of a row of a golden set; the columns of a data set are not read here."""
+
+    columns = pl.Schema(
+        {
+            **dict.fromkeys(("file", "id", "dataset", "version"), pl.String()),
+            "criteria": pl.List(pl.Struct({"metric": pl.String(), "bound": pl.Float64()})),
+        }
+    )
+    other_names = True
+    id: Text = Field(description="a text that no other row of the file has")
+    dataset: Text | None = None
+    version: Annotated[Text | None, Field(max_length=100)] = None
+    criteria: dict[str, Bound | None] = Field(default_factory=dict, max_length=100)
+    must_refuse: bool | None = None
+
+    @classmethod
+    def from_values(cls, values: Row) -> Row:
+        """Return the fields of a row; the ground truth only says whether the question must be refused."""
+        truth, answer = values.get("ground_truth"), values.get("reference")
+        if isinstance(truth, Mapping):
+            answer = truth.get("answer")
+            values = {**values, "must_refuse": truth.get("must_refuse", values.get("must_refuse"))}
+        elif truth is not None:
+            answer = truth
+        if values.get("must_refuse") is None and isinstance(answer, str) and answer.strip():
+            values = {**values, "must_refuse": is_unanswerable(answer)}
+        return super().from_values(values)
+
+    def row(self) -> Row | Fault:
+        """Return the row with its criteria; a row without any would pass whatever the answer."""
+        bounds = {name: bound for name, bound in self.criteria.items() if bound is not None}
+        if self.must_refuse or (self.must_refuse is False and not bounds):
+            bounds[REFUSAL] = 1.0
+        if not bounds:
+            return Fault("missing_field", "criteria is empty; name what the row must reach, or must_refuse")
+        listed = [{"metric": name, "bound": float(bounds[name])} for name in sorted(bounds)]
+        return {"id": self.id, "dataset": self.dataset, "version": self.version, "criteria": listed}
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenSet:
+    """A golden set.
+
+    Args:
+        name: of the set.
+        version: as its rows say it; None where they do not.
+        sha256: of the file.
+        criteria: by id of a row, in the order of the file.
+    """
+
+    name: str
+    version: str | None
+    sha256: str
+    criteria: Mapping[str, Bounds]
+
+    def document(self) -> dict[str, Any]:
+        """Return the facts of the set for reports."""
+        about = {"name": self.name, "version": self.version, "sha256": self.sha256}
+        return {**about, "rows": len(self.criteria)}
+
+
+def read_golden(path: Path, limits: PairsFileSettings = LIMITS) -> GoldenSet:
+    """Read a golden set: id, criteria, must_refuse or ground_truth, dataset (its name) and version.
+
+    `criteria` maps a metric to the bound its score must reach: the least one where higher is better, the
+    greatest one where lower is (`{"faithfulness": 0.95, "fabricated_citations": 0}`). `must_refuse` asks
+    for a score of 1 of `refusal_correct`, as does a ground truth whose answer is UNANSWERABLE. A row with
+    another answer and no criteria must be answered, which is a score of 1 too.
+
+    Raises:
+        InputError: the file cannot be read, a row cannot (a gate that lost one would hold less than it says),
+            or rows name different sets or versions.
+    """
+    read = read_file(path, lambda _: GoldenRow, limits)
+    if read.left_out.height:
+        first = read.left_out.row(0, named=True)
+        raise InputError(
+            f"{path}, row {first['first_row']}: {first['detail']}; each row of a golden set counts"
+        )
+    for column in ("dataset", "version"):
+        values = read.items[column].unique(maintain_order=True).to_list()
+        if len(values) > 1:
+            raise InputError(
+                f"{path} has rows of more than one {column}: {values[0]!r} and {values[1]!r}; split it"
+            )
+    criteria = {
+        name: {bound["metric"]: bound["bound"] for bound in bounds}
+        for name, bounds in read.items.select("id", "criteria").iter_rows()
+    }
+    name, version = read.items.select("dataset", "version").row(0)
+    return GoldenSet(name, version, hash_file(path), criteria)
+
+
+def golden_outcomes(report: StoredReport, golden: GoldenSet) -> pl.DataFrame:
+    """Return which rows of a golden set pass in a run.
+
+    A score that is unknown, a metric that the run does not have and a row that it did not evaluate are not
+    measured, which fails the row: what was not looked at is not good.
+
+    Returns:
+        A row for each one of the set, in its order: id, `passed` (whether all holds), `measured` (whether all
+        was), and `failed` (what does not hold, in words).
+    """
+    scores = {row["id"]: row for row in report.rows.iter_rows(named=True)}
+    outcomes = []
+    for name, bounds in golden.criteria.items():
+        row = scores.get(name)
+        failed = ["not in the run"] if row is None else list(_failed(row, bounds, report))
+        measured = row is not None and all(row.get(metric) is not None for metric in bounds)
+        outcomes.append((name, not failed, measured, failed))
+    schema = {"id": pl.String(), "passed": pl.Boolean(), "measured": pl.Boolean()}
+    return pl.DataFrame(outcomes, {**schema, "failed": pl.List(pl.String())}, orient="row")
+
+
+def _failed(row: Row, bounds: Bounds, report: StoredReport) -> Iterator[str]:
+    for metric, bound in bounds.items():
+        score = row.get(metric) if metric in report.metrics else None
+        if score is None:
+            yield f"{metric} not measured"
+        elif report.metrics[metric].direction == "higher" and score < bound:
+            yield f"{metric} is {score:.4g}, should be at least {bound:g}"
+        elif report.metrics[metric].direction == "lower" and score > bound:
+            yield f"{metric} is {score:.4g}, should be at most {bound:g}"

@@ -1,0 +1,301 @@
+"""The report of an evaluation: its document, what to know before its figures are believed, and Markdown."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from qa_pipeline.evaluation.metrics.agreement import metric_agreement
+from qa_pipeline.evaluation.metrics.base import Metric
+from qa_pipeline.evaluation.metrics.meanings import lack_of, meaning_of
+from qa_pipeline.evaluation.reports.deciders import (
+    LIKENESS,
+    decider_shares,
+    decision_counts,
+    describe_deciders,
+    rests_on_likeness,
+)
+from qa_pipeline.evaluation.reports.summaries import PARTS, rounded, summarise
+from qa_pipeline.evaluation.running import Counts
+from qa_pipeline.text.rendering import figure, plural, ranked, render_markdown
+
+Document = dict[str, Any]
+FORMAT = 1
+WORST = 20
+"""Rows that a report shows of the worst."""
+WORST_BY = "faithfulness"
+FEW_ROWS, FEW_GROUPS = 30, 10
+"""Below so many rows, or documents they are about, a report says that they are few."""
+MOSTLY = 0.5
+_LONGEST_NAME, _MOST_NAMES = 80, 5
+
+
+@dataclass(frozen=True)
+class About:
+    """Facts that a report tells beside its figures.
+
+    Args:
+        dataset_sha256: of what was asked, see `report_folder.dataset_sha256`.
+        left_out: rows that could not be read (`LEFT_OUT`).
+        settings: those that decide, as JSON values.
+    """
+
+    dataset: str
+    dataset_sha256: str
+    left_out: pl.DataFrame
+    settings: dict[str, Any]
+
+
+def dataset_name(rows: pl.LazyFrame) -> str:
+    """Return the names of the data sets that rows are of, as far as they are short and few."""
+    names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
+    names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def report_document(
+    rows: pl.DataFrame, statements: pl.DataFrame, metrics: Sequence[Metric], counts: Counts, about: About
+) -> Document:
+    """Return the content of `report.json`; equal evaluations give equal documents.
+
+    Args:
+        rows: as in `rows.parquet`.
+        statements: as in `statements.parquet`.
+        metrics: the columns of the rows.
+        counts: who decided, and what rows lacked.
+        about: what is told beside.
+
+    Raises:
+        InputError: a value is outside the range of its metric.
+    """
+    summaries = summarise(rows, {metric.name: metric.range for metric in metrics})
+    for metric in metrics:
+        by = counts.decided_by.get(metric.name, Counter())
+        summaries["metrics"][metric.name] |= {
+            "version": metric.version,
+            "direction": metric.direction,
+            "range": list(metric.range),
+            "source": metric.source,
+            "decided_by": dict(sorted(by.items(), key=lambda item: (-item[1], item[0]))),
+            "missing": dict(counts.missing.get(metric.name, {})),
+        }
+    verdicts = statements.group_by("verdict").len().sort("verdict")
+    document: Document = rounded(
+        {
+            "format": FORMAT,
+            "dataset": about.dataset,
+            "dataset_sha256": about.dataset_sha256,
+            "total_queries": rows.height,
+            "groups": rows["group"].n_unique(),
+            "left_out": about.left_out.to_dicts(),
+            "settings": about.settings,
+            "statements": dict(verdicts.iter_rows()),
+            **summaries,
+        }
+    )
+    return document
+
+
+def ranked_by(document: Document, preferred: str | None = None) -> str | None:
+    """Return the metric whose worst rows are shown: the preferred one, faithfulness, or the first known.
+
+    None where no metric has a value.
+    """
+    measured = [name for name, metric in document["metrics"].items() if metric["known"]]
+    return next((name for name in (preferred, WORST_BY, *measured) if name in measured), None)
+
+
+def by_badness(rows: pl.DataFrame, statements: pl.DataFrame, name: str, direction: str) -> pl.DataFrame:
+    """Return the rows that have a value of a metric, the worst first, with `against`.
+
+    That is how many of their statements are not supported; of rows with equal values those with more stand
+    first, then those that stand first in the data set.
+    """
+    against = pl.col("verdict").is_in(["unsupported", "contradicted"]).sum().alias("against")
+    counted = statements.group_by("id").agg(against)
+    scored = rows.with_row_index("place").filter(pl.col(name).is_not_null())
+    joined = scored.join(counted, on="id", how="left").with_columns(pl.col("against").fill_null(0))
+    return joined.sort(name, "against", "place", descending=[direction == "lower", True, False])
+
+
+def what_to_know(document: Document) -> list[str]:
+    """Return sentences about what stands between the figures and belief in them; none where nothing does."""
+    return [
+        *_few(document),
+        *_left_out(document),
+        *_unanswered(document),
+        *_half_unknown(document),
+        *_by_likeness(document),
+        *_no_better_than_length(document, metric_agreement()),
+    ]
+
+
+def _few(document: Document) -> Iterator[str]:
+    count, groups = document["total_queries"], document["groups"]
+    if groups < 2:
+        yield "All rows are about one document: nothing is known of how another would do."
+    elif count < FEW_ROWS or groups < FEW_GROUPS:
+        yield f"Only {plural(count, 'row')} about {plural(groups, 'document')}: the intervals are wide."
+
+
+def _left_out(document: Document) -> Iterator[str]:
+    if left_out := document["left_out"]:
+        lost = sum(entry["rows"] for entry in left_out)
+        why = ", ".join(dict.fromkeys(entry["reason"].replace("_", " ") for entry in left_out))
+        yield f"Left out: {plural(lost, 'row')} that could not be used ({why})."
+
+
+def _unanswered(document: Document) -> Iterator[str]:
+    if reasons := document["settings"].get("unanswered"):
+        why = ", ".join(f"{reason.replace('_', ' ')} {count:,}" for reason, count in sorted(reasons.items()))
+        yield f"Without an answer: {plural(sum(reasons.values()), 'question')} ({why})."
+
+
+def _half_unknown(document: Document) -> Iterator[str]:
+    total = document["total_queries"]
+    shares = {name: metric["known"] for name, metric in document["metrics"].items() if metric["known"]}
+    if few := [f"{name} ({count:,})" for name, count in shares.items() if count < MOSTLY * total]:
+        yield f"Known of less than half of the {plural(total, 'row')}: {_listed(few)}."
+
+
+def _by_likeness(document: Document) -> Iterator[str]:
+    by = {name: metric["decided_by"] for name, metric in document["metrics"].items()}
+    if mostly := [
+        f"{name} ({decider_shares(deciders)[LIKENESS]:.0%})"
+        for name, deciders in by.items()
+        if rests_on_likeness(deciders)
+    ]:
+        yield (
+            f"Likeness alone decided most of what stands behind {_listed(mostly)}: a cosine, for statements "
+            "with the share of their words that a text has. It overlooks a swapped number, name or negation, "
+            "and rejects right answers in other words or in a few."
+        )
+
+
+_MOST_LISTED = 4
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return the first of some metrics, and how many more they are."""
+    more = len(names) - _MOST_LISTED
+    if more > 1:
+        return f"{', '.join(names[:_MOST_LISTED])} and {more} more metrics"
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def _no_better_than_length(document: Document, agreement: Mapping[str, Any]) -> Iterator[str]:
+    """Metrics that were held against people and lost to the length of the answer, by language of the rows.
+
+    What is known is of the local steps; a run that asks models says nothing of it.
+    """
+    if any(document["settings"].get(role) for role in ("verifier", "judge")):
+        return
+    measured = [name for name, metric in document["metrics"].items() if metric["known"] and name in agreement]
+    for language in document["per_language"]:
+        lost = {
+            name: agreement[name][language]
+            for name in measured
+            if language in agreement[name] and not agreement[name][language]["beats_length"]
+        }
+        if lost:
+            listed = ", ".join(
+                f"{name} (AUROC {languages['auroc']['value']:.2f} against {languages['length']['value']:.2f})"
+                for name, languages in lost.items()
+            )
+            yield (
+                f"Not shown to tell supported from unsupported answers ({language}) any better than their "
+                f"length does: {listed}."
+            )
+
+
+def reasons(metrics: Mapping[str, Document]) -> list[tuple[str, list[str]]]:
+    """Return why rows have no value, with the metrics concerned; nothing of those that all rows have."""
+    alike: dict[str, list[str]] = {}
+    for name, metric in metrics.items():
+        if metric["unknown"]:
+            alike.setdefault(_why_unknown(metric), []).append(name)
+    return list(alike.items())
+
+
+def _why_unknown(metric: Document) -> str:
+    """Return what all unknown rows lack, else everything; one row may lack several things."""
+    every = [name for name, count in metric["missing"].items() if count == metric["unknown"]]
+    missing = {name: metric["missing"][name] for name in every[:1]} or metric["missing"]
+    why = [f"{plural(count, 'row')}: {lack_of(name)}" for name, count in missing.items()]
+    rest = metric["unknown"] - sum(missing.values())
+    if rest > 0:
+        why.append(
+            f"{plural(rest, 'row')}: a statement or passage is undecided, or there is nothing to count"
+        )
+    return "; ".join(why)
+
+
+def with_bounds(metric: Document) -> str:
+    """Return the mean of a metric and its interval, as far as they are known."""
+    if metric["low"] is None or metric["high"] is None:
+        return figure(metric["mean"])
+    places = 3 if metric["high"] - metric["low"] < _NARROW else 2
+    return f"{metric['mean']:.3f} ({metric['low']:.{places}f}–{metric['high']:.{places}f})"
+
+
+_NARROW = 0.02
+
+
+def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
+    """Return the report as Markdown for a pull request.
+
+    Args:
+        document: of `report_document`.
+        worst: rows by `by_badness`, as many as are shown.
+        name: the metric they are worst by; None without rows.
+    """
+    metrics: Mapping[str, Document] = document["metrics"]
+    return render_markdown(
+        "evaluation/reports/report.md.j2",
+        document=document,
+        notes=what_to_know(document),
+        measured={key: metric for key, metric in metrics.items() if metric["known"]},
+        unknown=reasons(metrics),
+        parts=[] if name is None else list(_by_part(document, name)),
+        name=name,
+        worst=[] if name is None else worst.select("id", "query", "answer", name).rows(),
+        decisions=_decisions(metrics),
+        bounds=with_bounds,
+        deciders=describe_deciders,
+    )
+
+
+_MOST_PARTS = 12
+
+
+def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Document], int]]:
+    """Yield each column that parts the data, the figures of its largest parts, and the count of others."""
+    for column in PARTS:
+        parts: Mapping[str, Mapping[str, Document]] = document[f"per_{column}"]
+        if len(parts) < 2:
+            continue
+        largest = sorted(parts, key=lambda part: -parts[part][name]["known"])[:_MOST_PARTS]
+        yield (
+            column,
+            {part: parts[part][name] for part in parts if part in largest},
+            len(parts) - len(largest),
+        )
+
+
+def _decisions(metrics: Mapping[str, Document]) -> list[tuple[str, int]]:
+    """Return the steps that decided, and for how many parts of the metric that each decided most of."""
+    most: dict[str, int] = {}
+    for metric in metrics.values():
+        for who, count in decision_counts(metric["decided_by"]).items():
+            most[who] = max(most.get(who, 0), count)
+    return ranked(most)
+
+
+def sentence_about(document: Document, name: str) -> str:
+    """Say what a metric measures and what it is here, for people who have never heard of it."""
+    metric = document["metrics"][name]
+    meaning = meaning_of(name) or metric["source"]
+    return f"{meaning} {'Higher' if metric['direction'] == 'higher' else 'Lower'} is better."

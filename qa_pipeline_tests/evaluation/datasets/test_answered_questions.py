@@ -1,0 +1,290 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from datasets import Dataset, DatasetDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets.answered_questions import RAG_ROWS, read_rag_rows
+from qa_pipeline.evaluation.datasets.labelled_files import Labelled
+
+
+def read(folder: Path, *rows: Any) -> Labelled:
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return read_rag_rows([path])
+
+
+def one(folder: Path, row: dict[str, Any]) -> dict[str, Any]:
+    return read(folder, row).items.row(0, named=True)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+names = st.sampled_from(
+    ["id", "query", "answer", "contexts", "citations", "ground_truth", "reference_contexts", "samples",
+     "evidence", "messages", "retrieved_context_ids", "language", "confidences", "seconds", "must_refuse"]
+)  # fmt: skip
+
+
+@given(row=st.dictionaries(names, values, max_size=6))
+def test_whatever_a_row_holds_it_is_used_or_counted_with_a_reason(
+    tmp_path_factory: pytest.TempPathFactory, row: dict[str, Any]
+) -> None:
+    found = read(tmp_path_factory.mktemp("rows"), row, {"query": "Who?", "id": "usable"})
+    assert found.items.height + found.left_out["rows"].sum() == 2
+    assert found.items.schema == RAG_ROWS
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"query": "Who?", "answer": "Ann.", "contexts": ["Ann did."], "ground_truth": {"answer": "Ann"}},
+        {"user_input": "Who?", "response": "Ann.", "retrieved_contexts": ["Ann did."], "reference": "Ann"},
+        {"question": "Who?", "answer": "Ann.", "contexts": ["Ann did."], "ground_truth": "Ann"},
+        {"question": "Who?", "answer": "Ann.", "contexts": ["Ann did."], "ground_truths": ["Ann"]},
+        {
+            "input": "Who?",
+            "actual_output": "Ann.",
+            "retrieval_context": ["Ann did."],
+            "expected_output": "Ann",
+        },
+        {"record_id": "r", "input": "Who?", "output": "Ann.", "contexts": ["Ann did."], "reference": "Ann"},
+    ],
+)  # fmt: skip
+def test_exports_of_other_evaluators_are_the_same_rows(tmp_path: Path, row: dict[str, Any]) -> None:
+    found = one(tmp_path, row)
+    assert (found["query"], found["answer"], found["reference"]) == ("Who?", "Ann.", "Ann")
+    assert [context["text"] for context in found["contexts"]] == ["Ann did."]
+    assert found["must_refuse"] is False
+
+
+def test_evidence_that_is_none_of_a_release_is_no_reason_to_stop(tmp_path: Path) -> None:
+    wrong: list[Any] = [[1], [{"path": 1, "quote": "q", "claim": "c"}], [{}], "text"]
+    for evidence in wrong:
+        row = {"query": "Who?", "answer": "Ann.", "messages": [], "evidence": evidence}
+        assert one(tmp_path, row)["contexts"] is None
+
+
+def test_contexts_stand_in_the_order_of_their_ranks(tmp_path: Path) -> None:
+    contexts = [{"text": "b", "rank": 7}, {"text": "a", "rank": 2}]
+    found = one(tmp_path, {"query": "Who?", "contexts": contexts})
+    assert [(context["text"], context["rank"]) for context in found["contexts"]] == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.parametrize(
+    ("contexts", "reason"),
+    [
+        ([{"text": "a", "rank": 1}, {"text": "b", "rank": 1}], "repeated_rank"),
+        ([{"text": "a", "rank": 1}, {"text": "b"}], "missing_rank"),
+        ([{"text": "a", "authority": 2.0}], "wrong_type"),
+        ([{"text": "half a \ud800 character"}], "broken_text"),
+    ],
+)
+def test_contexts_that_cannot_be_used_are_left_out_with_a_reason(
+    tmp_path: Path, contexts: list[dict[str, Any]], reason: str
+) -> None:
+    found = read(tmp_path, {"query": "Who?", "contexts": contexts}, {"query": "When?"})
+    assert found.left_out["reason"].to_list() == [reason]
+    assert found.items["query"].to_list() == ["When?"]
+
+
+def test_a_score_that_is_no_number_is_unknown(tmp_path: Path) -> None:
+    row = {"query": "Who?", "seconds": float("nan"), "contexts": [{"text": "a", "score": float("inf")}]}
+    found = one(tmp_path, row)
+    assert found["seconds"] is None
+    assert found["contexts"][0]["score"] is None
+
+
+def test_ids_of_ragas_name_documents_and_texts_name_themselves_without_ids(tmp_path: Path) -> None:
+    asked = {"user_input": "Who?", "retrieved_contexts": ["a", "b"]}
+    named = one(tmp_path, {**asked, "retrieved_context_ids": [3, 4], "reference_context_ids": [4]})
+    assert [context["document"] for context in named["contexts"]] == ["3", "4"]
+    assert named["relevant_documents"] == ["4"]
+    by_text = one(tmp_path, {**asked, "reference_contexts": ["b"]})
+    assert by_text["relevant_documents"] == [by_text["contexts"][1]["document"]]
+
+
+def test_a_reference_that_refuses_says_that_the_answer_must_refuse(tmp_path: Path) -> None:
+    said = "I cannot answer this question based on the provided documents."
+    assert one(tmp_path, {"query": "Who?", "ground_truth": said})["must_refuse"] is True
+    assert one(tmp_path, {"query": "Who?"})["must_refuse"] is None
+
+
+def test_a_row_is_about_its_first_relevant_document_then_its_first_context(tmp_path: Path) -> None:
+    contexts = [{"text": "t", "document": "b.md"}]
+    relevant = {"query": "Who?", "contexts": contexts, "ground_truth": {"relevant_documents": ["a.md"]}}
+    assert one(tmp_path, relevant)["group"] == "a.md"
+    assert one(tmp_path, {"query": "Who?", "contexts": contexts})["group"] == "b.md"
+    assert one(tmp_path, {"query": "Who?", "group_id": "c"})["group"] == "c"
+
+
+def test_two_files_that_use_one_id_are_refused(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"id": "x", "query": "Who?"}')
+    with pytest.raises(InputError, match="make ids unique"):
+        read_rag_rows([tmp_path])
+
+
+def test_rows_of_parquet_are_those_of_jsonl(tmp_path: Path) -> None:
+    row = {"query": "Who?", "contexts": [{"text": "a", "document": "d", "rank": 1}], "seconds": 1.5}
+    written = read(tmp_path, row).items
+    pl.DataFrame([row]).write_parquet(tmp_path / "rows.parquet")
+    assert read_rag_rows([tmp_path / "rows.parquet"]).items.drop("file").equals(written.drop("file"))
+
+
+def test_an_empty_file_and_one_without_a_usable_row_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("")
+    with pytest.raises(InputError, match="holds no row"):
+        read_rag_rows([path])
+    path.write_text('{"answer": "Ann."}')
+    with pytest.raises(InputError, match="query is missing; it should hold the question"):
+        read_rag_rows([path])
+
+
+def test_true_claims_may_be_texts_or_have_sources(tmp_path: Path) -> None:
+    claims = ["A.", {"claim": "B.", "source": "b.md"}]
+    found = one(tmp_path, {"query": "Who?", "ground_truth": {"claims": claims}})["true_claims"]
+    assert found == [{"claim": "A.", "source": None}, {"claim": "B.", "source": "b.md"}]
+
+
+@pytest.mark.parametrize(("authority", "kept"), [(None, 2), (0.5, 2), (1.5, 1), (float("nan"), 2)])
+def test_authority_is_unknown_or_from_0_to_1(tmp_path: Path, authority: float | None, kept: int) -> None:
+    row = {"query": "Who?", "contexts": [{"text": "A.", "authority": authority}]}
+    assert read(tmp_path, row, {"query": "Why?"}).items.height == kept
+
+
+# As DeepEval 4.3 (save_as) and Ragas 0.4 (to_csv, to_pandas, to_hf_dataset, Dataset.save) write them.
+_DEEPEVAL_HEAD = "input,actual_output,expected_output,retrieval_context,context,name,comments,source_file\n"
+_DEEPEVAL_ROW = {"input": "How heavy?", "actual_output": "43 kg.", "expected_output": "43 kg", "name": None}
+_RAGAS_HEAD = "user_input,retrieved_contexts,reference_contexts,response,reference\n"
+_TEXTS = ["It weighs 43 kg.", "A 'quoted' \"text\", here\nand there"]
+_SAVED_FILES = {
+    "goldens.json": json.dumps(
+        [{**_DEEPEVAL_ROW, "retrieval_context": _TEXTS, "context": [_TEXTS[0]]}], indent=4
+    ),
+    "goldens.jsonl": json.dumps(
+        {**_DEEPEVAL_ROW, "retrieval_context": "|".join(_TEXTS), "context": _TEXTS[0]}
+    ),
+    "goldens.csv": _DEEPEVAL_HEAD
+    + 'How heavy?,43 kg.,43 kg,"It weighs 43 kg.|A \'quoted\' ""text"", here\nand there",'
+    + "It weighs 43 kg.,,,\n",
+    "python_lists.csv": _RAGAS_HEAD
+    + "How heavy?,\"['It weighs 43 kg.', 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
+    + "['It weighs 43 kg.'],43 kg.,43 kg\n",
+    "numpy_lists.csv": ","
+    + _RAGAS_HEAD
+    + "0,How heavy?,\"['It weighs 43 kg.'\n 'A \\'quoted\\' \"\"text\"\", here\\nand there']\","
+    + "['It weighs 43 kg.'],43 kg.,43 kg\n",
+    "semicolons.csv": _RAGAS_HEAD.replace(",", ";")
+    + 'How heavy?;"[""It weighs 43 kg."", ""A \'quoted\' \\""text\\"", here\\nand there""]";'
+    + '"[""It weighs 43 kg.""]";43 kg.;43 kg\n',
+}
+
+
+@pytest.mark.parametrize("name", _SAVED_FILES)
+def test_files_that_other_evaluators_save_are_read_as_what_they_hold(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(_SAVED_FILES[name], encoding="utf-8", newline="")
+    row = read_rag_rows([tmp_path / name]).items.row(0, named=True)
+    assert (row["query"], row["answer"], row["reference"]) == ("How heavy?", "43 kg.", "43 kg")
+    assert [one["text"] for one in row["contexts"]] == _TEXTS
+    assert row["relevant_documents"] == [row["contexts"][0]["document"]]
+
+
+def test_a_saved_dataset_is_read_from_its_folder_with_and_without_splits(tmp_path: Path) -> None:
+    rows = {"user_input": ["Who?", "When?"], "response": ["Ann.", None], "retrieved_contexts": [["x"], None]}
+    saved = Dataset.from_dict(rows)
+    saved.save_to_disk(tmp_path / "one")
+    DatasetDict({"eval": saved}).save_to_disk(tmp_path / "more")
+    for folder in ("one", "more"):
+        items = read_rag_rows([tmp_path / folder]).items
+        assert items["query"].to_list() == ["Who?", "When?"]
+        assert items["answer"].to_list() == ["Ann.", None]
+
+
+def test_an_arrow_file_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data.arrow").write_bytes(b"no stream")
+    with pytest.raises(InputError, match="is not an Arrow stream that can be read"):
+        read_rag_rows([tmp_path / "data.arrow"])
+
+
+@pytest.mark.parametrize(
+    ("cell", "texts"),
+    [
+        ("a|b", ["a", "b"]),
+        ("head|| a | b |", ["head", "| a | b |"]),
+        ("[1] See below.", ["[1] See below."]),
+        ("[]", []),
+    ],
+)
+def test_contexts_of_deepeval_are_parted_where_it_joined_them(
+    tmp_path: Path, cell: str, texts: list[str]
+) -> None:
+    row = one(tmp_path, {"input": "Who?", "actual_output": "Ann", "retrieval_context": cell})
+    assert [context["text"] for context in row["contexts"]] == texts
+
+
+def test_ideal_contexts_of_deepeval_are_not_taken_for_retrieved_ones(tmp_path: Path) -> None:
+    assert (
+        one(tmp_path, {"input": "Who?", "retrieval_context": None, "context": ["Ann."]})["contexts"] is None
+    )
+
+
+def test_a_list_in_a_cell_that_breaks_off_is_left_out_with_a_reason(tmp_path: Path) -> None:
+    found = read(tmp_path, {"query": "Who?", "contexts": "['Ann', 'Bo"}, {"query": "When?"})
+    assert found.left_out.select("reason", "rows").rows() == [("wrong_type", 1)]
+
+
+def test_numbers_and_truths_of_csv_cells_are_read(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(
+        'query,answer,seconds,must_refuse,confidences\nWho?,12,1.5,True,"[0.5, 0.75]"\n'
+    )
+    row = read_rag_rows([tmp_path / "rows.csv"]).items.row(0, named=True)
+    assert (row["answer"], row["seconds"], row["must_refuse"]) == ("12", 1.5, True)
+    assert row["confidences"] == [0.5, 0.75]
+
+
+GOLDEN_ROW = {
+    "id": "g1",
+    "query": "How heavy?",
+    "ground_truth": {"answer": "43 kg", "relevant_docs": ["guide.md"], "citations": ["guide.md#mass"]},
+}
+
+
+def test_a_golden_row_has_the_right_answer_and_its_documents(tmp_path: Path) -> None:
+    row = one(tmp_path, GOLDEN_ROW)
+    assert (row["reference"], row["relevant_documents"], row["must_refuse"]) == ("43 kg", ["guide.md"], False)
+    assert row["true_claims"] is None
+
+
+def test_documents_that_a_golden_row_cites_are_relevant_where_none_are_named(tmp_path: Path) -> None:
+    truth = {"answer": "43 kg", "citations": [{"document": "a.md"}, "b.md", "b.md"]}
+    assert one(tmp_path, {"query": "How heavy?", "ground_truth": truth})["relevant_documents"] == [
+        "a.md",
+        "b.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    "relevant",
+    [{"a.md": 3, "b.md": 1, "c.md": 0}, [{"document": "a.md", "grade": 3}, {"document": "b.md", "grade": 1}]],
+)
+def test_relevant_documents_may_have_grades(tmp_path: Path, relevant: object) -> None:
+    row = one(tmp_path, {"query": "Who?", "ground_truth": {"answer": "Ann", "relevant_docs": relevant}})
+    assert (row["relevant_documents"], row["relevance_grades"]) == (["a.md", "b.md"], [3, 1])
+
+
+@pytest.mark.parametrize("truth", ["UNANSWERABLE", {"answer": "unanswerable "}, {"answer": "UNANSWERABLE"}])
+def test_an_unanswerable_question_must_be_refused_and_has_no_right_answer(
+    tmp_path: Path, truth: object
+) -> None:
+    row = one(tmp_path, {"query": "What does it cost?", "ground_truth": truth})
+    assert (row["must_refuse"], row["reference"]) == (True, None)

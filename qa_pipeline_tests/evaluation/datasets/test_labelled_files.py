@@ -1,0 +1,149 @@
+import itertools
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.errors import InputError
+from qa_pipeline.evaluation.datasets.grounding_items import ITEMS, Item, draw
+from qa_pipeline.evaluation.datasets.labelled_files import check
+from qa_pipeline.settings.generation import PairsFileSettings
+from qa_pipeline.storage.row_files import Fault
+from qa_pipeline_tests.evaluation.labelled_files import item, items, read_labelled, write_lines, write_parquet
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+BAD_ROWS = [
+    ("broken_line", '{"id": "x"'),
+    ("broken_line", "[1, 2]"),
+    ("broken_line", "[" * 100_000),
+    ("missing_field", item(50, context=None)),
+    ("missing_field", item(50, label=None)),
+    ("empty_field", item(50, answer="  ")),
+    ("empty_field", item(50, group_id="")),
+    ("bad_label", item(50, label=2)),
+    ("bad_label", item(50, label="1")),
+    ("bad_label", item(50, label=True)),
+    ("wrong_type", item(50, context="one text")),
+    ("wrong_type", item(50, answer=["a", "list"])),
+    ("wrong_type", item(50, spans=[{"start": "0", "end": 3}])),
+    ("span_outside_answer", item(50, spans=[{"start": 0, "end": 5000}])),
+    ("span_outside_answer", item(50, spans=[{"start": -1, "end": 3}])),
+    ("span_outside_answer", item(50, spans=[{"start": 3, "end": 3}])),
+    ("broken_text", item(50, answer="half \ud800 a character")),
+    ("duplicate_id", item(3)),
+]
+
+
+@given(ANY, st.sampled_from(list(Item.needed())))
+def test_no_value_of_a_field_breaks_the_reader(value: Any, field: str) -> None:
+    read = check(item(1, **{field: value}), Item)
+    assert isinstance(read, Fault) or pl.DataFrame([{"file": "f", **read}], schema=ITEMS).height == 1
+
+
+@pytest.mark.parametrize(("reason", "row"), BAD_ROWS)
+def test_a_row_that_cannot_be_used_is_counted_and_the_others_go_on(
+    reason: str, row: Any, tmp_path: Path
+) -> None:
+    read = read_labelled([write_lines(tmp_path / "pumps.jsonl", [*items(4), row, row])])
+    assert read.items["id"].to_list() == ["i0", "i1", "i2", "i3"]
+    told = read.left_out.row(0, named=True)
+    assert (told["file"], told["reason"], told["rows"], told["first_row"]) == ("pumps.jsonl", reason, 2, 5)
+
+
+def test_both_formats_hold_the_same_items(tmp_path: Path) -> None:
+    rows = items(8)
+    rows[1]["spans"] = [{"start": 0, "end": 3, "type": "made up"}]
+    (tmp_path / "folder").mkdir()
+    lines = read_labelled([write_lines(tmp_path / "pumps.jsonl", rows)])
+    table = read_labelled([write_parquet(tmp_path / "pumps.parquet", rows).parent / "pumps.parquet"])
+    assert lines.items.drop("file").equals(table.items.drop("file"))
+    assert not lines.left_out.height
+
+
+def test_optional_columns_may_be_missing(tmp_path: Path) -> None:
+    rows = [{name: row[name] for name in Item.needed()} for row in items(3)]
+    pl.DataFrame(rows).write_parquet(tmp_path / "pumps.parquet")
+    read = read_labelled([tmp_path])
+    assert read.items.height == 3
+    assert read.items["task"].null_count() == 3
+
+
+@pytest.mark.parametrize("column", list(Item.needed()))
+def test_a_missing_column_is_named_with_its_file_and_what_it_should_hold(column: str, tmp_path: Path) -> None:
+    rows = [{name: value for name, value in row.items() if name != column} for row in items(3)]
+    with pytest.raises(InputError, match=rf"pumps\.parquet has no column {column}; add it: \w+"):
+        read_labelled([write_parquet(tmp_path / "pumps.parquet", rows)])
+    with pytest.raises(InputError, match=rf"pumps\.jsonl holds no row that.*row 1: {column} is missing"):
+        read_labelled([write_lines(tmp_path / "pumps.jsonl", rows)])
+
+
+@pytest.mark.parametrize(
+    ("column", "change", "said"),
+    [
+        ("context", pl.lit("one text"), "context: .*should hold a list of texts"),
+        ("label", pl.lit("supported"), "label should hold 1 where"),
+        ("answer", pl.lit(7), "answer: .*should hold the text to check"),
+        ("id", pl.int_range(pl.len()), "id: .*should hold a text"),
+        ("spans", pl.lit("0-3"), "spans: .*valid list"),
+        ("answer", pl.lit(None), "answer is missing; it should hold the text to check"),
+    ],
+)
+def test_a_table_with_a_column_of_another_type_holds_no_row_that_can_be_used(
+    column: str, change: pl.Expr, said: str, tmp_path: Path
+) -> None:
+    path = write_parquet(tmp_path / "pumps.parquet", items(3), **{column: change})
+    with pytest.raises(InputError, match=rf"pumps\.parquet holds no row that can be used; row 1: {said}"):
+        read_labelled([path])
+
+
+def test_files_that_cannot_be_read_as_a_whole_are_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "empty.jsonl").write_bytes(b"\n\n")
+    (tmp_path / "items.xml").write_text("id\n")
+    write_parquet(tmp_path / "none.parquet", items(1), label=pl.col("label")).touch()
+    pl.DataFrame(items(1)).clear().write_parquet(tmp_path / "none.parquet")
+    (tmp_path / "nothing").mkdir()
+    for name, said in {
+        "broken.parquet": "not a Parquet file",
+        "empty.jsonl": "holds no row",
+        "none.parquet": "holds no row",
+        "items.xml": "unknown format",
+        "absent.jsonl": "does not exist",
+        "nothing": "holds no file of .parquet",
+    }.items():
+        with pytest.raises(InputError, match=said) as caught:
+            read_labelled([tmp_path / name])
+        assert name in str(caught.value)
+
+
+def test_limits_of_the_settings_hold_and_are_named(tmp_path: Path) -> None:
+    path = write_parquet(tmp_path / "pumps.parquet", items(5))
+    with pytest.raises(InputError, match="max_pairs"):
+        read_labelled([path], PairsFileSettings(max_pairs=4))
+    path = write_lines(tmp_path / "pumps.jsonl", [*items(2), item(2, answer="word " * 300)])
+    read = read_labelled([path], PairsFileSettings(max_line_bytes=1000))
+    assert read.left_out.select("reason", "first_row").rows() == [("line_too_long", 3)]
+    assert "pairs_file.max_line_bytes" in read.left_out["detail"][0]
+
+
+@given(st.integers(1, 40), st.integers(0, 40))
+def test_a_smaller_draw_is_part_of_a_larger_one(limit: int, more: int) -> None:
+    frame = pl.DataFrame(items(36), schema=ITEMS)
+    small, large = (draw(frame, size)["id"].to_list() for size in (limit, limit + more))
+    assert set(small) <= set(large)
+    assert len(small) == min(limit, 36)
+    assert [one for one in frame["id"] if one in large] == large
+
+
+def test_a_draw_spreads_over_groups_and_is_made_in_each_data_set() -> None:
+    rows = [item(n, id=f"{name}{n}", dataset=name) for name, n in itertools.product(("a", "b"), range(20))]
+    drawn = draw(pl.DataFrame(rows, schema=ITEMS), 10)
+    sizes = drawn.group_by("dataset").agg(pl.len(), groups=pl.col("group_id").n_unique()).sort("dataset")
+    assert sizes.rows() == [("a", 10, 10), ("b", 10, 10)]

@@ -1,0 +1,171 @@
+import base64
+import hashlib
+import itertools
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from qa_pipeline.evaluation.reports.report_page import MOST_ROWS, _marked
+from qa_pipeline_tests.evaluation.reported import Row, asked, said, stored
+
+HOSTILE = (
+    "</script><img src=x onerror=alert(1)>\"' onload=x {{ 7*7 }}{% raw %} \u202egnp.exe <!-- ]]> &lt;b&gt;"
+)
+
+
+def page(folder: Path, rows: list[Row], statements: list[Row] | None = None, **told: Any) -> str:
+    stored(folder, rows, statements or [], **told)
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def first(tree: LexborHTMLParser | LexborNode, selector: str) -> LexborNode:
+    found = tree.css_first(selector)
+    assert found is not None, selector
+    return found
+
+
+def hostile_page(folder: Path) -> str:
+    names = ("id", "query", "answer", "group", "dataset", "category", "difficulty", "language", "reference")
+    context = {
+        "text": HOSTILE,
+        "document": HOSTILE,
+        "rank": 1,
+        "score": None,
+        "date": None,
+        "authority": None,
+    }
+    row = asked(0, **dict.fromkeys(names, HOSTILE), contexts=[context])
+    told: Row = dict.fromkeys(("id", "text", "reason", "quote", "document", "decided_by"), HOSTILE)
+    statements = [said(**told, end=len(HOSTILE)), said(verdict=HOSTILE, **told, start=3, end=len(HOSTILE))]
+    return page(folder, [row, asked(1)], statements, settings={"model": HOSTILE})
+
+
+def test_texts_of_the_data_are_letters_wherever_they_stand(tmp_path: Path) -> None:
+    html = hostile_page(tmp_path)
+    tree = LexborHTMLParser(html)
+    assert tree.css("img") == []
+    assert len(tree.css("script")) == 1
+    scripted = [name for node in tree.css("*") for name in node.attributes if name.startswith("on")]
+    assert scripted == []
+    assert html.count("{{ 7*7 }}") == html.count("{% raw %}") > 10
+    assert "49" not in first(tree, "h1").text()
+
+
+def test_the_page_may_run_its_own_script_and_style_and_fetch_nothing(tmp_path: Path) -> None:
+    tree = LexborHTMLParser(hostile_page(tmp_path))
+    policy = first(tree, "meta[http-equiv=Content-Security-Policy]").attributes["content"] or ""
+    for name in ("script", "style"):
+        held = tree.css(name)
+        assert len(held) == 1
+        digest = base64.b64encode(hashlib.sha256(held[0].text().encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    own = [node for node in tree.css("*") if {"src", "style", "action", "srcset"} & set(node.attributes)]
+    assert own == []
+    assert all((node.attributes["href"] or "").startswith("#") for node in tree.css("[href]"))
+
+
+def test_turned_letters_stay_within_their_text(tmp_path: Path) -> None:
+    tree = LexborHTMLParser(hostile_page(tmp_path))
+    for node in tree.css("body *"):
+        own = "".join(one.text(deep=False) for one in node.iter(include_text=True) if one.tag == "-text")
+        assert "\u202e" not in own or node.tag in ("bdi", "option"), node.tag
+
+
+def test_the_parts_of_the_page_are_named(tmp_path: Path) -> None:
+    rows = [asked(number, category="ab"[number % 2]) for number in range(4)]
+    tree = LexborHTMLParser(page(tmp_path, rows, [said(0), said(1, "supported")]))
+    names = [node.attributes["id"] for node in tree.css("[id]")]
+    assert len(names) == len(set(names))
+    pointed = [node.attributes[one] for one in ("aria-labelledby",) for node in tree.css(f"[{one}]")]
+    pointed += [(node.attributes["href"] or "")[1:] for node in tree.css("a")]
+    assert set(pointed) <= set(names)
+    assert all(node.attributes.get("scope") for node in tree.css("th"))
+    levels = [int((node.tag or "")[1]) for node in tree.css("h1, h2, h3, h4")]
+    assert levels[0] == 1
+    assert all(later - level <= 1 for level, later in itertools.pairwise(levels))
+    assert first(tree, "html").attributes["lang"] == "en"
+
+
+def choices(tree: LexborHTMLParser) -> dict[str | None, list[str]]:
+    return {
+        one.attributes["name"]: [option.text() for option in one.css("option")] for one in tree.css("select")
+    }
+
+
+def test_a_reader_chooses_by_category_language_and_verdict(tmp_path: Path) -> None:
+    rows = [asked(0, category="a"), asked(1, category=None, language="sv"), asked(2, category="a")]
+    tree = LexborHTMLParser(page(tmp_path, rows, [said(0), said(0, "supported", start=5, end=9)]))
+    assert choices(tree) == {
+        "category": ["all", "(none)", "a"],
+        "language": ["all", "en", "sv"],
+        "verdict": ["all", "supported", "unsupported"],
+    }
+    assert first(tree, "article.row").attributes["data-verdict"] == "0 1"
+
+
+def test_every_choice_has_its_worst_rows_and_the_page_stays_small(tmp_path: Path) -> None:
+    rows = [
+        asked(number, category="bad", faithfulness=0.0, answer="Ann. " * 2000, query="Who? " * 1000)
+        for number in range(1000)
+    ]
+    rows += [asked(number, category="good", faithfulness=1.0) for number in range(1000, 1030)]
+    html = page(tmp_path, rows)
+    tree = LexborHTMLParser(html)
+    cards = tree.css("article.row")
+    assert len(cards) == MOST_ROWS
+    assert len({card.attributes["data-category"] for card in cards}) == 2
+    assert ["hidden" in card.attributes for card in cards] == [False] * 20 + [True] * (MOST_ROWS - 20)
+    assert len(html) < 3_000_000
+
+
+def test_statements_are_marked_where_they_stand(tmp_path: Path) -> None:
+    told = [said(0, start=5, end=9, quote="Bob it was.", document="a.md", score=0.25, reason="negation")]
+    tree = LexborHTMLParser(page(tmp_path, [asked(0), asked(1)], told))
+    card = first(tree, "article.row")
+    assert first(card, "mark").text() == "Bob.1"
+    assert first(card, "mark").attributes["class"] == "unsupported"
+    beside = first(card, ".evidence").text()
+    assert all(
+        one in beside
+        for one in ("1 ✗ unsupported", "by similarity (negation), score 0.25", "Bob it was.", "a.md")
+    )
+
+
+SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15)), max_size=6)
+
+
+@given(st.text(max_size=12), SPANS)
+def test_marks_never_change_an_answer(answer: str, spans: list[tuple[int, int]]) -> None:
+    statements = [said(0, start=start, end=end) for start, end in spans]
+    assert "".join(one["text"] for one in _marked(answer, statements)) == answer
+
+
+@pytest.mark.parametrize("answer", [None, ""])
+def test_a_row_without_an_answer_has_a_card(tmp_path: Path, answer: str | None) -> None:
+    html = page(tmp_path, [asked(0, answer=answer), asked(1)])
+    assert "There is none." in html
+
+
+def test_an_evaluation_without_any_value_has_a_page(tmp_path: Path) -> None:
+    html = page(tmp_path, [asked(0, faithfulness=None)])
+    assert "No metric has a value." in html
+    assert LexborHTMLParser(html).css("article") == []
+    assert "there is no statement to verify" in html
+
+
+LETTERS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=40)
+
+
+@given(st.lists(LETTERS, min_size=1, max_size=15))
+def test_any_text_is_read_back_as_it_was(texts: list[str]) -> None:
+    rows = [asked(number, query=text) for number, text in enumerate(texts)]
+    with TemporaryDirectory() as folder:
+        tree = LexborHTMLParser(page(Path(folder), rows))
+    assert [node.text() for node in tree.css("article.row h3")] == texts
