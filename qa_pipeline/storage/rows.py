@@ -1,9 +1,8 @@
-"""Rows of stored tables as Python has them, and structures in their columns, where the package uses them.
+"""Rows of stored tables as Python has them, and structures of their columns: those the package names.
 
 Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
 """
 
-from datetime import datetime
 from typing import TypedDict
 
 

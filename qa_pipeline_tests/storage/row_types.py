@@ -21,12 +21,11 @@ FILLED: Mapping[str, tuple[Table, Sequence[str]]] = {
     "KeptQuestionRow": (tables.QUESTIONS, ("question", "question_type")),
 }
 """Types of rows in a state in which columns that may be null are not."""
-_HEAD = '''"""Rows of stored tables as Python has them, and structures in their columns, where the package uses them.
+_HEAD = '''"""Rows of stored tables as Python has them, and structures of their columns: those the package names.
 
 Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
 """
 
-from datetime import datetime
 from typing import TypedDict
 '''
 _SIMPLE: dict[DataTypeClass | pl.DataType, str] = {
@@ -53,7 +52,11 @@ def rows_source() -> str:
     needed = classes.keys() & used
     while further := classes.keys() & _names_in(classes[name] for name in needed) - needed:
         needed |= further
-    return "\n\n".join([_HEAD, *(text for name, text in classes.items() if name in needed)])
+    used_classes = [text for name, text in classes.items() if name in needed]
+    head = _HEAD
+    if any(" datetime" in text for text in used_classes):
+        head = head.replace("from typing", "from datetime import datetime\nfrom typing")
+    return "\n\n".join([head, *used_classes])
 
 
 def _names_in(texts: Iterable[str]) -> set[str]:
