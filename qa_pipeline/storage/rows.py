@@ -1,4 +1,4 @@
-"""Rows of stored tables as Python has them, and structures of their columns: those the package names.
+"""Rows of stored tables as Python has them, and structures of their columns: those in use.
 
 Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
 """
@@ -132,6 +132,31 @@ class ChunkRow(TypedDict):
     language: str
     repeats: str | None
     text: str
+
+
+class QuestionRow(TypedDict):
+    """Hold one row of questions."""
+
+    question_id: str
+    batch: str
+    question: str | None
+    question_type: str | None
+    planned_type: str | None
+    difficulty: str | None
+    persona: str | None
+    round: int | None
+    place: int | None
+    rewritten_from: str | None
+    target_chunk_ids: list[str]
+    passage_ids: list[str]
+    passage_scores: list[float] | None
+    source_fields: str | None
+    language: str
+    status: str
+    reason: str | None
+    detail: str | None
+    prompt_hash: str
+    model: str
 
 
 class PairRow(TypedDict):

@@ -21,7 +21,7 @@ FILLED: Mapping[str, tuple[Table, Sequence[str]]] = {
     "KeptQuestionRow": (tables.QUESTIONS, ("question", "question_type")),
 }
 """Types of rows in a state in which columns that may be null are not."""
-_HEAD = '''"""Rows of stored tables as Python has them, and structures of their columns: those the package names.
+_HEAD = '''"""Rows of stored tables as Python has them, and structures of their columns: those in use.
 
 Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
 """
