@@ -22,7 +22,8 @@ from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table, write_table
-from qa_pipeline.storage.table_schema import Table
+from qa_pipeline.storage.rows import DecisionRow
+from qa_pipeline.storage.table_schema import Table, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, EMBEDDINGS, PAIRS, QUESTIONS
 from qa_pipeline.text.sentences import split_sentences
 
@@ -282,7 +283,7 @@ def _quoting(
     """Return ids of decisions in which people quote a sentence that no other document of the batch has."""
     written = {
         row["decision_id"]: " ".join(f"{row['answer'] or ''} {row['why'] or ''}".split())
-        for row in decisions.iter_rows(named=True)
+        for row in typed_rows(decisions, DecisionRow)
     }
     sentences = {
         sentence

@@ -245,6 +245,22 @@ class ClaimRow(TypedDict):
     span_reason: str | None
 
 
+class DecisionRow(TypedDict):
+    """Hold one row of decisions."""
+
+    decision_id: str
+    batch: str
+    sequence: int
+    pair_id: str
+    claim_id: str | None
+    content_sha256: str
+    decision: str
+    answer: str | None
+    who: str
+    why: str | None
+    decided_at: str | None
+
+
 class DraftedPairRow(TypedDict):
     """Hold one row of pairs, with question and answer."""
 
