@@ -31,7 +31,7 @@ SHORTEST_NAME = 6
 """Characters of a hash from which its beginning names it: a shorter one too often names several."""
 LEAST_QUOTE = 30
 """Characters from which a sentence is not written twice by chance."""
-_MOST_PATHS = 5
+_MOST_PATHS = 5  # of a message: more fill the screen, and one says how many are left out
 _ID_LENGTH = 32  # hex digits: a document's id is the beginning of its content's hash
 _PLACE = ("batch", "path")
 PLACES = pl.Schema(dict.fromkeys(("content_sha256", "document_id", *_PLACE), pl.String()))

@@ -50,7 +50,7 @@ FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 _EDGE = ("chunk_id", "other_chunk_id", "bridge")
 _MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
-_MOST_ASKED = 30  # earlier questions that a prompt shows
+_MOST_ASKED = 30  # earlier questions that a prompt shows: more cost tokens, fewer let old ones come again
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.language import UNDETERMINED, piece_language
 
-_ID_LENGTH = 32
+_ID_LENGTH = 32  # hex digits: 128 bits, in which no two texts meet by chance
 _AT_ONCE = 4_000_000
 """Characters of documents cut together, so that memory does not grow with the batch."""
 _as_json = json.JSONEncoder(ensure_ascii=False).encode

@@ -5,7 +5,7 @@ import polars as pl
 _SHORTEST = 40
 """Characters of the shortest block that counts: shorter ones, such as "See also:", recur by chance."""
 _SHARE = 0.8
-"""Share of a chunk's text that must stand in repeated blocks."""
+"""Share of a chunk's text that must stand in repeated blocks: the rest is too little to ask about."""
 
 NEAR_DUPLICATE = "near_duplicate"
 REPEATED_BLOCK = "repeated_block"
