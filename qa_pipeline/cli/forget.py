@@ -214,7 +214,9 @@ def _next_step(layout: "Layout", batch: str) -> str:
     if origin.is_file():
         corpus = origin.read_text(encoding="utf-8")
         again = f"qa-pipeline run {corpus} --batch {batch} --out {layout.out}, with the settings of before"
-    return f"Until batch {batch} is made again, it has no training examples and no release holds it: {again}"
+    return (
+        f"Batch {batch} has no training examples then, and is in no release, until it is made again: {again}"
+    )
 
 
 def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -> list[str]:

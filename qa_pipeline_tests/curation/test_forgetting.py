@@ -181,8 +181,7 @@ def test_rows_of_other_documents_are_what_they_were_once_their_batch_is_made_aga
     assert drafted.select(answers.columns).join(answers, on=answers.columns, how="anti").is_empty()
 
 
-def test_drafts_of_other_documents_are_kept_and_their_replies_with_them(copied: Workspace) -> None:
-    """What was paid for is not asked again, even where it could not be told from its passages alone."""
+def test_drafts_that_were_shown_other_documents_alone_are_kept_and_not_paid_again(copied: Workspace) -> None:
     gone = ids_of(copied, "b0", "pbrt.md")
     before = copied.table("pairs", "b0")
     forget(copied)
