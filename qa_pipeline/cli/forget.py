@@ -13,8 +13,9 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 if TYPE_CHECKING:
     import polars as pl
 
-    from qa_pipeline.curation.forgetting import Forgotten, Plan
+    from qa_pipeline.curation.forgetting import Plan
     from qa_pipeline.llm.store.database import Database
+    from qa_pipeline.llm.store.maintenance import Erased
     from qa_pipeline.settings.tree import Settings
     from qa_pipeline.storage.layout import Layout
 
@@ -34,12 +35,19 @@ def forget(
 ) -> None:
     """Remove a document and all that was made from it, in every batch, and keep it from coming back.
 
-    Tables, indexes, exports, people's decisions, caches and the stored model replies of OUT lose it, earlier
-    versions of it too. No later run reads it and no later release holds it (OUT/forgotten.jsonl). Releases
-    that are out are never changed: those that hold it are named, with how to yank them. While `run` or
-    `validate` works on OUT this is refused; let no run of Dagster work on it meanwhile.
+    Its batches lose their tables, indexes and exports until their next run, which makes them again without it
+    and pays for no other document. People's decisions, caches and stored model replies lose it too, earlier
+    versions of it as well. No later run reads it and no later release holds it (OUT/forgotten.jsonl).
+    Releases that are out are never changed: those that hold it are named, with how to yank them. While `run`
+    or `validate` works on OUT this is refused; let no run of Dagster work on it meanwhile.
     """
-    from qa_pipeline.curation.forgetting import carry_out, near_texts, read_plan, rows_of, unlinked_decisions
+    from qa_pipeline.curation.forgetting import (
+        carry_out,
+        count_rows,
+        near_texts,
+        read_plan,
+        unlinked_decisions,
+    )
     from qa_pipeline.publishing.manifest import alone
     from qa_pipeline.publishing.yank import releases_with
     from qa_pipeline.settings.base import read_assignments
@@ -57,22 +65,17 @@ def forget(
         with out_lock, _opened(settings, layout) as database, releases_lock:
             begun = read_plan(layout)
             if begun is not None and really:
-                carry_out(layout, begun, database, settings.index)
+                carry_out(layout, begun, database)
             plan, places = _planned(layout, database, document, begun)
-            near = near_texts(layout, plan.contents)
-            releases_holding = releases_with(releases, list(plan.contents), set(places["batch"]))
-            done: Forgotten | None = None
-            if really:
-                done = carry_out(layout, plan, database, settings.index)
-            rows = rows_of(layout, plan) if done is None else done.rows
-        summary = {
-            "rows": rows,
-            "near": near,
-            "unlinked_decisions": unlinked_decisions(layout, sorted({*plan.ids, *places["batch"]})),
-            "releases": releases_holding,
-            "still_in_corpus": _in_corpus(layout, places, settings),
-        }
-        _report(layout, places, plan, summary, done, as_json=as_json)
+            summary = {
+                "rows": count_rows(layout, plan),
+                "near": near_texts(layout, plan.contents),
+                "unlinked_decisions": unlinked_decisions(layout, sorted({*plan.batches, *places["batch"]})),
+                "releases": releases_with(releases, list(plan.contents), set(places["batch"])),
+                "still_in_corpus": _in_corpus(layout, places, settings),
+            }
+            erased = carry_out(layout, plan, database) if really else None
+        _report(layout, places, plan, summary, erased, as_json=as_json)
 
 
 def _planned(
@@ -104,7 +107,7 @@ def _planned(
     ids = _stored(database, name)
     if not ids:
         raise unknown_document(known_documents, name)
-    return Plan((), tuple(sorted(ids))), places
+    return Plan(documents=sorted(ids)), places
 
 
 def _stored(database: "Database | None", name: str) -> set[str]:
@@ -147,38 +150,33 @@ def _report(
     places: "pl.DataFrame",
     plan: "Plan",
     summary: dict[str, Any],
-    done: "Forgotten | None",
+    erased: "Erased | None",
     *,
     as_json: bool,
 ) -> None:
     from qa_pipeline.cli.console import print_document, print_line, show_table
 
-    documents = [
-        f"{batch}/{path}"
-        for batch, path in places.select("batch", "path").unique().sort("batch", "path").iter_rows()
-    ]
+    full_paths = places.select("batch", "path").unique().sort("batch", "path").iter_rows()
+    documents = [f"{batch}/{path}" for batch, path in full_paths]
     if as_json:
-        document = {
-            "documents": documents,
-            "contents": list(plan.contents),
-            "done": done is not None,
-            **summary,
-        }
-        replies = None if done is None else done.replies.replies
-        print_document({**document, "replies": replies})
+        print_document(
+            {
+                "documents": documents,
+                "contents": plan.contents,
+                "done": erased is not None,
+                **summary,
+                "replies": None if erased is None else erased.replies,
+            }
+        )
         return
-    verb = "went" if done else "would go"
     for place in documents:
         print_line(f"Document: {place}")
     rows = [
         (batch, name, count) for batch, tables in summary["rows"].items() for name, count in tables.items()
     ]
-    show_table(f"Rows that {verb}", ["batch", "table", "rows"], rows)
-    if done:
-        print_line(
-            f"{done.replies.replies:,} replies and {done.replies.prompts:,} prompts are deleted. Vectors of "
-            "sentences are computed again by the next run"
-        )
+    show_table(f"Rows that {'went' if erased else 'would go'}", ["batch", "table", "rows"], rows)
+    if erased:
+        print_line(f"{erased.replies:,} replies and {erased.prompts:,} prompts are deleted")
     for place in summary["near"]:
         print_line(f"Stays, and says nearly the same: {place}")
     for batch, count in summary["unlinked_decisions"].items():
@@ -200,10 +198,25 @@ def _report(
         print_line(
             f"The file is still there: {place}. Delete it; until then runs name it, and do not read it"
         )
-    if done:
-        print_line("Forgotten. Run its batches again, so that pairs it decided about are decided anew")
-    else:
-        print_line("Nothing is changed; add --yes to do it")
+    for batch in plan.batches:
+        print_line(_next_step(layout, batch))
+    print_line("Forgotten" if erased else "Nothing is changed; add --yes to do it")
+
+
+def _next_step(layout: "Layout", batch: str) -> str:
+    """Return what a person does so that a batch has its tables again."""
+    from qa_pipeline.curation.withdrawals import tombstone_of
+
+    stone, origin = tombstone_of(layout, batch), layout.origin(batch)
+    if stone is not None and stone.reason == "batch_gone":
+        return f"All that is left of batch {batch} goes: its corpus no longer holds it"
+    again = "validate its pairs again"
+    if origin.is_file():
+        corpus = origin.read_text(encoding="utf-8")
+        again = f"qa-pipeline run {corpus} --batch {batch} --out {layout.out}, with the settings of before"
+    return (
+        f"Batch {batch} has no training examples then, and is in no release, until it is made again: {again}"
+    )
 
 
 def _in_corpus(layout: "Layout", places: "pl.DataFrame", settings: "Settings") -> list[str]:

@@ -22,8 +22,8 @@ MEASURES = (
     "source_coverage",
     "cited_documents",
 )
-WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3
-HIGH, MIDDLE = 0.8, 0.5
+WEIGHT_EXISTENCE, WEIGHT_ACCURACY, WEIGHT_GROUNDING = 0.4, 0.3, 0.3  # as the specification fixes them
+HIGH, MIDDLE = 0.8, 0.5  # as the specification fixes them
 
 _DIGITS = 9
 _QUOTE_KINDS = ("exact", "spelling", "ellipsis", "edited")

@@ -7,6 +7,7 @@ verified like any other.
 
 import io
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ import polars as pl
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.rows import DecisionRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIM_VERDICTS, DECISIONS
-
-Row = dict[str, Any]
 
 PERSON = "person"
 EDITED = "edited"
@@ -41,7 +42,7 @@ def read_decisions(path: Path) -> pl.DataFrame:
         raise TableError(f"{path} cannot be read: {error}; repair it or restore it from a backup") from error
 
 
-def add_decisions(path: Path, rows: list[Row]) -> None:
+def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     """Record further decisions; `rows` lack only their sequence number. Those recorded already are left out.
 
     Raises:
@@ -82,17 +83,17 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
     about = pairs.join(decisions, on="pair_id", how="semi")
     claims_of_pairs = claims.join(about, on="pair_id", how="semi")
     content, claim_ids = content_hashes(about, claims_of_pairs), {None, *claims_of_pairs["claim_id"]}
-    last = {(row["pair_id"], row["claim_id"]): row["sequence"] for row in decisions.iter_rows(named=True)}
+    rows = list(typed_rows(decisions, DecisionRow))
+    last = {(row["pair_id"], row["claim_id"]): row["sequence"] for row in rows}
 
-    def state(row: Row) -> str:
+    def state(row: DecisionRow) -> str:
         if last[row["pair_id"], row["claim_id"]] != row["sequence"]:
             return REPLACED
         is_present = row["pair_id"] in content and row["claim_id"] in claim_ids
         same = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]
         return APPLIED if is_present and same else STALE
 
-    states = [state(row) for row in decisions.iter_rows(named=True)]
-    return decisions.with_columns(pl.Series("state", states, pl.String()))
+    return decisions.with_columns(pl.Series("state", [state(row) for row in rows], pl.String()))
 
 
 def applied(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.DataFrame) -> pl.DataFrame:

@@ -38,7 +38,7 @@ LEDGER_FILES = ("passed", "rejected", "needs_review", "failed", "known_answers")
 NO_ROWS = "empty.jsonl"
 CHAT_FILES = tuple(f"chat_{layout}" for layout in LAYOUTS)
 
-_ROWS_AT_ONCE = 1000
+_ROWS_AT_ONCE = 1000  # enough to write fast, few enough that a large batch is never in memory twice
 _DECISION = ("pair_id", "batch", "verdict", "stage", "reason", "detail")
 _WORDS = ("question", "answer", "language", "question_type", "difficulty", "persona", "answer_style", "draft",
     "origin", "coverage", "citations")  # fmt: skip

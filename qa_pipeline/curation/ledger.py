@@ -26,6 +26,7 @@ from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
+"""Grounding from which an answer has these support levels, as the specification fixes them."""
 DIMENSIONS = ("relevance", "correctness", "completeness")
 
 # Scores are shown and compared to nine digits, so that 0.7 reached by addition is 0.7.

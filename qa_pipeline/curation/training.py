@@ -15,6 +15,8 @@ from qa_pipeline.prompts.loading import system_prompt
 from qa_pipeline.records import Passage, passages_by_id
 from qa_pipeline.settings.verification import TrainingSettings
 from qa_pipeline.storage.hashes import draw_number
+from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import (
     EVIDENCE,
     LAYOUTS,
@@ -27,8 +29,14 @@ from qa_pipeline.text.references import NUMBER_MARK, SOURCE_MARK
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces
 
 Messages = list[dict[str, str]]
-Row = dict[str, Any]
 CountTokens = Callable[[Sequence[str]], list[int]]
+
+
+class TrainableRow(DraftedPairRow):
+    """Hold a pair with the chunks of its proof, and those that prove nothing of it."""
+
+    evidence_chunk_id: list[str]
+    distractor_ids: list[str]
 
 
 def find_proofs(claims: pl.DataFrame, claim_verdicts: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
@@ -91,7 +99,7 @@ def build_training_examples(
     proofs = find_proofs(claims, claim_verdicts, documents)
     rests_on = _sources(pairs, proofs, chunks)
     chosen = _capped(_trainable(pairs, verdicts), rests_on, settings.max_examples_per_document)
-    rows = _with_passages(chosen, proofs, chunks, settings).to_dicts()
+    rows = list(typed_rows(_with_passages(chosen, proofs, chunks, settings), TrainableRow))
     return TRAINING_EXAMPLES.conform(
         chosen.join(evidence_lists(proofs), on="pair_id", how="left", maintain_order="left")
         .join(_origins(rests_on, documents), on="pair_id", how="left", maintain_order="left")
@@ -265,7 +273,7 @@ def _drawn(answered: pl.DataFrame, chunks: pl.DataFrame, count: int, seed: int) 
 class _Draft:
     """A layout of a pair; up to `fewest`, `droppable` passages are left out from the last to the first."""
 
-    row: Row
+    row: TrainableRow
     required: tuple[Passage, ...] = ()
     droppable: tuple[Passage, ...] = ()
     fewest: int = 0
@@ -286,7 +294,7 @@ class _Draft:
 
 
 def _layout_columns(
-    rows: Sequence[Row], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
+    rows: Sequence[TrainableRow], chunks: pl.DataFrame, count_tokens: CountTokens, settings: TrainingSettings
 ) -> Iterator[pl.Series]:
     """Yield a column of messages for each layout, and passages and tokens with a field for each."""
     passages = passages_by_id(chunks)
@@ -303,7 +311,7 @@ def _layout_columns(
         yield pl.DataFrame(fields).to_struct(name)
 
 
-def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
+def _drafts(row: TrainableRow, passages: dict[str, Passage]) -> dict[str, _Draft]:
     """Return the layouts that a pair can have.
 
     A proof's passages are shown all, of a refusal's at least one: they prove nothing alone. Without a
@@ -321,7 +329,7 @@ def _drafts(row: Row, passages: dict[str, Passage]) -> dict[str, _Draft]:
     return drafts if row["answer"] else {}
 
 
-def _all_or_none(chunk_ids: Sequence[str | None], passages: dict[str, Passage]) -> tuple[Passage, ...]:
+def _all_or_none(chunk_ids: Sequence[str], passages: dict[str, Passage]) -> tuple[Passage, ...]:
     """Return the passages of these ids; none if one is missing, for a part of a proof proves nothing."""
     passages_of_pair = tuple(passages[chunk_id] for chunk_id in chunk_ids if chunk_id in passages)
     return passages_of_pair if len(passages_of_pair) == len(chunk_ids) else ()

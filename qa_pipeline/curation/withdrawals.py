@@ -4,7 +4,7 @@ Published are the table training_examples and the chat exports. They exist only 
 the present verdicts of a batch whose blocking gates pass: they are moved aside before other verdicts are
 written, and when a gate fails. Of a batch that is gone from its corpus every table, index and export is
 moved. The next run that passes publishes again, and then deletes what was moved aside. Decisions of people
-are never moved.
+are never moved. A batch of which a document is forgotten is withdrawn too, and its files are deleted.
 """
 
 import shutil
@@ -23,12 +23,13 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import table_bytes
 from qa_pipeline.storage.tables import STORED, TRAINING_EXAMPLES, VERDICTS
 
-Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "unreadable_tombstone"]
+Reason = Literal["gate_failed", "batch_gone", "being_rebuilt", "document_forgotten", "unreadable_tombstone"]
 
 MESSAGES: Mapping[Reason, str] = {
     "gate_failed": "a blocking gate failed",
     "batch_gone": "the corpus no longer holds this batch",
     "being_rebuilt": "its training examples have not been built yet from its present verdicts",
+    "document_forgotten": "a document of it was forgotten; run the batch again",
     "unreadable_tombstone": "the tombstone cannot be read; run the batch again",
 }
 
@@ -100,6 +101,13 @@ def withdraw_outdated(layout: Layout, batch: str, verdicts: pl.DataFrame) -> Non
         _withdraw(layout, batch, tombstone.reason, tombstone.details, published, tombstone.bases)
 
 
+def withdraw_forgotten(layout: Layout, batch: str) -> None:
+    """Note that a batch has to be made again without a document; one that is gone cannot be."""
+    before = tombstone_of(layout, batch)
+    if before is None or before.reason != "batch_gone":
+        _withdraw(layout, batch, "document_forgotten", {}, ())
+
+
 def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str]) -> list[str]:
     """Move aside all that was made of batches that were read from this corpus and are no longer in it.
 
@@ -118,7 +126,7 @@ def withdraw_missing(layout: Layout, corpus: str | Path, present: Collection[str
         batch = origin.stem
         if batch in present or origin.read_text(encoding="utf-8") != _address(corpus):
             continue
-        files = [file for file in (*_published(layout, batch), *_derived(layout, batch)) if file.is_file()]
+        files = [file for file in files_of_batch(layout, batch) if file.is_file()]
         before = tombstone_of(layout, batch)
         if files or (before and before.reason != "batch_gone"):
             _withdraw(layout, batch, "batch_gone", {"corpus": _address(corpus)}, files)
@@ -167,10 +175,11 @@ def _published(layout: Layout, batch: str) -> list[Path]:
     return [layout.table(TRAINING_EXAMPLES.name, batch), *chats]
 
 
-def _derived(layout: Layout, batch: str) -> list[Path]:
-    """Return everything else that a run of the batch makes."""
+def files_of_batch(layout: Layout, batch: str) -> list[Path]:
+    """Return everything that a run of the batch makes, what consumers train on first."""
+    ledgers = [layout.export(name, batch) for name in LEDGER_FILES]
     tables = [layout.table(name, batch) for name in STORED if name != TRAINING_EXAMPLES.name]
-    return [*(layout.export(name, batch) for name in LEDGER_FILES), *tables, layout.index(batch)]
+    return [*_published(layout, batch), *ledgers, *tables, layout.index(batch)]
 
 
 def _address(corpus: str | Path) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import polars as pl
 
@@ -30,12 +29,6 @@ from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.outcomes import FLAWED
 
-TAKEN_OVER = (
-    "batch", "question_id", "question", "language", "question_type", "passage_ids", "passage_scores",
-    "difficulty", "persona", "source_fields",
-)  # fmt: skip
-"""Columns a pair has from its question."""
-
 STYLE_PARTS: Mapping[AnswerStyle, PartName] = {
     "short": "style_short",
     "sentence": "style_sentence",
@@ -43,7 +36,6 @@ STYLE_PARTS: Mapping[AnswerStyle, PartName] = {
     "steps": "style_steps",
 }
 
-Row = dict[str, Any]
 Guard = Callable[[Sequence[Question], Sequence[Sequence[Passage]]], list[Relevance]]
 """(rows of the questions table, passages of each) -> whether each question may be answered from them."""
 
@@ -144,12 +136,11 @@ def draft_answers(
     replies = iter(complete_all(model, to_draft, workers=llm.workers, notify=notify))
     pairs = []
     for pair, (row, number, request, relevance) in zip(earlier_pairs, drafts, strict=True):
-        made: Row = {} if pair is None else {**pair}
-        if pair is None:
+        made = pair
+        if made is None:
             reply = next(replies) if relevance.passes else _stopped(row, relevance)
-            style = settings.style_of(row["question_type"])
-            made = _pair({**row, "draft": number, "answer_style": style}, request, reply, model.name, owners)
-        pairs.append(made | _guarded(relevance))
+            made = _pair(row, number, settings, request, reply, model.name, owners)
+        pairs.append(_with_guard(made, relevance))
     return PAIRS.frame(pairs)
 
 
@@ -161,11 +152,16 @@ def _stopped(row: KeptQuestionRow, relevance: Relevance) -> Reply[AnswerReply] |
     return Reply(value=refused, raw="", model=relevance.model)
 
 
-def _guarded(relevance: Relevance) -> Row:
+def _guard_passed(relevance: Relevance) -> bool | None:
+    return None if relevance.error else relevance.passes
+
+
+def _with_guard(pair: PairRow, relevance: Relevance) -> PairRow:
     return {
+        **pair,
         "guarded_by": relevance.decided_by,
         "guard_similarity": relevance.similarity,
-        "guard_passed": None if relevance.error else relevance.passes,
+        "guard_passed": _guard_passed(relevance),
         "guard_confidence": relevance.confidence,
         "guard_reasoning": relevance.reasoning,
     }
@@ -244,7 +240,7 @@ def _same(
     A full answer rests on the passages it uses. A partial answer or a refusal rests on all that were
     retrieved, since it states what they lack.
     """
-    if _guarded(relevance)["guard_passed"] != pair["guard_passed"]:
+    if _guard_passed(relevance) != pair["guard_passed"]:
         return False
     if pair["coverage"] != "full" or not pair["used_chunk_ids"] or _cites_unknown_passage(pair):
         return _unchanged(pair, question, request)
@@ -283,33 +279,45 @@ def _unchanged(pair: PairRow, question: KeptQuestionRow, request: Request[Answer
 
 
 def _pair(
-    question: Row,
+    question: KeptQuestionRow,
+    number: int,
+    settings: GenerationSettings,
     request: Request[AnswerReply],
     reply: Reply[AnswerReply] | ModelError,
     model: str,
-    owners: dict[str, str],
-) -> Row:
-    base: Row = {
-        **{name: question[name] for name in (*TAKEN_OVER, "draft", "answer_style")},
+    owners: Mapping[str, str],
+) -> PairRow:
+    """Return the row of one draft of an answer; `number` is its place among the drafts, from 1."""
+    pair: PairRow = {
+        **dict.fromkeys(PAIRS.schema, None),  # type: ignore[typeddict-item]
+        "batch": question["batch"],
+        "question_id": question["question_id"],
+        "question": question["question"],
+        "language": question["language"],
+        "question_type": question["question_type"],
+        "difficulty": question["difficulty"],
+        "persona": question["persona"],
+        "source_fields": question["source_fields"],
+        "passage_ids": question["passage_ids"],
+        "passage_scores": question["passage_scores"],
+        "draft": number,
+        "answer_style": settings.style_of(question["question_type"]),
         "origin": "generated",
         "used_chunk_ids": [],
         "citations": [],
         "generator": maker(model, reply),
         "prompt_hash": request.prompt_hash,
-    }
-    if isinstance(reply, ModelError):
-        failure = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
-        return {**base, **failure, "pair_id": _pair_id({**base, **failure})}
-    draft = reply.value
-    row = {
-        **base,
-        "answer": draft.answer,
-        "coverage": draft.coverage,
-        "used_chunk_ids": _used(draft, question["passage_ids"]),
-        "citations": [_citation(citation, question["passage_ids"], owners) for citation in draft.citations],
         "status": "drafted",
     }
-    return {**row, "pair_id": _pair_id(row)}
+    if isinstance(reply, ModelError):
+        pair["status"], pair["reason"], pair["detail"] = "failed", reply.reason, str(reply)
+    else:
+        draft, shown = reply.value, question["passage_ids"]
+        pair["answer"], pair["coverage"] = draft.answer, draft.coverage
+        pair["used_chunk_ids"] = _used(draft, shown)
+        pair["citations"] = [_citation(citation, shown, owners) for citation in draft.citations]
+    pair["pair_id"] = _pair_id(pair)
+    return pair
 
 
 def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
@@ -319,7 +327,7 @@ def _used(draft: AnswerReply, passage_ids: list[str]) -> list[str]:
     return list(dict.fromkeys(passage_ids[number - 1] for number in valid))
 
 
-def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str, str]) -> Row:
+def _citation(citation: DraftCitation, passage_ids: list[str], owners: Mapping[str, str]) -> CitationStruct:
     is_shown = citation.passage <= len(passage_ids)
     chunk_id = passage_ids[citation.passage - 1] if is_shown else None
     return {
@@ -327,14 +335,15 @@ def _citation(citation: DraftCitation, passage_ids: list[str], owners: dict[str,
         "document_id": owners[chunk_id] if chunk_id is not None else None,
         "chunk_id": chunk_id,
         "quote": citation.quote,
+        "number": None,
         "resolution": "chunk" if is_shown else "unknown_passage",
     }
 
 
-def _pair_id(row: Row) -> str:
+def _pair_id(row: PairRow) -> str:
     """Return the hash of question, answer and the chunks in use; an unused passage is no part of it."""
     cited = [[citation["chunk_id"] or citation["raw"], citation["quote"]] for citation in row["citations"]]
     used = sorted(row["used_chunk_ids"])
-    outcome = [row.get("reason"), row.get("answer"), row.get("coverage"), used, cited]
+    outcome = [row["reason"], row["answer"], row["coverage"], used, cited]
     parts = [row["question_id"], row["prompt_hash"], row["generator"], row["draft"], *outcome]
     return hash_json(parts)[:32]

@@ -40,9 +40,9 @@ _MOST_NEAR = 50
 """Questions of one quote or answer that each is compared with, the nearest first."""
 _LONG_ANSWER = 4
 """Terms from which an answer states a fact of its own and is more than a value such as "Off"."""
-_DIGITS = 4  # of stored similarities
+_DIGITS = 4  # of stored similarities: a finer difference means nothing
 _BETWEEN = "\x1f"
-_SEED = 0
+_SEED = 0  # any would do; the same one gives the same clusters
 
 _RUN = re.compile(r"\w+(?:[-./:]\w+)*")
 _MARK = re.compile(r"\w[-./:_]\w")

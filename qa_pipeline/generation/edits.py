@@ -1,16 +1,12 @@
 """Texts that people wrote in place of answers: each becomes a pair of its own."""
 
-from typing import Any
-
 import polars as pl
 
-from qa_pipeline.generation.pairs_file import RAW_PAIRS, import_pairs
+from qa_pipeline.generation.pairs_file import RawCitation, RawPair, import_pairs
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow, EditRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.references import RESOLVED, marked_numbers
-
-Row = dict[str, Any]
 
 
 def with_edited_pairs(
@@ -40,7 +36,7 @@ def with_edited_pairs(
         old = pl.col("pair_id").is_in(list(edits))
         rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
         lines = [_line(row, edits.pop(row["pair_id"])) for row in rows]
-        new = import_pairs(pl.DataFrame(lines, schema=RAW_PAIRS), documents, chunks, batch)
+        new = import_pairs(lines, documents, chunks, batch)
         pairs = new.with_columns(
             pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, lines, strict=True)], pl.String()),
             *(
@@ -54,27 +50,26 @@ def with_edited_pairs(
     return pl.concat(frames)
 
 
-def _edited_id(pair: DraftedPairRow, line: Row) -> str:
-    return hash_parts("edited", pair["pair_id"], line["answer"])[:32]
+def _edited_id(pair: DraftedPairRow, line: RawPair) -> str:
+    return hash_parts("edited", pair["pair_id"], line.answer)[:32]
 
 
-def _line(pair: DraftedPairRow, edit: EditRow) -> Row:
+def _line(pair: DraftedPairRow, edit: EditRow) -> RawPair:
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = [
-        {"raw": citation["raw"], "reference": _reference(citation), "number": citation["number"]}
+        RawCitation(citation["raw"] or "", _reference(citation), number=citation["number"])
         for citation in cited
-    ] or [{"raw": chunk_id, "reference": chunk_id} for chunk_id in pair["used_chunk_ids"]]
+    ] or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     missing = set(marked_numbers(edit["answer"])) - {citation["number"] for citation in cited}
-    return {
-        "file": f"person:{edit['who']}",
-        "line": edit["sequence"],
-        "sha256": edit["decision_id"],
-        "question": pair["question"],
-        "answer": edit["answer"],
-        "language": pair["language"],
-        "citations": [*citations, *({"raw": f"[{n}]", "number": n} for n in sorted(missing))],
-        "status": "drafted",
-    }
+    return RawPair(
+        file=f"person:{edit['who']}",
+        line=edit["sequence"],
+        sha256=edit["decision_id"],
+        question=pair["question"],
+        answer=edit["answer"],
+        language=pair["language"],
+        citations=(*citations, *(RawCitation(f"[{n}]", number=n) for n in sorted(missing))),
+    )
 
 
 def _reference(citation: CitationStruct) -> str:

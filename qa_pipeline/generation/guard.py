@@ -19,7 +19,7 @@ from qa_pipeline.settings.generation import GuardSettings
 from qa_pipeline.settings.llm import LLMSettings
 
 CONTEXTS, CHARACTERS = 3, 500
-"""The number of the best passages that are read, and the characters of each."""
+"""The best passages that are read, and the characters of each, as the specification fixes them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from qa_pipeline.text.lexicon.languages import LANGUAGES
 
 OWN_PROMPTS: tuple[PromptName, ...] = ("questions", "standalone", "answer")
 MOST_PERSONAS, MOST_EXAMPLES = 200, 20
-_MOST_BYTES = 1_000_000  # of a user's file
+"""One persona stands in a prompt, but all examples of its language do: each makes every request dearer."""
+_MOST_BYTES = 1_000_000  # of a user's file: many times what people write by hand, and read whole at once
 
 
 class _Entry(BaseModel):

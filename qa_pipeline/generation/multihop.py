@@ -22,10 +22,13 @@ MOST_CHUNKS = 6
 MOST_SHARED = 0.3
 """Chunks that share a larger part of what the poorer one speaks of say the same, and are no two hops."""
 LINKS_EACH = 3
-"""Edges kept of a chunk in each scope, best first."""
+"""Edges kept of a chunk in each scope, best first: more give more partners, and weaker ones."""
 _KINDS = {"heading": 3.0, "name": 2.0, "term": 1.0}
-"""The kinds of node that join two chunks, and their weight per unit of inverse document frequency."""
-_LONGEST_HEADING = 4
+"""The kinds of node that join two chunks, and their weight per unit of inverse document frequency.
+
+A heading says what a chunk is about, a name what it speaks of, two words side by side may do so by chance.
+"""
+_LONGEST_HEADING = 4  # words; nobody writes out a longer heading in another section
 _JOINTS = (" ", "-")
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 """The letters of a name that is more than a number or an abbreviation."""

@@ -8,6 +8,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,6 +32,7 @@ from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
+from qa_pipeline.storage.rows import CitationStruct
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (
@@ -45,6 +47,51 @@ from qa_pipeline.text.references import (
 from qa_pipeline.text.refusals import is_refusal
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawCitation:
+    """A citation as it is written, before anybody looks whether what it names exists.
+
+    Args:
+        raw: what is shown of it.
+        reference: the name of a document, section or chunk.
+        quote: words it quotes.
+        passage: the text it rests on, where no name is given.
+        number: its number in the answer.
+    """
+
+    raw: str
+    reference: str | None = None
+    quote: str | None = None
+    passage: str | None = None
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawPair:
+    """An entry of a pairs file; of one that cannot be used, `reason` and `detail` say why.
+
+    Args:
+        file: its name; `line` is the place of the entry there, counted as `unit_of` says.
+        sha256: hash of the entry as it is written.
+        fields: the fields that no column of `pairs` holds, as a JSON object.
+    """
+
+    file: str
+    line: int
+    sha256: str
+    question: str | None = None
+    answer: str | None = None
+    citations: tuple[RawCitation, ...] = ()
+    language: str | None = None
+    coverage: str | None = None
+    expected_verdict: str | None = None
+    expected_kind: str | None = None
+    id: str | None = None
+    fields: str | None = None
+    reason: str | None = None
+    detail: str | None = None
 
 
 def _text(value: object) -> object:
@@ -103,38 +150,41 @@ class PairLine(_Strict):
 _READ = PairLine.model_fields.keys() - set(NUMBERED)
 
 
-def read_entry(entry: object) -> Row:
-    """Check one entry of a pairs file; one that cannot be used comes back as a failed row."""
+def _read_entry(entry: object, unread: RawPair) -> RawPair:
+    """Return `unread` with what an entry holds, or with the reason why it cannot be used."""
     if isinstance(entry, Fault):
-        return _failed(entry.reason, entry.detail)
+        return replace(unread, reason=entry.reason, detail=entry.detail)
     if not isinstance(entry, dict):
-        return _failed("broken_line", f"expected an object, found {type(entry).__name__}")
+        detail = f"expected an object, found {type(entry).__name__}"
+        return replace(unread, reason="broken_line", detail=detail)
+    value = entry
     try:
         value = read_pair(entry)
         read = _read_fields({name: field for name, field in value.items() if field is not None})
     except UnusableEntry as error:
-        value, read = entry, _failed(error.reason, error.detail)
+        read = {"reason": error.reason, "detail": error.detail}
     absent = {name: None for name, field in entry.items() if field is None and name not in LAYOUT_FIELDS}
     pair_id = None if value.get("id") is None else _text_of(value["id"])
-    return {"id": pair_id, "fields": _further(value | absent)} | read
+    return replace(unread, id=pair_id, fields=_further(value | absent), **read)
 
 
 def _read_fields(fields: Row) -> Row:
+    """Return the fields of a `RawPair`.
+
+    Raises:
+        UnusableEntry: one is missing, or of another kind.
+    """
     try:
         line = PairLine.model_validate(fields)
     except ValidationError as error:
-        return _failed(*_explain(error, fields))
-    citations = _citations(line)
+        raise UnusableEntry(*_explain(error)) from error
     texts = "".join(str(part) for part in (line.question, line.answer, line.citations))
     if not _encodable(texts):
-        return _failed("broken_line", "contains half a character (a lone surrogate)")
+        raise UnusableEntry("broken_line", "contains half a character (a lone surrogate)")
     if "\0" in line.question + (line.answer or ""):
-        return _failed("broken_line", "contains a NUL character")
-    return {
-        "status": "drafted",
-        **line.model_dump(exclude={"citations", "sources", "contexts", "id"}),
-        "citations": citations,
-    }
+        raise UnusableEntry("broken_line", "contains a NUL character")
+    read = line.model_dump(exclude={"citations", "sources", "contexts", "id"})
+    return {**read, "citations": tuple(_citations(line))}
 
 
 def _further(value: Row) -> str | None:
@@ -157,7 +207,7 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _citations(line: PairLine) -> list[Row]:
+def _citations(line: PairLine) -> list[RawCitation]:
     """Return the citations of a line: the sources it names, and those that its numbers stand for.
 
     [2] or [c2] is the second entry of `citations`; where that names no source itself, of `sources`, else of
@@ -175,12 +225,8 @@ def _citations(line: PairLine) -> list[Row]:
     if not numbers:
         return unnumbered
     entries = unnumbered or _entries(line.sources, passages=False) or _entries(line.contexts, passages=True)
-    by_number = {n: {**entries[n - 1], "number": n} for n in numbers if 1 <= n <= len(entries)}
-    missing = [
-        {"raw": f"[{n}]", "reference": None, "quote": None, "passage": None, "number": n}
-        for n in numbers
-        if n not in by_number
-    ]
+    by_number = {n: replace(entries[n - 1], number=n) for n in numbers if 1 <= n <= len(entries)}
+    missing = [RawCitation(f"[{n}]", number=n) for n in numbers if n not in by_number]
     cited = (
         [by_number.get(place, citation) for place, citation in enumerate(unnumbered, 1)]
         if unnumbered
@@ -192,7 +238,7 @@ def _citations(line: PairLine) -> list[Row]:
 _ENTRIES = TypeAdapter(list[Text | CitedSource])
 
 
-def _entries(value: object, *, passages: bool) -> list[Row]:
+def _entries(value: object, *, passages: bool) -> list[RawCitation]:
     """Return the entries of a list that numbers count in; none where it is no such list."""
     values = [value] if passages and isinstance(value, str) else _listed(value)
     try:
@@ -205,25 +251,17 @@ def _entries(value: object, *, passages: bool) -> list[Row]:
     ]
 
 
-def _citation(citation: str | CitedSource) -> Row:
+def _citation(citation: str | CitedSource) -> RawCitation:
     if isinstance(citation, str):
-        return {"raw": citation, "reference": citation, "quote": None, "passage": None}
+        return RawCitation(citation, citation)
     section = f"#{citation.section}" if citation.section else ""
     reference = citation.chunk_id or (f"{citation.document}{section}" if citation.document else None)
     raw = f"source:{reference}" if citation.document and not citation.chunk_id else reference
-    return {
-        "raw": raw or citation.passage or citation.quote or "",
-        "reference": reference,
-        "quote": citation.quote,
-        "passage": citation.passage,
-    }
+    raw = raw or citation.passage or citation.quote or ""
+    return RawCitation(raw, reference, citation.quote, citation.passage)
 
 
-def _failed(reason: str, detail: str) -> Row:
-    return {"status": "failed", "reason": reason, "detail": detail}
-
-
-def _explain(error: ValidationError, fields: Row) -> tuple[str, str]:
+def _explain(error: ValidationError) -> tuple[str, str]:
     """Return the first problem as a reason code and a sentence."""
     problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
     field = str(problem["loc"][0]) if problem["loc"] else ""
@@ -236,34 +274,6 @@ def _explain(error: ValidationError, fields: Row) -> tuple[str, str]:
     return "wrong_type", f"field {field}: {problem['msg']}"
 
 
-RAW_CITATION = pl.Struct(
-    {
-        "raw": pl.String(),
-        "reference": pl.String(),
-        "quote": pl.String(),
-        "passage": pl.String(),
-        "number": pl.Int32(),
-    }
-)
-RAW_PAIRS = pl.Schema(
-    {
-        "file": pl.String(),
-        "line": pl.Int64(),
-        "sha256": pl.String(),
-        "id": pl.String(),
-        "fields": pl.String(),
-        "question": pl.String(),
-        "answer": pl.String(),
-        "citations": pl.List(RAW_CITATION),
-        "language": pl.String(),
-        "coverage": pl.String(),
-        "expected_verdict": pl.String(),
-        "expected_kind": pl.String(),
-        "status": pl.String(),
-        "reason": pl.String(),
-        "detail": pl.String(),
-    }
-)
 LIMITS = PairsFileSettings()
 
 
@@ -271,19 +281,19 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 _LISTS = frozenset({"citations", "sources", "contexts", "messages", "conversations", "answers"})
 
 
-def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
-    """Read a pairs file, one row for each pair, usable or not.
+def read_pairs(path: Path, limits: PairsFileSettings = LIMITS) -> list[RawPair]:
+    """Read a pairs file, with the entries that cannot be used.
 
     Raises:
         InputError: the file as a whole cannot be read, or holds nothing.
     """
     raw = _raw_pairs(path, None, limits)
-    if raw.is_empty():
+    if not raw:
         raise InputError(f"{path} holds no pair; name a file with at least one")
     return raw
 
 
-def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> pl.DataFrame:
+def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -> list[RawPair]:
     """Parse the bytes of a pairs file; `name` tells the format and appears in messages.
 
     Raises:
@@ -292,13 +302,13 @@ def parse_pairs(content: bytes, name: str, limits: PairsFileSettings = LIMITS) -
     return _raw_pairs(Path(name), content, limits)
 
 
-def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> pl.DataFrame:
+def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> list[RawPair]:
     file = open_rows(path, limits.limits, SUFFIXES, content=content, columns_known=COLUMNS, unfold=unfolded)
     is_csv = unit_of(path.name) == "row" and not file.types
     if file.columns and (is_csv or file.types):
         _check_columns(file.columns, f"{path} row 1" if is_csv else str(path))
     name = path.name if content is None else str(path)
-    rows = []
+    pairs = []
     for row in file.rows():
         value, written = row.value, row.written
         if file.types and not written:
@@ -307,9 +317,9 @@ def _raw_pairs(path: Path, content: bytes | None, limits: PairsFileSettings) -> 
                 value = too_long(limits.limits)
         elif is_csv and isinstance(value, dict):
             value = {column: _cell(column, cell) for column, cell in value.items()}
-        sha256 = hashlib.sha256(written).hexdigest()
-        rows.append({"file": name, "line": row.place, "sha256": sha256, **read_entry(value)})
-    return pl.DataFrame(rows, schema=RAW_PAIRS)
+        unread = RawPair(name, row.place, hashlib.sha256(written).hexdigest())
+        pairs.append(_read_entry(value, unread))
+    return pairs
 
 
 def _check_columns(columns: Sequence[str], place: str) -> None:
@@ -336,9 +346,9 @@ def _cell(column: str, cell: str | None) -> Any:
 
 
 def import_pairs(
-    raw: pl.DataFrame, documents: pl.DataFrame, chunks: pl.DataFrame, batch: str
+    raw: Iterable[RawPair], documents: pl.DataFrame, chunks: pl.DataFrame, batch: str
 ) -> pl.DataFrame:
-    """Resolve the citations of raw pairs and give each pair its row; failed lines keep theirs.
+    """Resolve the citations of raw pairs and give each pair its row; those that cannot be used keep theirs.
 
     A pair may cite in its `citations` field and inside its answer; the same reference counts once.
     """
@@ -347,72 +357,73 @@ def import_pairs(
     languages = dict(documents.select("document_id", "language").iter_rows())
     seen: dict[str, int] = {}
     rows = []
-    for line in raw.iter_rows(named=True):
-        row = _pair(line, sources, texts, languages) if line["status"] == "drafted" else _broken(line)
-        identity = _identity(batch, line)
+    for pair in raw:
+        row = _failed(pair) if pair.reason else _drafted(pair, sources, texts, languages)
+        identity = _identity(batch, pair)
         ordinal = seen[identity] = seen.get(identity, -1) + 1
         rows.append({**row, "batch": batch, "pair_id": hash_parts(identity, ordinal or "")[:32]})
     return PAIRS.frame(rows)
 
 
-def _broken(line: Row) -> Row:
+def _failed(pair: RawPair) -> Row:
     return {
-        **_base(line),
+        **_base(pair),
         "language": "en",
         "passage_ids": [],
         "used_chunk_ids": [],
         "citations": [],
         "status": "failed",
-        "reason": line["reason"],
-        "detail": f"{line['file']} {unit_of(line['file'])} {line['line']}: {line['detail']}",
+        "reason": pair.reason,
+        "detail": f"{pair.file} {unit_of(pair.file)} {pair.line}: {pair.detail}",
     }
 
 
-def _base(line: Row) -> Row:
-    copied = ("question", "answer", "expected_verdict", "expected_kind")
+def _base(pair: RawPair) -> Row:
     return {
-        **{name: line[name] for name in copied},
+        "question": pair.question,
+        "answer": pair.answer,
+        "expected_verdict": pair.expected_verdict,
+        "expected_kind": pair.expected_kind,
         "question_type": "imported",
         "origin": "imported",
-        "generator": line["file"],
-        "source_line": line["line"],
-        "source_id": line["id"],
-        "source_fields": line["fields"],
+        "generator": pair.file,
+        "source_line": pair.line,
+        "source_id": pair.id,
+        "source_fields": pair.fields,
     }
 
 
-def _pair(line: Row, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
-    stated = line["citations"] or []
-    inside = [
-        {"raw": reference, "reference": reference} for reference in mark_references(line["answer"] or "")
+def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
+    inside = [RawCitation(reference, reference) for reference in mark_references(pair.answer or "")]
+    cited = [
+        (citation, _resolve(citation, sources, texts)) for citation in _distinct([*pair.citations, *inside])
     ]
-    resolved = [(citation, _resolve(citation, sources, texts)) for citation in _distinct([*stated, *inside])]
-    cited = list(dict.fromkeys(i for _, resolution in resolved for i in resolution.chunk_ids))
-    owners = [resolution.document_id for _, resolution in resolved if resolution.document_id]
-    language = line["language"] or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
-    answer = line["answer"] or refusal(language or "en")
+    chunk_ids = list(dict.fromkeys(i for _, resolution in cited for i in resolution.chunk_ids))
+    owners = [resolution.document_id for _, resolution in cited if resolution.document_id]
+    language = pair.language or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
+    answer = pair.answer or refusal(language or "en")
     refused = is_refusal(answer, language or "en")
     uncited = {"reason": FOUND_BY_SEARCH, "detail": "it cites nothing: evidence is searched for in its batch"}
     return {
-        **_base(line),
+        **_base(pair),
         "answer": answer,
-        **({} if resolved or refused else uncited),
+        **({} if cited or refused else uncited),
         "language": language,
-        "passage_ids": cited,
-        "used_chunk_ids": cited,
-        "citations": [_stored(citation, resolution) for citation, resolution in resolved],
-        "coverage": line["coverage"] or ("none" if refused else "full"),
+        "passage_ids": chunk_ids,
+        "used_chunk_ids": chunk_ids,
+        "citations": [_stored(citation, resolution) for citation, resolution in cited],
+        "coverage": pair.coverage or ("none" if refused else "full"),
         "status": "drafted",
     }
 
 
-def _distinct(citations: Iterable[Row]) -> list[Row]:
+def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
     """Return the citations in order, without repeated references that have no quote of their own."""
-    distinct: list[Row] = []
+    distinct: list[RawCitation] = []
     seen: set[tuple[Any, ...]] = set()
     for citation in citations:
-        reference = (citation["reference"] or "").casefold().replace("source:", "").strip("[] ")
-        key = (reference, citation.get("quote"), citation.get("passage"), citation.get("number"))
+        reference = (citation.reference or "").casefold().replace("source:", "").strip("[] ")
+        key = (reference, citation.quote, citation.passage, citation.number)
         bare = (reference, None, None, None)
         if key not in seen and not (key == bare and any(entry[0] == reference for entry in seen)):
             distinct.append(citation)
@@ -420,12 +431,12 @@ def _distinct(citations: Iterable[Row]) -> list[Row]:
     return distinct
 
 
-def _resolve(citation: Row, sources: Sources, texts: "_Texts") -> Resolution:
-    if citation["reference"]:
-        return sources.resolve(citation["reference"])
-    quoted = citation.get("passage") or citation.get("quote")
+def _resolve(citation: RawCitation, sources: Sources, texts: "_Texts") -> Resolution:
+    if citation.reference:
+        return sources.resolve(citation.reference)
+    quoted = citation.passage or citation.quote
     if quoted is None:
-        return Resolution("unknown_number" if citation.get("number") else "unknown_document")
+        return Resolution("unknown_number" if citation.number else "unknown_document")
     chunk_id, document_id = texts.holder(quoted)
     if chunk_id is not None:
         return sources.chunk(chunk_id)
@@ -463,25 +474,22 @@ def _folded(text: str) -> str:
     return " ".join(text.translate(_INVISIBLE).casefold().split())
 
 
-def _stored(citation: Row, resolution: Resolution) -> Row:
+def _stored(citation: RawCitation, resolution: Resolution) -> CitationStruct:
     return {
-        "raw": citation["raw"],
+        "raw": citation.raw,
         "document_id": resolution.document_id,
         "chunk_id": resolution.chunk_ids[0] if len(resolution.chunk_ids) == 1 else None,
-        "quote": citation.get("quote"),
-        "number": citation.get("number"),
+        "quote": citation.quote,
+        "number": citation.number,
         "resolution": resolution.kind,
     }
 
 
-def _identity(batch: str, line: Row) -> str:
-    if line["status"] != "drafted":
-        return hash_parts(batch, line["file"], line["sha256"])[:32]
-    citations = [
-        f"{citation['raw']}\x1e{citation['quote']}\x1e{citation['passage']}"
-        for citation in line["citations"] or []
-    ]
-    return hash_parts(batch, line["question"], line["answer"] or "", *citations)[:32]
+def _identity(batch: str, pair: RawPair) -> str:
+    if pair.reason:
+        return hash_parts(batch, pair.file, pair.sha256)[:32]
+    citations = [f"{citation.raw}\x1e{citation.quote}\x1e{citation.passage}" for citation in pair.citations]
+    return hash_parts(batch, pair.question, pair.answer or "", *citations)[:32]
 
 
 MaskTexts = Callable[[Sequence[str]], list[str]]
@@ -490,26 +498,24 @@ MaskReference = Callable[[str], str]
 """Masks what names a document, so that it still names the document whose path was masked."""
 
 _TEXTS = ("question", "answer", "expected_kind", "expected_verdict", "detail", "id")
-_QUOTES = ("quote", "passage")
 _LEAF = re.compile(r'"(?:[^"\\]|\\.?)*+(?:"|\Z)|-?\d[\d.eE+-]*')
 """Texts and numbers of a JSON object, the names of its fields included: a number may be a telephone's."""
 
 
-def mask_pairs(raw: pl.DataFrame, texts: MaskTexts, reference: MaskReference) -> pl.DataFrame:
-    """Mask the texts, quotes and references of raw pairs; lines that failed hold none but their detail."""
-    rows = [_masked(line, texts, reference) for line in raw.iter_rows(named=True)]
-    return pl.DataFrame(rows, schema=raw.schema)
+def mask_pairs(raw: Iterable[RawPair], texts: MaskTexts, reference: MaskReference) -> list[RawPair]:
+    """Mask the texts, quotes and references of raw pairs; entries that failed hold none but their detail."""
+    return [_masked(pair, texts, reference) for pair in raw]
 
 
-def _masked(line: Row, texts: MaskTexts, reference: MaskReference) -> Row:
-    citations = line["citations"] or []
-    leaves = _LEAF.findall(line["fields"] or "")
-    fields = [line[name] for name in _TEXTS] + [citation[name] for citation in citations for name in _QUOTES]
-    masked = iter(_mask_fields([*fields, *(str(json.loads(leaf)) for leaf in leaves)], texts, reference))
-    masked_texts = {name: next(masked) for name in _TEXTS}
-    cited = [_mask_citation(citation, next(masked), next(masked), reference) for citation in citations]
-    further = line["fields"] and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), line["fields"])
-    return {**line, **masked_texts, "file": reference(line["file"]), "citations": cited, "fields": further}
+def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPair:
+    leaves = [str(json.loads(leaf)) for leaf in _LEAF.findall(pair.fields or "")]
+    quotes = [text for citation in pair.citations for text in (citation.quote, citation.passage)]
+    written = [getattr(pair, name) for name in _TEXTS]
+    masked = iter(_mask_fields([*written, *quotes, *leaves], texts, reference))
+    masked_texts: Row = {name: next(masked) for name in _TEXTS}
+    cited = [_mask_citation(citation, next(masked), next(masked), reference) for citation in pair.citations]
+    further = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
+    return replace(pair, **masked_texts, file=reference(pair.file), citations=tuple(cited), fields=further)
 
 
 def _leaf(leaf: str, masked: str | None) -> str:
@@ -517,13 +523,14 @@ def _leaf(leaf: str, masked: str | None) -> str:
     return leaf if masked == str(json.loads(leaf)) else json.dumps(masked, ensure_ascii=False)
 
 
-def _mask_citation(citation: Row, quote: str | None, passage: str | None, reference: MaskReference) -> Row:
+def _mask_citation(
+    citation: RawCitation, quote: str | None, passage: str | None, reference: MaskReference
+) -> RawCitation:
     """Return a masked citation; one without a reference was written as its passage or its quote."""
-    if citation["reference"] is None:
-        raw = passage or quote or citation["raw"]
-        return {**citation, "raw": raw, "quote": quote, "passage": passage}
-    masked_names = {name: reference(citation[name]) for name in ("raw", "reference")}
-    return {**citation, **masked_names, "quote": quote, "passage": passage}
+    if citation.reference is None:
+        return replace(citation, raw=passage or quote or citation.raw, quote=quote, passage=passage)
+    raw, name = reference(citation.raw), reference(citation.reference)
+    return replace(citation, raw=raw, reference=name, quote=quote, passage=passage)
 
 
 def _mask_fields(

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 from pydantic import ValidationError
@@ -20,6 +20,7 @@ from qa_pipeline.records import (
     DraftQuestion,
     Passage,
     ProgressCallback,
+    Question,
     QuestionsReply,
     QuestionsWithFieldsReply,
     QuestionType,
@@ -31,6 +32,8 @@ from qa_pipeline.retrieval.repeats import NEAR_DUPLICATE, REPEATED_BLOCK
 from qa_pipeline.settings.generation import GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.rows import KeptQuestionRow, QuestionRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import LINKS, QUESTIONS
 from qa_pipeline.text.language import in_other_language
 
@@ -47,9 +50,7 @@ FIELDS_UNFIT = "fields_unfit"
 OVER_LIMIT, NOT_OFFERED = "over_limit", "not_offered"
 _EDGE = ("chunk_id", "other_chunk_id", "bridge")
 _MEDIUM = 3  # places of a search for each target: within them it is of medium difficulty
-_MOST_ASKED = 30  # earlier questions that a prompt shows
-
-Row = dict[str, Any]
+_MOST_ASKED = 30  # earlier questions that a prompt shows: more cost tokens, fewer let old ones come again
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,37 +125,31 @@ def write_questions(
     written = [
         row
         for plan, reply in zip(plans, replies, strict=True)
-        for row in _rows(plan, reply, model.name, batch, guidance)
+        for row in _rows(plan, reply, model.name, guidance)
     ]
     _make_standalone(written, {ids: plan.passages for ids, plan in planned.items()}, model, settings, llm)
     _retrieve_passages(written, retrieve)
-    not_asked = _not_asked(
-        chunks, {row["target_chunk_ids"][0] for row in valid + written}, settings, guidance
-    )
-    rest = [{**row, "model": model.name, "batch": batch} for row in not_asked]
-    rows = [
-        {**row, "question_id": row.get("question_id") or _question_id(row)} for row in valid + written + rest
-    ]
+    asked_ids = {row["target_chunk_ids"][0] for row in valid + written}
+    not_asked = _not_asked(chunks, asked_ids, settings, guidance, batch, model.name)
+    for row in written + not_asked:
+        row["question_id"] = _question_id(row)
+    rows = valid + written + not_asked
     return QUESTIONS.frame(_decide(_in_chunk_order(rows, chunks), round_trip=settings.require_round_trip))
 
 
 def passed_over(chunks: pl.DataFrame, settings: GenerationSettings) -> dict[str, str]:
     """Return the chunks that are not asked, since others say the same, with the reason."""
-    reasons = [
-        reason
-        for reason, left_out in (
-            (NEAR_DUPLICATE, settings.skip_near_duplicates),
-            (REPEATED_BLOCK, settings.skip_repeated_blocks),
-        )
-        if left_out
-    ]
-    marked = chunks.filter(pl.col("repeats").is_in(reasons))
+    skips = {
+        NEAR_DUPLICATE: settings.skip_near_duplicates,
+        REPEATED_BLOCK: settings.skip_repeated_blocks,
+    }
+    marked = chunks.filter(pl.col("repeats").is_in([reason for reason, skip in skips.items() if skip]))
     return dict(marked.select("chunk_id", "repeats").iter_rows())
 
 
 def plan_requests(
     chunks: pl.DataFrame,
-    valid: Sequence[Row],
+    valid: Sequence[QuestionRow],
     settings: GenerationSettings,
     seed: int,
     *,
@@ -165,12 +160,12 @@ def plan_requests(
     guidance: Guidance = NO_GUIDANCE,
 ) -> dict[tuple[str, ...], Planned]:
     """Return the open requests by chunk or chunks, best first; `valid` are rows that exist already."""
-    asked_of_chunk: dict[str, list[Row]] = defaultdict(list)
+    asked_of_chunk: dict[str, list[QuestionRow]] = defaultdict(list)
     for row in valid:
         asked_of_chunk[row["target_chunk_ids"][0]].append(row)
     left_out, passages, rounds = passed_over(chunks, settings), passages_by_id(chunks), []
     for chunk_id, *section in chunks.select("chunk_id", "document_id", "section_start").iter_rows():
-        before = max((row["round"] for row in asked_of_chunk[chunk_id]), default=0)
+        before = max((row["round"] or 0 for row in asked_of_chunk[chunk_id]), default=0)
         again = before == 0 or (tuple(section) in uncovered and before < settings.max_rounds)
         rounds.append(before + 1 if again and chunk_id not in left_out else None)
     to_ask = chunks.select("chunk_id", "document_id", "section_start", "text").with_columns(
@@ -282,18 +277,16 @@ def still_valid(
     settings: GenerationSettings,
     guidance: Guidance,
     models: Collection[str],
-) -> list[Row]:
+) -> list[QuestionRow]:
     """Return earlier rows whose chunk, passages, prompt and model (one of `models`) are unchanged."""
     if previous is None:
         return []
-    languages, left_out = (
-        dict(chunks.select("chunk_id", "language").iter_rows()),
-        passed_over(chunks, settings),
-    )
+    languages = dict(chunks.select("chunk_id", "language").iter_rows())
+    left_out = passed_over(chunks, settings)
     planned = previous.filter(pl.col("model").is_in(models), pl.col("planned_type").is_not_null())
     rows = [
         row
-        for row in planned.iter_rows(named=True)
+        for row in typed_rows(planned, QuestionRow)
         if row["target_chunk_ids"][0] in languages and row["target_chunk_ids"][0] not in left_out
     ]
     hashes = {language: _prompt_hash(language, settings, guidance) for language in set(languages.values())}
@@ -309,8 +302,8 @@ def still_valid(
 
 
 def _rows(
-    planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, batch: str, guidance: Guidance
-) -> list[Row]:
+    planned: Planned, reply: Reply[QuestionsReply] | ModelError, model: str, guidance: Guidance
+) -> list[QuestionRow]:
     """Return a row for each planned question: the first draft of its type, else of another, or none."""
     request = planned.request
     drafts: dict[int, DraftQuestion] = {}
@@ -318,38 +311,35 @@ def _rows(
         drafts = _fitting(request.types, _possible(planned, reply.value.questions[: request.limit]))
     rows = []
     for place, planned_type in enumerate(request.types):
-        row: Row = {
-            **_base(planned.passages, request.prompt_hash),
-            "batch": batch,
-            "model": maker(model, reply),
-            "round": planned.asked_in,
-            "place": place,
-            "planned_type": planned_type,
-            "persona": planned.persona,
-        }
+        row = _dropped(
+            planned.passages, request.prompt_hash, request.batch, maker(model, reply), reason=NOT_WRITTEN
+        )
+        row["round"], row["place"] = planned.asked_in, place
+        row["planned_type"], row["persona"] = planned_type, planned.persona
         if isinstance(reply, ModelError):
-            row |= {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+            _set_outcome(row, "failed", reply.reason, str(reply))
         elif place in drafts:
-            draft = drafts[place]
-            row |= {
-                "question": draft.question.strip(),
-                "question_type": draft.question_type,
-                **_fields(draft, guidance),
-            }
-        else:
-            row |= {"status": "dropped", "reason": NOT_WRITTEN}
+            _write(row, drafts[place], guidance)
         rows.append(row)
     return rows
 
 
-def _fields(draft: DraftQuestion, guidance: Guidance) -> Row:
-    """Return the further fields of a question; a question whose fields do not fit is dropped."""
+def _write(row: QuestionRow, draft: DraftQuestion, guidance: Guidance) -> None:
+    """Put a question into its row; one whose further fields do not fit is dropped."""
+    row["question"], row["question_type"] = draft.question.strip(), draft.question_type
     try:
-        return {"status": "kept", "source_fields": guidance.further_fields(getattr(draft, "fields", ()))}
+        row["source_fields"] = guidance.further_fields(getattr(draft, "fields", ()))
+        _set_outcome(row, "kept")
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field_path = ".".join(map(str, problem["loc"]))
-        return {"status": "dropped", "reason": FIELDS_UNFIT, "detail": f"{field_path}: {problem['msg']}"}
+        _set_outcome(row, "dropped", FIELDS_UNFIT, f"{field_path}: {problem['msg']}")
+
+
+def _set_outcome(
+    row: QuestionRow | KeptQuestionRow, status: str, reason: str | None = None, detail: str | None = None
+) -> None:
+    row["status"], row["reason"], row["detail"] = status, reason, detail
 
 
 def _possible(planned: Planned, drafts: Sequence[DraftQuestion]) -> list[DraftQuestion]:
@@ -374,62 +364,80 @@ def _fitting(types: Sequence[QuestionType], drafts: Sequence[DraftQuestion]) -> 
 
 
 def _not_asked(
-    chunks: pl.DataFrame, asked_ids: Collection[str], settings: GenerationSettings, guidance: Guidance
-) -> list[Row]:
+    chunks: pl.DataFrame,
+    asked_ids: Collection[str],
+    settings: GenerationSettings,
+    guidance: Guidance,
+    batch: str,
+    model: str,
+) -> list[QuestionRow]:
     """Return a row for each chunk without a question: repeated, over the limit, or with nothing to ask."""
     left_out = passed_over(chunks, settings)
     beyond = NOT_OFFERED if settings.max_questions is None else OVER_LIMIT
     return [
-        {
-            **_base((passage,), _prompt_hash(passage.language, settings, guidance)),
-            "status": "dropped",
-            "reason": left_out.get(chunk_id, beyond),
-        }
+        _dropped(
+            (passage,),
+            _prompt_hash(passage.language, settings, guidance),
+            batch,
+            model,
+            reason=left_out.get(chunk_id, beyond),
+        )
         for chunk_id, passage in passages_by_id(chunks).items()
         if chunk_id not in asked_ids
     ]
 
 
-def _base(passages: Sequence[Passage], prompt_hash: str) -> Row:
+def _dropped(
+    passages: Sequence[Passage], prompt_hash: str, batch: str, model: str, *, reason: str
+) -> QuestionRow:
+    """Return the row of a question that was not written."""
     return {
+        **dict.fromkeys(QUESTIONS.schema, None),  # type: ignore[typeddict-item]
+        "batch": batch,
         "target_chunk_ids": [passage.chunk_id for passage in passages],
         "passage_ids": [],
         "language": passages[0].language,
+        "status": "dropped",
+        "reason": reason,
         "prompt_hash": prompt_hash,
-        "question": None,
-        "round": None,
-        "place": None,
+        "model": model,
     }
 
 
-def _question_id(row: Row) -> str:
+def _question_id(row: QuestionRow) -> str:
     parts = [row["batch"], *row["target_chunk_ids"], row["question"], row["round"], row["place"]]
     parts += [row["prompt_hash"], row["model"]]
     return hash_parts(*parts)[:32]
 
 
 def _make_standalone(
-    rows: Sequence[Row],
+    rows: Sequence[QuestionRow],
     passages: Mapping[tuple[str, ...], Sequence[Passage]],
     model: LanguageModel,
     settings: GenerationSettings,
     llm: LLMSettings,
 ) -> None:
     """Have questions rewritten that lean on their passage, each once."""
-    leaning = [row for row in rows if row["question"] and leans_on(row["question"], row["language"])]
+    leaning = [
+        row for row in _written(rows) if row["question"] and leans_on(row["question"], row["language"])
+    ]
     requests = [
         standalone_request(row, passages[tuple(row["target_chunk_ids"])], settings, llm.seed)
         for row in leaning
     ]
     for row, reply in zip(leaning, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
-            row |= {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+            _set_outcome(row, "failed", reply.reason, str(reply))
         elif reply.value.question and reply.value.question.strip():
-            row |= {"rewritten_from": row["question"], "question": reply.value.question.strip()}
+            row["rewritten_from"], row["question"] = row["question"], reply.value.question.strip()
+
+
+def _written(rows: Iterable[QuestionRow]) -> list[KeptQuestionRow]:
+    return cast("list[KeptQuestionRow]", [row for row in rows if row["question"] is not None])
 
 
 def standalone_request(
-    row: Row, passages: Sequence[Passage], settings: GenerationSettings, seed: int
+    row: Question, passages: Sequence[Passage], settings: GenerationSettings, seed: int
 ) -> Request[StandaloneReply]:
     """Return the request to make a question understood alone; `row` is its row of the table."""
     prompt = load_prompt(row["language"], "standalone", settings.prompts)
@@ -448,41 +456,43 @@ def standalone_request(
     )
 
 
-def _retrieve_passages(rows: Sequence[Row], retrieve: Retrieve) -> None:
-    answerable = [row for row in rows if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION]
+def _retrieve_passages(rows: Sequence[QuestionRow], retrieve: Retrieve) -> None:
+    answerable = [
+        row for row in _written(rows) if row["status"] == "kept" and len(row["question"]) <= MAX_QUESTION
+    ]
     retrieved = retrieve([row["question"] for row in answerable], [row["language"] for row in answerable])
     for row, passages in zip(answerable, retrieved, strict=True):
-        row["passage_ids"] = [chunk_id for chunk_id, _ in passages]
-        row["passage_scores"] = [score for _, score in passages]
-        row["difficulty"] = _difficulty(row)
-        _put_beside(row)
+        targets = row["target_chunk_ids"]
+        row["difficulty"] = _difficulty([chunk_id for chunk_id, _ in passages], targets)
+        with_targets = _with_second_hop(passages, targets)
+        row["passage_ids"] = [chunk_id for chunk_id, _ in with_targets]
+        row["passage_scores"] = [score for _, score in with_targets]  # type: ignore[misc]  # null for a hop
 
 
-def _difficulty(row: Row) -> str:
+def _difficulty(retrieved_ids: Sequence[str], targets: Sequence[str]) -> str:
     """Return how hard the batch's search finds the chunks of a question, the last of them."""
-    retrieved_ids, targets = row["passage_ids"], row["target_chunk_ids"]
     if not set(targets) <= set(retrieved_ids[: _MEDIUM * len(targets)]):
         return "hard"
     return "easy" if set(targets) == set(retrieved_ids[: len(targets)]) else "medium"
 
 
-def _put_beside(row: Row) -> None:
+def _with_second_hop(
+    passages: Sequence[tuple[str, float]], targets: Sequence[str]
+) -> Sequence[tuple[str, float | None]]:
     """Put the second chunk of a question of two hops in the last place, where the search finds only one.
 
     Such a question names what joins the two, and may name nothing else of the second.
     """
-    targets, retrieved_ids, scores = (
-        row[name] for name in ("target_chunk_ids", "passage_ids", "passage_scores")
-    )
+    retrieved_ids = [chunk_id for chunk_id, _ in passages]
     missing = [target for target in targets if target not in retrieved_ids]
-    if 0 < len(missing) < len(targets):
-        for place in [place for place, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets][-1:]:
-            del retrieved_ids[place], scores[place]
-        retrieved_ids += missing
-        scores += [None] * len(missing)
+    if not 0 < len(missing) < len(targets):
+        return passages
+    last_other = [place for place, chunk_id in enumerate(retrieved_ids) if chunk_id not in targets][-1:]
+    remaining = [passage for place, passage in enumerate(passages) if place not in last_other]
+    return [*remaining, *((target, None) for target in missing)]
 
 
-def _in_chunk_order(rows: Iterable[Row], chunks: pl.DataFrame) -> list[Row]:
+def _in_chunk_order(rows: Iterable[QuestionRow], chunks: pl.DataFrame) -> list[QuestionRow]:
     """Order by chunk and, within one, as written: the same whether rows are old or new."""
     order = {chunk_id: number for number, chunk_id in enumerate(chunks["chunk_id"])}
     return sorted(
@@ -490,14 +500,14 @@ def _in_chunk_order(rows: Iterable[Row], chunks: pl.DataFrame) -> list[Row]:
     )
 
 
-def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
+def _decide(rows: list[QuestionRow], *, round_trip: bool) -> list[QuestionRow]:
     """Keep or drop each question, earlier ones included: what was a repeat may now stand alone.
 
     A question that does not find its own chunks would be answered from elsewhere, or not at all.
     """
     seen: set[str] = set()
     for row in rows:
-        if row["question"] is None or row["status"] == "failed" or row.get("reason") == FIELDS_UNFIT:
+        if row["question"] is None or row["status"] == "failed" or row["reason"] == FIELDS_UNFIT:
             continue
         text = " ".join(row["question"].casefold().split())
         reason, detail = _flaw(row["question"], row["language"])
@@ -507,7 +517,7 @@ def _decide(rows: list[Row], *, round_trip: bool) -> list[Row]:
             reason = "repeated_question"
         if reason is None:
             seen.add(text)
-        row.update(status="kept" if reason is None else "dropped", reason=reason, detail=detail)
+        _set_outcome(row, "kept" if reason is None else "dropped", reason, detail)
     return rows
 
 

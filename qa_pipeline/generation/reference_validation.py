@@ -23,7 +23,7 @@ from qa_pipeline.storage.rows import KeptQuestionRow
 CHARACTERS = 500
 """The characters of a passage that the strategy `embedding` reads."""
 UNSURE_BELOW = 0.1
-"""The distance below the threshold at which a cosine is unsure and not a no."""
+"""The distance below the threshold at which a cosine is unsure and not a no: wider leaves more undecided."""
 
 Decision = Literal["accept", "reject", "unsure"]
 

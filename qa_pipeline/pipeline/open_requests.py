@@ -210,7 +210,7 @@ def open_work(
         answers=[request for request in answers if request.key not in stored],
         unknown_chunks=len(unknown),
         open_slots=sum(request.limit for request in unknown),
-        pairs=planned.height + sum(frame.height for frame in file_pairs),
+        pairs=planned.height + len(file_pairs),
         verified=decided.height,
         judged=decided.join(waiting, on="pair_id", how="anti").height,
     )

@@ -39,7 +39,7 @@ from qa_pipeline.generation.edits import with_edited_pairs
 from qa_pipeline.generation.guard import Relevance, guard_questions
 from qa_pipeline.generation.guidance import read_guidance
 from qa_pipeline.generation.multihop import link_chunks
-from qa_pipeline.generation.pairs_file import import_pairs, mask_pairs, parse_pairs, read_pairs
+from qa_pipeline.generation.pairs_file import RawPair, import_pairs, mask_pairs, parse_pairs, read_pairs
 from qa_pipeline.generation.planning import topics_of
 from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.reference_validation import (
@@ -299,21 +299,21 @@ def decide_references(
 
 def pairs_of_file(run: StageRun, file: Path) -> pl.DataFrame:
     """Read one local file of existing pairs, and add those that people edited."""
-    return _with_edits(run, _imported(run, [read_pairs(file, run.resources.settings.pairs_file)]))
+    return _with_edits(run, _imported(run, read_pairs(file, run.resources.settings.pairs_file)))
 
 
 def _with_edits(run: StageRun, pairs: pl.DataFrame) -> pl.DataFrame:
     return with_edited_pairs(pairs, run["decisions"], run["documents"], run["chunks"], run.batch)
 
 
-def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[pl.DataFrame]:
+def read_pairs_beside(files: BatchFiles, limits: PairsFileSettings) -> list[RawPair]:
     """Read the files of existing pairs beside the documents of a batch.
 
     Raises:
         InputError: one cannot be read; like a document, it is not followed out of the batch.
     """
     pair_files = [file for name in PAIRS_FILES if (file := files.find(name)) is not None]
-    return [parse_pairs(_content(file, limits), file.path, limits) for file in pair_files]
+    return [pair for file in pair_files for pair in parse_pairs(_content(file, limits), file.path, limits)]
 
 
 def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
@@ -327,14 +327,14 @@ def _content(file: FoundFile, limits: PairsFileSettings) -> bytes:
         raise InputError(message) from failure
 
 
-def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _imported(run: StageRun, raw: list[RawPair]) -> pl.DataFrame:
     """Resolve what pairs cite; a pair that two files hold is two rows.
 
     They are masked like the batch's documents: their quotes must still be found there.
     """
-    if not read:
+    if not raw:
         return PAIRS.empty()
-    raw, masking = pl.concat(read), _masking(run)
+    masking = _masking(run)
     if masking is not None:
         raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
     return import_pairs(raw, run["documents"], run["chunks"], run.batch)

@@ -210,6 +210,9 @@ def gather(resources: Resources, folder: Path, find_contaminated: FindContaminat
             note["shingles"](sets)
             batches[batch] = rows, released.height
             rows += released.height
+    for batch, stone in withdrawn.items():
+        if stone.reason == "document_forgotten" and batch not in left_out:  # it has no tables to look at
+            left_out[batch] = stone.message()
     joins = near_duplicates(folder / "bands.parquet", folder / "shingles.parquet", bands, limit)
     return Candidates(folder, batches, left_out, joins)
 

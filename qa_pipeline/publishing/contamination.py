@@ -34,15 +34,15 @@ def read_evaluation(files: Sequence[Path], limits: PairsFileSettings) -> pl.Data
     """
     texts = [_TEXTS.to_frame()]
     for path in files:
-        rows = read_pairs(path, limits)
-        unread = rows.filter(pl.col("question").is_null())
-        if unread.height:
-            first = unread.row(0, named=True)
+        pairs = read_pairs(path, limits)
+        unread = [pair for pair in pairs if pair.question is None]
+        if unread:
             raise ReleaseError(
-                f"{path}: {unread.height} rows have no question that can be read, the first is row "
-                f"{first['line']} ({first['detail'] or first['reason']}); mend or remove them"
+                f"{path}: {len(unread)} rows have no question that can be read, the first is row "
+                f"{unread[0].line} ({unread[0].detail or unread[0].reason}); mend or remove them"
             )
-        texts.append(rows.select(*_TEXTS))
+        rows = [(pair.question, pair.answer) for pair in pairs]
+        texts.append(pl.DataFrame(rows, schema=_TEXTS, orient="row"))
     return pl.concat(texts)
 
 

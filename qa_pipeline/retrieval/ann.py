@@ -28,10 +28,10 @@ TRIAL_NOISE = 1.6
 """The distance to move a vector of length 1 that makes it as hard to search for as a question."""
 TRIAL_QUERIES = 256  # searched in an index before it is taken
 TRIAL_DEPTH = 10  # true nearest vectors that a trial query should find
-SEED = 7
+SEED = 7  # any would do; the same one gives the same bytes
 SAME_COSINE = 1e-6
 """Vectors whose cosines differ by less count as equal: equal texts have equal vectors."""
-_MOST_LAYERS = 64
+_MOST_LAYERS = 64  # an index of 16 links has one layer more for 16 times the vectors, so no true one has more
 
 
 class BadIndexError(ValueError):

@@ -8,10 +8,10 @@ below it; one without any below it is a chunk, such as `§ 10 (repealed)`.
 import json
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TypedDict
 
 import polars as pl
 
@@ -21,15 +21,27 @@ from qa_pipeline.retrieval.fitting import SHARE, Draft, Fitter, Path, Sibling, m
 from qa_pipeline.retrieval.token_counts import WordCounts, count_texts
 from qa_pipeline.settings.documents import ChunkingSettings
 from qa_pipeline.storage.hashes import hash_text
+from qa_pipeline.storage.rows import ChunkRow, PageStruct, SectionStruct
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.text.language import UNDETERMINED, piece_language
 
-Row = Mapping[str, Any]
-
-_ID_LENGTH = 32
+_ID_LENGTH = 32  # hex digits: 128 bits, in which no two texts meet by chance
 _AT_ONCE = 4_000_000
 """Characters of documents cut together, so that memory does not grow with the batch."""
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+class ParsedDocumentRow(TypedDict):
+    """Hold what is cut of a document that was parsed."""
+
+    batch: str
+    document_id: str
+    language: str
+    title: str
+    text: str
+    sections: list[SectionStruct]
+    pages: list[PageStruct]
 
 
 def chunk_documents(documents: pl.DataFrame, count: TokenCounter, settings: ChunkingSettings) -> pl.DataFrame:
@@ -65,12 +77,11 @@ def _with_batch_language(documents: pl.DataFrame) -> pl.DataFrame:
     return documents.with_columns(pl.col("language").replace(UNDETERMINED, main or UNDETERMINED))
 
 
-def _groups(documents: pl.DataFrame) -> Iterator[list[Row]]:
+def _groups(documents: pl.DataFrame) -> Iterator[list[ParsedDocumentRow]]:
     """Yield documents in groups of not much more than a number of characters."""
-    needed = ["batch", "document_id", "language", "title", "text", "sections", "pages"]
-    group: list[Row] = []
+    group: list[ParsedDocumentRow] = []
     characters = 0
-    for row in documents.select(needed).iter_rows(named=True):
+    for row in typed_rows(documents.select(*ParsedDocumentRow.__annotations__), ParsedDocumentRow):
         group.append(row)
         characters += len(row["text"])
         if characters >= _AT_ONCE:
@@ -80,7 +91,7 @@ def _groups(documents: pl.DataFrame) -> Iterator[list[Row]]:
         yield group
 
 
-def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterator[dict[str, Any]]:
+def _chunk_rows(row: ParsedDocumentRow, drafts: Sequence[Draft], seen: Counter[str]) -> Iterator[ChunkRow]:
     texts = [draft.text for draft in drafts]
     for position, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
         path = draft.section.path
@@ -102,6 +113,7 @@ def _chunk_rows(row: Row, drafts: Sequence[Draft], seen: Counter[str]) -> Iterat
             "tokens": draft.tokens,
             "language": piece_language(text, row["language"]),
             "text": text,
+            "repeats": None,
         }
 
 
@@ -110,12 +122,11 @@ def chunk_hash(path: Sequence[str], text: str, repeat: int) -> str:
     return hash_text(_as_json([path, text, repeat]))[:_ID_LENGTH]
 
 
-def _page(pages: Sequence[Row], place: int) -> int | None:
+def _page(pages: Sequence[PageStruct], place: int) -> int | None:
     """Return the page of a place; null where the document has none."""
     if not pages:
         return None
-    number: int = pages[max(bisect_right(pages, place, key=lambda page: page["start"]) - 1, 0)]["number"]
-    return number
+    return pages[max(bisect_right(pages, place, key=lambda page: page["start"]) - 1, 0)]["number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +142,8 @@ class _Titled:
 
 
 def _cut(
-    rows: Sequence[Row], counts: WordCounts, bound: int, settings: ChunkingSettings
-) -> Iterator[tuple[Row, list[Draft]]]:
+    rows: Sequence[ParsedDocumentRow], counts: WordCounts, bound: int, settings: ChunkingSettings
+) -> Iterator[tuple[ParsedDocumentRow, list[Draft]]]:
     """Yield the drafts of each document."""
     texts_tokens = count_texts([row["text"] for row in rows], counts, longest=bound // 2)
     titled = list(_sections(rows))
@@ -155,7 +166,7 @@ def _cut(
         yield row, merge_tiny(siblings, fitter, settings.merge_below_tokens)
 
 
-def _sections(rows: Sequence[Row]) -> Iterator[_Titled]:
+def _sections(rows: Sequence[ParsedDocumentRow]) -> Iterator[_Titled]:
     """Yield all sections in order but those of a heading alone that have sections below them."""
     group = 0
     siblings: object = None

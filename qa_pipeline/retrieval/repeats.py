@@ -5,7 +5,7 @@ import polars as pl
 _SHORTEST = 40
 """Characters of the shortest block that counts: shorter ones, such as "See also:", recur by chance."""
 _SHARE = 0.8
-"""Share of a chunk's text that must stand in repeated blocks."""
+"""Share of a chunk's text that must stand in repeated blocks: the rest is too little to ask about."""
 
 NEAR_DUPLICATE = "near_duplicate"
 REPEATED_BLOCK = "repeated_block"
@@ -15,23 +15,20 @@ REPEATED_IN = 3
 """Documents that must contain a block for it to count as repeated: two may well say the same by chance."""
 
 
-def mark_repeated_blocks(
-    chunks: pl.DataFrame, documents: pl.DataFrame, in_documents: int = REPEATED_IN
-) -> pl.DataFrame:
+def mark_repeated_blocks(chunks: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """Fill `repeats` of each chunk.
 
     A chunk of a near duplicate is marked as such. Of the rest a chunk is a repeated block when most of it
-    consists of blocks which at least `in_documents` documents hold and which an earlier document held before:
+    consists of blocks which at least `REPEATED_IN` documents hold and which an earlier document held before:
     so the first document that says something is still asked about it.
 
     Args:
         chunks: CHUNKS frame in the order of documents.
         documents: DOCUMENTS frame with its near duplicates marked.
-        in_documents: documents, near duplicates aside, that must hold a block.
     """
     near = documents.filter(pl.col("near_duplicate_of").is_not_null())["document_id"]
     is_near = pl.col("document_id").is_in(near.implode())
-    repeated = _repeated_chunks(chunks.filter(~is_near), in_documents)
+    repeated = _repeated_chunks(chunks.filter(~is_near))
     mark = (
         pl.when(is_near)
         .then(pl.lit(NEAR_DUPLICATE))
@@ -41,7 +38,7 @@ def mark_repeated_blocks(
     return chunks.with_columns(mark.alias("repeats"))
 
 
-def _repeated_chunks(chunks: pl.DataFrame, in_documents: int) -> pl.Series:
+def _repeated_chunks(chunks: pl.DataFrame) -> pl.Series:
     """Return ids of chunks most of whose text an earlier document has, in blocks that several have."""
     size = pl.col("block").str.len_chars()
     counted = (
@@ -51,7 +48,7 @@ def _repeated_chunks(chunks: pl.DataFrame, in_documents: int) -> pl.Series:
             pl.col("document").min().over("block").alias("first"),
         )
         .with_columns(
-            (pl.col("holders").ge(in_documents) & pl.col("document").gt(pl.col("first"))).alias("again")
+            (pl.col("holders").ge(REPEATED_IN) & pl.col("document").gt(pl.col("first"))).alias("again")
         )
     )
     weighed = counted.group_by("chunk_id", maintain_order=True).agg(

@@ -7,7 +7,7 @@ from pathlib import Path
 from qa_pipeline.errors import CorpusError
 from qa_pipeline.storage.hashes import hash_text
 
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # bytes: file systems allow 255, and suffixes follow
 _FORBIDDEN = frozenset('/\\:*?"<>|,[]')
 
 

@@ -1,9 +1,8 @@
-"""One row of each stored table as Python has it, and of each structure in its columns.
+"""Rows of stored tables as Python has them, and structures of their columns: those in use.
 
 Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
 """
 
-from datetime import datetime
 from typing import TypedDict
 
 
@@ -86,71 +85,6 @@ class FlaggedStruct(TypedDict):
     score: float
 
 
-class UnsupportedStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    start: int
-    end: int
-    reason: str
-
-
-class SimilarStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    pair_id: str
-    similarity: float
-
-
-class MessageStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    role: str
-    content: str
-
-
-class LayoutPassagesStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    with_context: list[str] | None
-    with_distractors: list[str] | None
-
-
-class LayoutTokensStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    closed_book: int | None
-    with_context: int | None
-    with_distractors: int | None
-
-
-class EvidenceStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    claim: str | None
-    document_id: str | None
-    chunk_id: str | None
-    path: str | None
-    content_sha256: str | None
-    start: int | None
-    end: int | None
-    page: int | None
-    quote: str | None
-
-
-class ProvenanceStruct(TypedDict):
-    """Hold the fields of one value."""
-
-    origin: str | None
-    generator: str | None
-    prompt_hash: str | None
-    judge: str | None
-    thresholds_id: str | None
-    citation_quality: float | None
-    citation_precision: float | None
-    source_uris: list[str] | None
-    licences: list[str] | None
-
-
 class DocumentRow(TypedDict):
     """Hold one row of documents."""
 
@@ -198,18 +132,6 @@ class ChunkRow(TypedDict):
     language: str
     repeats: str | None
     text: str
-
-
-class EmbeddingRow(TypedDict):
-    """Hold one row of embeddings."""
-
-    chunk_id: str
-    batch: str
-    text_sha256: str
-    model: str
-    model_revision: str
-    precision: str
-    vector: list[float]
 
 
 class QuestionRow(TypedDict):
@@ -274,18 +196,6 @@ class PairRow(TypedDict):
     source_fields: str | None
 
 
-class TwinRow(TypedDict):
-    """Hold one row of twins."""
-
-    pair_id: str
-    batch: str
-    exact_group: str
-    near_group: str
-    similar: list[SimilarStruct]
-    nearest_similarity: float | None
-    cluster: int | None
-
-
 class ClaimRow(TypedDict):
     """Hold one row of claims."""
 
@@ -335,200 +245,6 @@ class ClaimRow(TypedDict):
     span_reason: str | None
 
 
-class ClaimVerdictRow(TypedDict):
-    """Hold one row of claim_verdicts."""
-
-    claim_id: str
-    pair_id: str
-    batch: str
-    verdict: str
-    decided_by: str
-    reason: str | None
-    detail: str | None
-    prompt_hash: str | None
-    model: str | None
-    llm_decision: str | None
-    llm_quotes: list[str] | None
-    thresholds_id: str
-
-
-class RefusalRow(TypedDict):
-    """Hold one row of refusals."""
-
-    pair_id: str
-    batch: str
-    best_chunk_id: str | None
-    similarity: float | None
-    token_recall: float | None
-    best_sentence: str | None
-    sentence_recall: float | None
-    sentence_similarity: float | None
-    question_words: int | None
-    chunks_searched: int | None
-    sentences_looked_at: int | None
-    outcome: str
-    thresholds_id: str
-
-
-class ContradictionRow(TypedDict):
-    """Hold one row of contradictions."""
-
-    contradiction_id: str
-    batch: str
-    kind: str
-    detail: str
-    similarity: float
-    first_document_id: str
-    first_content_sha256: str
-    first_chunk_id: str
-    first_start: int
-    first_end: int
-    first_quote: str
-    second_document_id: str
-    second_content_sha256: str
-    second_chunk_id: str
-    second_start: int
-    second_end: int
-    second_quote: str
-
-
-class AssessmentRow(TypedDict):
-    """Hold one row of assessments."""
-
-    pair_id: str
-    batch: str
-    status: str
-    reason: str | None
-    detail: str | None
-    relevance: float | None
-    correctness: float | None
-    completeness: float | None
-    reasoning: str | None
-    judge: str | None
-    prompt_hash: str | None
-
-
-class RoundTripRow(TypedDict):
-    """Hold one row of round_trips."""
-
-    pair_id: str
-    batch: str
-    status: str
-    reason: str | None
-    detail: str | None
-    solved_answer: str | None
-    agrees: bool | None
-    recalled_answer: str | None
-    memorised: bool | None
-    one_chunk_answers: bool | None
-    target_rank: int | None
-    further_chunk_ids: list[str]
-    model: str | None
-
-
-class VerdictRow(TypedDict):
-    """Hold one row of verdicts."""
-
-    pair_id: str
-    batch: str
-    verdict: str
-    stage: str
-    decided_by: str
-    reason: str
-    detail: str | None
-    claims: int
-    supported_claims: int
-    grounding: float | None
-    grounding_low: float | None
-    grounding_high: float | None
-    support_level: str | None
-    unsupported_spans: list[UnsupportedStruct]
-    relevance: float | None
-    correctness: float | None
-    completeness: float | None
-    composite: float | None
-    citation_existence: float | None
-    citation_accuracy: float | None
-    citation_quality: float | None
-    citation_precision: float | None
-    citation_completeness: float | None
-    source_coverage: float | None
-    cited_documents: int | None
-    duplicate_of: str | None
-    expected_verdict: str | None
-    thresholds_id: str
-
-
-class TrainingExampleRow(TypedDict):
-    """Hold one row of training_examples."""
-
-    pair_id: str
-    batch: str
-    question: str
-    answer: str
-    language: str
-    question_type: str
-    difficulty: str | None
-    persona: str | None
-    memorised: bool | None
-    source_fields: str | None
-    coverage: str
-    messages: list[MessageStruct]
-    messages_with_context: list[MessageStruct] | None
-    messages_with_distractors: list[MessageStruct] | None
-    passages: LayoutPassagesStruct
-    tokens: LayoutTokensStruct
-    evidence: list[EvidenceStruct]
-    provenance: ProvenanceStruct
-
-
-class LlmCallRow(TypedDict):
-    """Hold one row of llm_calls."""
-
-    call_id: str
-    run: str
-    batch: str
-    role: str
-    asked_model: str
-    replied_model: str | None
-    request_key: str
-    started_at: datetime
-    seconds: float
-    tries: int
-    outcome: str
-    repair: str
-    input_tokens: int | None
-    output_tokens: int | None
-    cached_tokens: int | None
-    thought_tokens: int | None
-    cost: float | None
-    currency: str | None
-    prompt: str | None
-
-
-class CanarieRow(TypedDict):
-    """Hold one row of canaries."""
-
-    canary_id: str
-    batch: str
-    kind: str
-    family: str
-    mechanism: str
-    expected: str
-    language: str
-    chunk_id: str
-    source: str
-    claim: str
-    verdict: str
-    decided_by: str
-    reason: str | None
-    detail: str | None
-    similarity: float | None
-    token_recall: float | None
-    entailment: float | None
-    thresholds_id: str
-
-
 class DecisionRow(TypedDict):
     """Hold one row of decisions."""
 
@@ -543,37 +259,6 @@ class DecisionRow(TypedDict):
     who: str
     why: str | None
     decided_at: str | None
-
-
-class CoverageRow(TypedDict):
-    """Hold one row of coverage."""
-
-    batch: str
-    document_id: str
-    section_start: int
-    section_path: list[str]
-    chunks: int
-    rounds: int
-    planned: int
-    written: int
-    kept: int
-    pairs: int
-    accepted: int
-    status: str
-    reason: str | None
-
-
-class LinkRow(TypedDict):
-    """Hold one row of links."""
-
-    batch: str
-    chunk_id: str
-    other_chunk_id: str
-    scope: str
-    kind: str
-    bridge: str
-    weight: float
-    shared: int
 
 
 class DraftedPairRow(TypedDict):

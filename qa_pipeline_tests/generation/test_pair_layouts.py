@@ -62,12 +62,10 @@ def test_every_layout_is_masked(layout: str) -> None:
     line = json.dumps(WRITTEN[layout] | {"by": "anna@x.se"}).replace("pump", "pump anna@x.se").encode()
     drop = MaskingSettings(action="drop")
 
-    row = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(drop), reference_mask(drop)).row(
-        0, named=True
-    )
+    (pair,) = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(drop), reference_mask(drop))
 
-    assert (row["question"], row["answer"]) == ("Is the pump [removed] loud?", "The pump [removed] is loud.")
-    assert "anna" not in str(row)
+    assert (pair.question, pair.answer) == ("Is the pump [removed] loud?", "The pump [removed] is loud.")
+    assert "anna" not in str(pair)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +195,6 @@ values = st.recursive(
 @given(st.dictionaries(names, values, max_size=6))
 def test_whatever_stands_in_the_fields_gives_a_pair_or_a_reason(entry: Row) -> None:
     raw = parse_pairs(json.dumps(entry).encode(), "pairs.jsonl")
-    failed = raw["status"] == "failed"
-    assert raw.height == len([*unfolded(entry)])
-    assert raw.filter(failed)["reason"].null_count() == raw.filter(failed)["detail"].null_count() == 0
-    assert raw.filter(~failed)["question"].null_count() == 0
+    assert len(raw) == len([*unfolded(entry)])
+    assert all(pair.question is not None for pair in raw if pair.reason is None)
+    assert all(pair.detail is not None for pair in raw if pair.reason is not None)

@@ -120,7 +120,7 @@ def test_a_line_that_cannot_be_used_is_a_failed_row_and_its_neighbours_go_on(lin
 def test_unknown_fields_blank_lines_windows_ends_and_a_byte_order_mark_do_no_harm() -> None:
     content = b"\xef\xbb\xbf" + lines(GOOD | {"note": 1}) + b"\r\n\r\n  \n" + lines(GOOD | {"question": "B?"})
 
-    assert parse_pairs(content, "pairs.jsonl")["line"].to_list() == [1, 4]
+    assert [pair.line for pair in parse_pairs(content, "pairs.jsonl")] == [1, 4]
 
 
 def test_a_line_separator_inside_a_string_does_not_end_the_line() -> None:
@@ -185,7 +185,7 @@ def test_a_missing_file_and_a_large_one_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         read_pairs(file)
     file.write_bytes(lines(GOOD))
-    assert read_pairs(file).height == 1
+    assert len(read_pairs(file)) == 1
     with pytest.raises(InputError, match="larger than"):
         read_pairs(file, PairsFileSettings(max_bytes=3))
 
@@ -351,13 +351,13 @@ def test_further_columns_of_a_parquet_file_are_kept_and_bounded() -> None:
         (2, "4", '{"score": 1.0}'),
     ]
     short = parse_pairs(content.getvalue(), "pairs.parquet", PairsFileSettings(max_line_bytes=10))
-    assert short["reason"].to_list() == ["line_too_long"] * 2
+    assert [pair.reason for pair in short] == ["line_too_long"] * 2
 
 
 def test_what_a_paragraph_is_repeated_to_is_bounded() -> None:
     nested = {"context": "x" * 3000, "qas": [{"question": "A", "answers": [{"text": "x"}]}] * 9}
     content = json.dumps([nested]).encode()
-    assert parse_pairs(content, "pairs.json")["line"].to_list() == list(range(1, 10))
+    assert [pair.line for pair in parse_pairs(content, "pairs.json")] == list(range(1, 10))
     with pytest.raises(InputError, match="unpacks to more"):
         parse_pairs(content, "pairs.json", PairsFileSettings(max_bytes=4000))
 

@@ -1,7 +1,7 @@
 import json
+from dataclasses import asdict
 from typing import Any
 
-import polars as pl
 import pytest
 
 from qa_pipeline.documents.masking.masking import reference_mask, texts_mask
@@ -14,7 +14,7 @@ PAIR = {"question": "Who is it?", "answer": "It is Anna.", "citations": ["[sourc
 
 def masked(name: str = "pairs.jsonl", **fields: Any) -> dict[str, Any]:
     raw = parse_pairs(json.dumps(PAIR | fields).encode(), name)
-    return mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)).row(0, named=True)
+    return asdict(mask_pairs(raw, texts_mask(DROP), reference_mask(DROP))[0])
 
 
 def test_question_answer_quotes_and_passages_are_masked() -> None:
@@ -49,7 +49,7 @@ def test_the_question_says_what_the_number_in_the_answer_is() -> None:
 
 def test_a_pair_without_items_stays_as_it_was_to_the_byte() -> None:
     raw = parse_pairs(json.dumps(PAIR | {"answer": "It\u00a0is An\u00adna."}).encode(), "pairs.jsonl")
-    assert mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)).equals(raw)
+    assert mask_pairs(raw, texts_mask(DROP), reference_mask(DROP)) == raw
 
 
 def test_an_item_hidden_by_invisible_characters_is_found() -> None:
@@ -66,17 +66,14 @@ def test_the_name_of_the_file_and_labels_are_masked_too() -> None:
 
 @pytest.mark.parametrize("line", [b"{", b'["anna@x.se"]', b'{"question": "anna@x.se"}', b'{"answer": 5}'])
 def test_a_failed_line_says_nothing_of_what_it_held(line: bytes) -> None:
-    row = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(DROP), reference_mask(DROP)).row(
-        0, named=True
-    )
-    assert row["status"] == "failed"
-    assert "anna" not in str(row)
+    (pair,) = mask_pairs(parse_pairs(line, "pairs.jsonl"), texts_mask(DROP), reference_mask(DROP))
+    assert pair.reason is not None
+    assert "anna" not in str(pair)
 
 
 def test_texts_with_odd_quotes_are_still_distinguished() -> None:
     row = masked(question='Is password="abc1234', answer='x anna@x.se"?')
     assert row["answer"] == 'x [removed]"?'
-    assert isinstance(pl.DataFrame([row]), pl.DataFrame)
 
 
 def test_ids_and_further_fields_are_masked_and_stay_what_they_were_otherwise() -> None:

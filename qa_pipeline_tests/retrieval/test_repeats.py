@@ -30,10 +30,8 @@ def frames(texts: Sequence[Sequence[str]], near: Sequence[int] = ()) -> tuple[pl
     return chunks, documents
 
 
-def marks(
-    texts: Sequence[Sequence[str]], near: Sequence[int] = (), in_documents: int = 3
-) -> list[str | None]:
-    return mark_repeated_blocks(*frames(texts, near), in_documents)["repeats"].to_list()
+def marks(texts: Sequence[Sequence[str]], near: Sequence[int] = ()) -> list[str | None]:
+    return mark_repeated_blocks(*frames(texts, near))["repeats"].to_list()
 
 
 @given(st.lists(st.lists(st.sampled_from([NOTICE, OWN, "Short.", ""]), max_size=3), max_size=6))
@@ -41,7 +39,7 @@ def test_no_chunk_is_lost_and_the_first_document_to_say_something_is_never_marke
     texts: list[list[str]],
 ) -> None:
     chunks, documents = frames(texts)
-    marked = mark_repeated_blocks(chunks, documents, 2)
+    marked = mark_repeated_blocks(chunks, documents)
     assert marked.drop("repeats").equals(chunks)
     first = next((number for number, document in enumerate(texts) if document), None)
     assert marked.filter(pl.col("document_id") == f"d{first}")["repeats"].null_count() == (

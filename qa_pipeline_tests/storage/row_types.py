@@ -1,9 +1,10 @@
-"""The types of the rows of stored tables, written from `storage/tables.py`.
+"""The types of the rows of stored tables that the package names, written from `storage/tables.py`.
 
 `python -m qa_pipeline_tests.storage.row_types` writes `qa_pipeline/storage/rows.py` anew.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -13,18 +14,18 @@ from qa_pipeline.storage import rows, tables
 from qa_pipeline.storage.table_schema import Table
 
 FILE = Path(rows.__file__)
-FILLED = {
+PACKAGE = FILE.parents[1]
+FILLED: Mapping[str, tuple[Table, Sequence[str]]] = {
     "DraftedPairRow": (tables.PAIRS, ("question", "answer")),
     "EditRow": (tables.DECISIONS, ("answer",)),
     "KeptQuestionRow": (tables.QUESTIONS, ("question", "question_type")),
 }
 """Types of rows in a state in which columns that may be null are not."""
-_HEAD = '''"""One row of each stored table as Python has it, and of each structure in its columns.
+_HEAD = '''"""Rows of stored tables as Python has them, and structures of their columns: those in use.
 
 Generated from `tables.py` by `python -m qa_pipeline_tests.storage.row_types`; a test compares.
 """
 
-from datetime import datetime
 from typing import TypedDict
 '''
 _SIMPLE: dict[DataTypeClass | pl.DataType, str] = {
@@ -40,15 +41,26 @@ _STRUCTS = {value: name for name, value in vars(tables).items() if isinstance(va
 
 
 def rows_source() -> str:
-    """Return the text of `storage/rows.py`: a class for each structure, then for each table."""
+    """Return the text of `storage/rows.py`: a class for each structure in use, then for each row in use."""
     structs = {dtype: f"{name.title().replace('_', '')}Struct" for dtype, name in _STRUCTS.items()}
-    parts = [
-        _HEAD,
-        *(_class(name, _fields(dtype, structs)) for dtype, name in structs.items()),
-        *(_class(row_name(table), _columns(table, structs)) for table in tables.STORED.values()),
-        *(_class(name, _columns(table, structs, filled)) for name, (table, filled) in FILLED.items()),
-    ]
-    return "\n\n".join(parts)
+    rows_of_tables = {row_name(table): (table, ()) for table in tables.STORED.values()} | {**FILLED}
+    classes = {name: _class(name, _fields(dtype, structs)) for dtype, name in structs.items()} | {
+        name: _class(name, _columns(table, structs, filled))
+        for name, (table, filled) in rows_of_tables.items()
+    }
+    used = _names_in(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py") if file != FILE)
+    needed = classes.keys() & used
+    while further := classes.keys() & _names_in(classes[name] for name in needed) - needed:
+        needed |= further
+    used_classes = [text for name, text in classes.items() if name in needed]
+    head = _HEAD
+    if any(" datetime" in text for text in used_classes):
+        head = head.replace("from typing", "from datetime import datetime\nfrom typing")
+    return "\n\n".join([head, *used_classes])
+
+
+def _names_in(texts: Iterable[str]) -> set[str]:
+    return {name for text in texts for name in re.findall(r"\w+(?:Row|Struct)\b", text)}
 
 
 def row_name(table: Table) -> str:

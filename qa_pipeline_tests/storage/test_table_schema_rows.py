@@ -1,13 +1,20 @@
+from typing import TypedDict
+
 import polars as pl
 import pytest
 
 from qa_pipeline.errors import TableError
-from qa_pipeline.storage.rows import DraftedPairRow, LinkRow, PairRow
+from qa_pipeline.storage.rows import DraftedPairRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import LINKS, PAIRS
 from qa_pipeline_tests.curation.rows import pair
 
 UNANSWERED = PAIRS.frame([pair("p", answer=None)])
+
+
+class LinkRow(TypedDict):
+    chunk_id: str
+    other_chunk_id: str
 
 
 class WeighedLinkRow(LinkRow):

@@ -1,6 +1,5 @@
 import io
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,21 +11,11 @@ import pytest
 from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.curation import forgetting
 from qa_pipeline.curation.decisions import add_decisions, read_decisions
-from qa_pipeline.curation.erasure import (
-    MENDED,
-    OTHER_IDS,
-    REPEATED_FORGOTTEN,
-    kind_of,
-    mended,
-    words_of,
-)
 from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.curation.training import marked_passage
-from qa_pipeline.records import passages_by_id
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.table_schema import Column, Table
-from qa_pipeline.storage.tables import DOCUMENTS, STORED
+from qa_pipeline.storage.parquet import write_table
+from qa_pipeline.storage.tables import CHUNKS, STORED
 from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.publishing.plants import guide
 
@@ -139,26 +128,11 @@ def ids_of(workspace: Workspace, batch: str, path: str) -> dict[str, set[str]]:
     }
 
 
-def identifying(table: Table) -> set[str]:
-    """Names of columns and fields that look as if they held ids."""
-    looks = re.compile(r"(_ids?|_sha256|_of|_group|_key|_from|_by)$")
-    fields = {name for name, _ in leaves(table.empty())}
-    return {name for name in {*table.schema, *fields} if looks.search(name)}
-
-
-NO_IDS = frozenset({"parsed_by", "split_by", "decided_by", "guarded_by", "request_key", "rewritten_from"})
-
-
-@pytest.mark.parametrize("table", STORED.values(), ids=lambda table: str(table.name))
-def test_every_column_that_holds_ids_is_known_to_the_rule(table: Table) -> None:
-    unknown = {name for name in identifying(table) if kind_of(name) is None} - MENDED - OTHER_IDS - NO_IDS
-    assert unknown == set()
-
-
-def test_a_column_the_rule_does_not_know_is_found() -> None:
-    table = Table("t", "", (), (*STORED["links"].columns, Column("seen_of", pl.String(), "")))
-    assert identifying(table) == {"chunk_id", "other_chunk_id", "seen_of"}
-    assert kind_of("seen_of") is None
+def ids_in(workspace: Workspace, batch: str) -> set[str]:
+    """Every string of the stored tables of a batch."""
+    paths = (workspace.out / "tables" / name / f"{batch}.parquet" for name in STORED)
+    frames = [pl.read_parquet(path) for path in paths if path.is_file()]
+    return {value for frame in frames for _, values in leaves(frame) for value in values}
 
 
 def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspace) -> None:
@@ -167,44 +141,52 @@ def test_nothing_of_a_forgotten_document_is_left_but_in_releases(copied: Workspa
     assert all(gone[0].values())
     said = forget(copied)
     assert said["documents"] == ["b0/pbrt.md", "b1/copy of it.md"]
-    assert set(said["rows"]) == {"b0", "b1"}
+    assert {batch: rows["documents"] for batch, rows in said["rows"].items()} == {"b0": 1, "b1": 1}
     assert holding(copied.out, SECRET) == []
     for batch, ids in zip(("b0", "b1"), gone, strict=True):
         named = set().union(*ids.values())
-        for name, table in STORED.items():
-            strings = [part for _, part in leaves(copied.table(name, batch))]
-            left = pl.concat([pl.Series([], dtype=pl.String()), *strings])
-            assert not named & set(left), (batch, table.name)
-        index = (copied.out / "indexes" / f"{batch}.faiss").read_bytes()
-        assert not [one for one in ids["chunk"] if one.encode() in index]
+        assert not named & ids_in(copied, batch)
+        assert not (copied.out / "indexes" / f"{batch}.faiss").exists()
     assert not list(copied.out.rglob(".*.tmp"))
     assert not Layout(copied.out).forgetting.exists()
 
 
-def test_rows_of_other_documents_are_what_they_were(copied: Workspace, made: Workspace) -> None:
+def test_rows_of_other_documents_are_what_they_were_once_their_batch_is_made_again(
+    copied: Workspace, made: Workspace
+) -> None:
     gone = ids_of(copied, "b0", "pbrt.md")
     forget(copied)
     assert copied.contents("b2") == made.contents("b2")
+    assert copied.run().code == OK
     for name in ("documents", "chunks", "embeddings", "questions", "pairs", "claims", "claim_verdicts",
-                 "assessments", "round_trips", "refusals"):  # fmt: skip
-        before, after = (one.table(name, "b0") for one in (made, copied))
+                 "assessments", "refusals"):  # fmt: skip
+        before, after = (workspace.table(name, "b0") for workspace in (made, copied))
         known = "document_id" if name == "documents" else STORED[name].key[0]
         named = gone["document"] | gone["chunk"] | gone["question"] | gone["pair"]
         about = [
-            one for one in ("document_id", "chunk_id", "question_id", "pair_id") if one in before.columns
+            column
+            for column in ("document_id", "chunk_id", "question_id", "pair_id")
+            if column in before.columns
         ]
         others = before.filter(~pl.any_horizontal(pl.col(about).is_in(list(named)).fill_null(value=False)))
         lost = others.join(after, on=known, how="anti")
         assert lost.is_empty(), (name, lost)
-        assert after.join(others, on=known, how="semi").equals(
-            others.join(after, on=known, how="semi").select(after.columns)
-        )
-    assert copied.table("pairs", "b0").height > 0
-    assert copied.table("chunks", "b0").height == made.table("chunks", "b0").height - len(gone["chunk"])
+    drafted = made.table("pairs", "b0").filter(~pl.col("pair_id").is_in(list(gone["pair"])))
+    answers = copied.table("pairs", "b0").select("pair_id", "answer", "passage_ids")
+    assert drafted.height > 0
+    assert drafted.select(answers.columns).join(answers, on=answers.columns, how="anti").is_empty()
 
 
-def test_the_laws_hold_over_what_is_left(copied: Workspace) -> None:
+def test_drafts_that_were_shown_other_documents_alone_are_kept_and_not_paid_again(copied: Workspace) -> None:
+    gone = ids_of(copied, "b0", "pbrt.md")
+    before = copied.table("pairs", "b0")
     forget(copied)
+    assert copied.table("pairs", "b0").equals(before.filter(~pl.col("pair_id").is_in(list(gone["pair"]))))
+
+
+def test_the_laws_hold_over_what_is_made_again(copied: Workspace) -> None:
+    forget(copied)
+    assert copied.run().code == OK
     for batch in ("b0", "b1"):
         pairs, verdicts = copied.table("pairs", batch), copied.table("verdicts", batch)
         assert sorted(pairs["pair_id"]) == sorted(verdicts["pair_id"])
@@ -213,10 +195,10 @@ def test_the_laws_hold_over_what_is_left(copied: Workspace) -> None:
         examples = copied.table("training_examples", batch)
         accepted = verdicts.filter(pl.col("verdict") == "accepted")
         assert set(examples["pair_id"]) <= set(accepted["pair_id"])
-        chunks = set(copied.table("chunks", batch)["chunk_id"])
+        chunks = set(copied.table(CHUNKS.name, batch)["chunk_id"])
         for name in STORED:
             for column, values in leaves(copied.table(name, batch)):
-                if kind_of(column) == "chunk":
+                if column in ("chunk_id", "other_chunk_id", "passage_ids", "used_chunk_ids"):
                     assert set(values) <= chunks, (name, column)
     assert invoke("status", "--out", copied.out).code == OK
     ran = invoke("release", "--out", copied.out, "--json")
@@ -225,6 +207,15 @@ def test_the_laws_hold_over_what_is_left(copied: Workspace) -> None:
     assert invoke("verify", copied.out / "releases").code == OK
     sources = pl.read_parquet(copied.out / "releases" / "2" / "sources.parquet")
     assert not {"pbrt.md", "copy of it.md"} & set(sources["path"])
+
+
+def test_a_batch_that_is_not_made_again_yet_is_named_by_status_and_releases(copied: Workspace) -> None:
+    ran = invoke("forget", FORGOTTEN, "--out", copied.out, "--yes")
+    assert f"qa-pipeline run {copied.corpus} --batch b1 --out {copied.out}" in ran.stdout
+    assert "b0: withdrawn since" in invoke("status", "--out", copied.out).stdout
+    released = json.loads(invoke("release", "--out", copied.out, "--json").stdout)
+    assert (list(released["batches"]), list(released["batches_left_out"])) == (["b2"], ["b0", "b1"])
+    assert "a document of it was forgotten" in released["batches_left_out"]["b0"]
 
 
 def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: Workspace) -> None:
@@ -239,20 +230,25 @@ def test_the_next_run_reads_no_forgotten_file_and_changes_nothing_else(copied: W
     assert "pbrt.md" not in set(copied.table("documents", "b0")["path"])
 
 
+def without_times(workspace: Workspace) -> dict[str, str]:
+    """Hashes of all files but tombstones, which say since when."""
+    files = workspace.contents()
+    return {path: digest for path, digest in files.items() if not path.endswith("tombstone.json")}
+
+
 @pytest.mark.slow
 def test_forgetting_ends_the_same_wherever_it_was_killed(
     copied: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     untouched = Path(shutil.copytree(copied.out, tmp_path / "untouched"))
     forget(copied)
-    whole = copied.contents()
-    remove = forgetting._remove
+    whole = without_times(copied)
     steps = 0
 
     def counted(work: Any) -> Any:
-        def step(*arguments: Any) -> None:
+        def step(*arguments: Any, **options: Any) -> None:
             nonlocal steps
-            work(*arguments)
+            work(*arguments, **options)
             steps -= 1
             if steps == 0:
                 raise KeyboardInterrupt
@@ -260,10 +256,11 @@ def test_forgetting_ends_the_same_wherever_it_was_killed(
         return step
 
     monkeypatch.setattr(forgetting, "write_bytes", counted(write_bytes))
-    monkeypatch.setattr(forgetting, "_remove", counted(remove))
+    monkeypatch.setattr(forgetting, "write_table", counted(write_table))
+    monkeypatch.setattr(Path, "unlink", counted(Path.unlink))
     tried = 0
     while True:
-        tried += 2
+        tried += 5
         shutil.rmtree(copied.out)
         shutil.copytree(untouched, copied.out)
         steps = tried
@@ -273,9 +270,9 @@ def test_forgetting_ends_the_same_wherever_it_was_killed(
             break
         assert forgotten_documents(Layout(copied.out))
         forget(copied)
-        assert copied.contents() == whole, tried
+        assert without_times(copied) == whole, tried
         assert holding(copied.out, SECRET) == []
-    assert tried > 30  # every second step: two are alike
+    assert tried > 40
 
 
 def test_without_yes_nothing_is_changed(copied: Workspace) -> None:
@@ -319,8 +316,7 @@ def test_what_was_moved_aside_is_forgotten_too(copied: Workspace) -> None:
     assert [one for one in holding(copied.out, SECRET) if one.startswith("withdrawn/b1/")]
     forget(copied)
     assert holding(copied.out, SECRET) == []
-    pert = "A pert valve is a part that takes 3 bar in the pert plant."
-    assert "withdrawn/b1/tables/documents/b1.parquet" in holding(copied.out, pert)
+    assert [path.name for path in (copied.out / "withdrawn" / "b1").rglob("*.*")] == ["tombstone.json"]
 
 
 def test_an_earlier_version_that_only_a_release_has_is_forgotten_with_it(copied: Workspace) -> None:
@@ -331,7 +327,7 @@ def test_an_earlier_version_that_only_a_release_has_is_forgotten_with_it(copied:
     assert old in said["contents"]
     assert len(said["contents"]) == 2
     assert said["unlinked_decisions"]["b0"] >= 1
-    assert holding(copied.out, SECRET) == ["decisions/b0.jsonl", "tables/decisions/b0.parquet"]
+    assert holding(copied.out, SECRET) == ["decisions/b0.jsonl"]
 
 
 def test_a_damaged_list_of_forgotten_documents_is_never_taken_for_an_empty_one(copied: Workspace) -> None:
@@ -356,47 +352,6 @@ def test_no_release_holds_a_forgotten_document_even_where_tables_still_do(copied
         *pl.read_parquet(release / "sources.parquet")["content_sha256"],
     }
     assert invoke("verify", release).code == OK
-
-
-def test_a_pair_whose_kept_twin_is_gone_awaits_the_next_run(made: Workspace) -> None:
-    verdicts, twins = made.table("verdicts", "b0"), made.table("twins", "b0")
-    first, second, third = twins["pair_id"].sort().head(3)
-    repeats = pl.when(pl.col("pair_id") == second).then(pl.lit(first)).otherwise("duplicate_of")
-    told = verdicts.with_columns(duplicate_of=repeats).filter(pl.col("pair_id") != first)
-    gone = {"pair": {first}}
-    said = words_of(DOCUMENTS.empty(), STORED["chunks"].empty(), ())
-    after = mended(STORED["verdicts"], told, gone, said, ())
-    row = after.filter(pl.col("pair_id") == second).row(0, named=True)
-    assert (row["verdict"], row["reason"], row["duplicate_of"]) == ("needs_review", REPEATED_FORGOTTEN, None)
-    others = pl.col("pair_id") != second
-    assert after.filter(others).equals(told.filter(others))
-    near = [{"pair_id": first, "similarity": 0.9}, {"pair_id": third, "similarity": 0.8}]
-    grouped = twins.filter(pl.col("pair_id").is_in([second, third])).with_columns(
-        exact_group=pl.lit(first), similar=pl.Series([near, near], dtype=twins.schema["similar"])
-    )
-    left = mended(STORED["twins"], grouped, gone, said, ())
-    assert left["exact_group"].to_list() == [second, second]
-    assert left["similar"].to_list() == [near[1:], near[1:]]
-
-
-def test_an_example_that_shows_it_as_a_distractor_loses_that_layout_alone(made: Workspace) -> None:
-    documents, chunks = made.table("documents", "b0"), made.table("chunks", "b0")
-    row = documents.filter(pl.col("path") == "pbrt.md").row(0, named=True)
-    theirs = chunks.filter(pl.col("document_id") == row["document_id"])
-    shown = marked_passage(3, next(iter(passages_by_id(theirs).values())))
-    messages = [{"role": "user", "content": f"[1] Another\nText.\n\n{shown}\n\nWhat is it?"}]
-    examples = made.table("training_examples", "b2")
-    dtype = examples.schema["messages_with_distractors"]
-    first = examples.head(1).with_columns(messages_with_distractors=pl.Series([messages], dtype=dtype))
-    told = pl.concat([first, examples.slice(1)])
-    said = words_of(documents, chunks, {row["content_sha256"]})
-    after = mended(STORED["training_examples"], told, {}, said, ())
-    assert after["messages_with_distractors"].is_null().to_list()[:2] == [True, False]
-    counts = after["tokens"].struct.field("with_distractors")
-    assert counts.is_null().to_list()[:2] == [True, False]
-    rest = pl.exclude("messages_with_distractors", "tokens")
-    assert after.select(rest).equals(told.select(rest))
-    assert after["tokens"].struct.field("with_context").equals(told["tokens"].struct.field("with_context"))
 
 
 def test_decisions_that_are_left_keep_their_order_and_later_ones_come_after_them(copied: Workspace) -> None:
