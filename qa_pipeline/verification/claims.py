@@ -6,7 +6,7 @@ here: what the scores mean is `deciding.py`.
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -22,6 +22,7 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.context import restrictions, surroundings
 from qa_pipeline.verification.evidence import Batch, Candidate, ChunkVectors, TextVectors
 from qa_pipeline.verification.pronouns import self_contained
 from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
@@ -228,7 +229,8 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     proved = (at for at, piece_proof in enumerate(proofs) if not piece_proof.unproved)
     place = next(proved, next((at for at, piece_proof in enumerate(proofs) if piece_proof.denied), 0))
     evidence, proof = ranked[place], proofs[place]
-    elsewhere = None if not proof.unproved or proof.denied else _proved_elsewhere(task, batch)
+    is_settled = not proof.unproved or proof.denied or proof.restricted
+    elsewhere = None if is_settled else _proved_elsewhere(task, batch)
     evidence_terms = evidence.terms | batch.headings(evidence.chunk_id, task.reading.language).term_set
     second = _second_piece(task.stated.terms, evidence_terms, evidence, task.pool, cosines)
     return {
@@ -244,6 +246,27 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
 
 
 def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
+    """Return what a piece proves of a claim, where nothing around it in its document takes it back."""
+    proof = _proof_alone(task, evidence, batch)
+    if proof.unproved:
+        return proof
+    chunk = batch.chunks[evidence.chunk_id]
+    parts = [span for span in evidence.reading.sentences if _shares(evidence.text[slice(*span)], task.stated)]
+    start, end = (parts[0][0], parts[-1][1]) if parts else (0, len(evidence.text))
+    at = chunk["char_start"] + evidence.start
+    around = surroundings(
+        batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
+    )
+    headings = (chunk["title"], *chunk["section_path"])
+    doubts = tuple(restrictions(around, headings, (task.question, task.stated), task.reading.language))
+    return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
+
+
+def _shares(sentence: str, claim: Reading) -> bool:
+    return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
+
+
+def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     language = task.reading.language
     # what the claim says in a slot may be in the evidence's own chunk, then in the others cited
     nearest_first = list(dict.fromkeys((evidence.chunk_id, *task.citations.chunk_ids)))[:_ELSEWHERE]
