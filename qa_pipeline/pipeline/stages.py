@@ -337,7 +337,7 @@ def _imported(run: StageRun, read: Sequence[pl.DataFrame]) -> pl.DataFrame:
     raw, masking = pl.concat(read), _masking(run)
     if masking is not None:
         raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
-    return import_pairs(raw, run["documents"], run["chunks"], run.batch)
+    return mark_flawed(import_pairs(raw, run["documents"], run["chunks"], run.batch), run["chunks"])
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:

@@ -22,7 +22,7 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.context import restrictions, surroundings
+from qa_pipeline.verification.context import label_of, restrictions, surroundings
 from qa_pipeline.verification.evidence import Batch, Candidate, ChunkVectors, TextVectors
 from qa_pipeline.verification.pronouns import self_contained
 from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
@@ -281,6 +281,7 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         elsewhere=[batch.reading(i, language) for i in nearest_first],
         fragment=task.fragment,
         is_row=evidence.is_row,
+        label=label_of(batch.texts[evidence.chunk_id], evidence.start),
     )
 
 

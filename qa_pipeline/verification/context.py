@@ -17,6 +17,7 @@ from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
+_LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
 _FOOTNOTE = re.compile(r"\[\^?\d{1,3}\]|(?<=[\w.,;)])\*{1,3}(?=[\s.,;)]|$)")
 _FARTHEST_ITEM = 100
@@ -27,7 +28,7 @@ _OPENING_WORDS = 4
 """Words in which a contrast stands that speaks of the sentence before: "This, however, …"."""
 _SHARED = 2
 _SAME_MATTER = 0.5
-"""Content words, and their share of question and claim, that an exception has of them: "no refund is paid"."""
+"""How many words, and which share, of question and claim an exception repeats: "no refund is paid"."""
 _LONGEST_TITLE = 6
 """Words of a heading that is only what it voids: "Deprecated functions", not an article about myths."""
 _SHORT_EXCEPTION = 12
@@ -52,6 +53,13 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     before = "" if first == 0 or _apart(text, spans, first - 1) else _written(text, spans[first - 1])
     after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _written(text, spans[last + 1])
     return Surroundings(before, after, (*_lead_ins(text, spans, first),), (*_footnotes(text, start, end),))
+
+
+def label_of(text: str, at: int) -> str:
+    """Return what the line at a place begins with before a colon: the term of an item; empty without one."""
+    line = text.rfind("\n", 0, at) + 1
+    label = _LABEL.match(text, line, at)
+    return label[1] if label else ""
 
 
 def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:

@@ -185,8 +185,9 @@ class Lexicon:
     `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
     change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
     `passive_words` stand in a passive, `prepositions` before a noun phrase, `of_word` among them is what the
-    endings `genitives` say as well. `question_openers` begin what is asked for, `subject_askers` among them
-    ask who does something; `verb_second` says that a question turns subject and verb round.
+    endings `genitives` say as well, `infinitive_marks` may stand before a verb as well. `question_openers` begin what is asked for, `subject_askers` among them
+    ask who does something; `clause_openers_only` begin no sentence of its
+    own, `verb_second` says that a question turns subject and verb round.
     `definite` and `indefinite` are articles. `same_words` says which word says the same as another one,
     `same_phrases` which says the same as two, `irregular` of which verb a word is a form.
     `open_compounds` says that the parts of a compound stand apart ("customs form"), `counted_by_article` are
@@ -217,9 +218,11 @@ class Lexicon:
     passive_words: Set[str]
     prepositions: Set[str]
     of_word: str
+    infinitive_marks: Set[str]
     genitives: tuple[str, ...]
     verb_second: bool
     question_openers: Set[str]
+    clause_openers_only: Set[str]
     subject_askers: Set[str]
     joiners: Set[str]
     negative_prefixes: tuple[str, ...]

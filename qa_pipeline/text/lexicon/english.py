@@ -94,9 +94,11 @@ ENGLISH = Lexicon(
         without against among across behind before after since until above below beside near off out around
         towards toward"""),
     of_word="of",
+    infinitive_marks=words("to"),
     genitives=("'s", "s'"),
     verb_second=False,
     question_openers=words("which what who whom whose where when why how"),
+    clause_openers_only=words("and or nor than whose"),
     subject_askers=words("who"),
     joiners=words("and or nor plus versus"),
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),

@@ -73,11 +73,13 @@ GERMAN = Lexicon(
         von vom in im an am auf für aus bei mit nach seit zu zum zur durch gegen ohne um über unter vor hinter
         neben zwischen während wegen trotz statt anstelle innerhalb außerhalb bis ab gegenüber"""),
     of_word="von",
+    infinitive_marks=words("zu"),
     genitives=(),
     verb_second=True,
     question_openers=words("""
         welche welcher welches welchen welchem was wer wen wem wessen wo wohin woher wann warum wieso weshalb
         wie wofür womit woran worauf wodurch wozu wovon"""),
+    clause_openers_only=words("und oder sowie als dessen deren denen"),
     subject_askers=words("wer"),
     joiners=words("und oder sowie bzw"),
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),

@@ -76,9 +76,11 @@ SWEDISH = Lexicon(
         av i på för från till med om mot vid under över mellan genom per via efter hos utan inom utom bland
         före kring runt enligt sedan åt ur"""),
     of_word="av",
+    infinitive_marks=words("att för"),
     genitives=(),
     verb_second=True,
     question_openers=words("vilken vilket vilka vad vem vems var vart varifrån när varför hur"),
+    clause_openers_only=words("och eller samt än vars vilka vilket"),
     subject_askers=words("vem"),
     joiners=words("och eller samt respektive"),
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),

@@ -37,7 +37,8 @@ _SHORTEST_CLAUSE = 4
 """Words of a clause, its "and" included."""
 _COMMA = re.compile(r"[,;](?!\d)")
 _REFERENCE = re.compile(
-    rf"(?:(?:{any_of_all('layout.see')}) )?(?:{any_of_all('layout.sections')}|{any_of_all('layout.captions')}|§+)"
+    rf"(?:(?:{any_of_all('layout.see')}) )?"
+    rf"(?:{any_of_all('layout.sections')}|{any_of_all('layout.captions')}|§+)"
     r"\.? ?[\w.,–-]*\d[\w.,–-]*",
     re.IGNORECASE,
 )
@@ -793,7 +794,7 @@ def _parts_clauses(comma: Change) -> bool:
 
 
 def _modifies(first: Unit, second: Unit, next_first: Unit, next_second: Unit, vocabulary: Lexicon) -> bool:
-    """Return whether words differ that stand before a noun, as parts of its name: custom and customs forms."""
+    """Return whether words differ that stand before a noun, as in custom and customs forms."""
     different = vocabulary.open_compounds and first.folded != second.folded
     different = different and first.content and first.key[0] not in "#@"
     if not different or _usual(first.folded, vocabulary.code) == _usual(second.folded, vocabulary.code):

@@ -11,7 +11,8 @@ from qa_pipeline.verification.consistency.units import unit_after
 _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
 _DAY_AND_MONTH = re.compile(
-    r"(?:(?<=zum )|(?<=am )|(?<=bis )|(?<=vom )|(?<=ab )|(?<=den ))(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?!\s?\d)"
+    r"(?:(?<=zum )|(?<=am )|(?<=bis )|(?<=vom )|(?<=ab )|(?<=den ))"
+    r"(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?!\s?\d)"
 )
 """German dates without a year, behind a word that makes them one: 3.1. may be a section."""
 _SLASHED = re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?![\w/])")

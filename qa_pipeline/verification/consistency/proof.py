@@ -64,6 +64,7 @@ def prove(
     elsewhere: Sequence[Reading],
     fragment: bool,
     is_row: bool,
+    label: str = "",
 ) -> Proof:
     """Prove a claim from its evidence.
 
@@ -77,9 +78,11 @@ def prove(
         elsewhere: the passages cited, that of the evidence first.
         fragment: whether the claim states something only together with its question.
         is_row: whether the evidence is a table row or key-value line.
+        label: what its item or line begins with before a colon: of what it speaks, as a heading says.
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return Proof(("longer than the local checks can read",), (), True)
+    above = read(f"{headings.text}\n{label}", headings.language) if label else headings
     doubts: list[str] = []
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
@@ -89,10 +92,10 @@ def prove(
         doubts.append("what the evidence announces is not in it")
     same = claim == evidence and not cells
     if same or same_in_other_voice(claim, evidence) or same_in_other_order(claim, evidence):
-        doubts += () if answer is None else unanswered(answer, evidence, question, headings)
+        doubts += () if answer is None else unanswered(answer, evidence, question, above)
         return Proof(tuple(doubts))
     if cells is not None:
-        doubts += () if answer is None else unanswered(answer, evidence, question, headings, is_row=True)
+        doubts += () if answer is None else unanswered(answer, evidence, question, above, is_row=True)
         lacking, refuted = cells.proof(claim, question, headings)
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
@@ -102,7 +105,7 @@ def prove(
     denied = _denials(unexplained, elsewhere)
     if answer is not None:
         matched = _sentence_of(claim, evidence) if fragment else _matched(evidence, every_change)
-        doubts += unanswered(answer, matched, question, headings)
+        doubts += unanswered(answer, matched, question, above)
     if fragment:
         apart = _unproved_fragment(claim, evidence, question, headings)
         return Proof((*apart, *doubts), denied, bool(apart))

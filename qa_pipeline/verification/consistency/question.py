@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.allowed import Unit, units
@@ -71,8 +72,9 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     no roles to exchange.
     """
     vocabulary = lexicon(question.language)
-    asked = units(question)
-    if not evidence.sentences or {unit.folded for unit in asked[:3]} & vocabulary.copulas:
+    unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
+    asked = units(read(unquoted, question.language))
+    if not asked or not evidence.sentences or {unit.folded for unit in asked[:3]} & vocabulary.copulas:
         return
     said = max(
         (units(read(evidence.text[slice(*span)], evidence.language)) for span in evidence.sentences),
@@ -91,7 +93,7 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
         agent = passive and role.preposition in vocabulary.passive_agents and there == _first(said)
         if not agent and not role.agrees(other):
             yield f'"{_written(unit, question)}" has another role in the evidence'
-        elif not (passive or role.preposition or role.case and role.case == other.case):
+        elif not (passive or role.preposition or (role.case and role.case == other.case)):
             bare.append((there, unit))
     order = [there for there, _ in bare]
     spare = 1 if vocabulary.verb_second and asked[0].folded not in vocabulary.subject_askers else 0
@@ -127,11 +129,13 @@ class _Role:
 
 
 def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None:
-    """Return the role of a word; None where it belongs to what is asked for."""
+    """Return the role of a word; None where it belongs to what is asked for, or may be an infinitive."""
     unit, before = text[place], text[place - 1].folded if place else ""
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
         return _Role(vocabulary.of_word, "", False, "")
     if before in vocabulary.question_openers - vocabulary.subject_askers:
+        return None
+    if before in vocabulary.infinitive_marks and not unit.article:
         return None
     preposition = vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
     case = next(filter(unit.article.endswith, vocabulary.article_cases), "")

@@ -20,7 +20,8 @@ from qa_pipeline.verification.consistency.numbers import Number, find_numbers
 
 _BETWEEN = "\x1f"
 _LABEL = re.compile(
-    rf"{NUMBERED_ITEM.pattern}|^[ \t]*(?:[-*] )?(?:\[[ xX]\] )(?:[{CAPITALS}]{{2,12}}: )?|^[ \t]*\(\d{{1,3}}[a-z]?\)[ \t]+",
+    rf"{NUMBERED_ITEM.pattern}|^[ \t]*(?:[-*] )?(?:\[[ xX]\] )(?:[{CAPITALS}]{{2,12}}: )?"
+    rf"|^[ \t]*\(\d{{1,3}}[a-z]?\)[ \t]+",
     re.MULTILINE,
 )
 """What numbers or marks a line and is no part of what it says: `- 6. `, `(2) `, `- [ ] SKA: `."""
