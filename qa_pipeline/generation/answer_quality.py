@@ -71,6 +71,7 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 def _flaw(question: str, answer: str, language: str) -> Flaw:
     """Return what makes a question or an answer unfit whoever wrote it; two nulls where nothing does."""
     asked, said = read(question, language), read(answer, language)
+    asked_stems = {word.stem for word in asked.words}
     vocabulary = lexicon(language)
     if not asked.terms:
         return "unclear_question", question
@@ -92,7 +93,9 @@ def _flaw(question: str, answer: str, language: str) -> Flaw:
             return "dangling_reference", answer[: named.end]
     openers = {word.folded for word in asked.words[:_OPENING_WORDS]} & vocabulary.question_openers
     choice = {word.folded for word in asked.words} & (vocabulary.joiners - vocabulary.conjunctions)
-    if openers and not choice and said.terms and said.term_set <= asked.term_set:
+    glue = vocabulary.determiners | vocabulary.copulas | vocabulary.auxiliaries
+    added = [word for word in said.words if word.folded not in glue and word.stem not in asked_stems]
+    if openers and not choice and not added:
         return "repeats_question", answer
     return (None, None)
 

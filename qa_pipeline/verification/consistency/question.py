@@ -84,7 +84,9 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     passive = any(unit.folded in vocabulary.passive_agents | vocabulary.passive_words for unit in asked)
     bare: list[tuple[int, Unit]] = []
     for place, unit in enumerate(asked):
-        if not unit.content or unit.key[0] in "#@~" or not _once(unit, asked) or not _once(unit, said):
+        if unit.folded in vocabulary.prepositions or not unit.content or unit.key[0] in "#@~":
+            continue
+        if not _once(unit, asked) or not _once(unit, said):
             continue
         there = places[unit.key]
         role, other = _role(asked, place, vocabulary), _role(said, there, vocabulary)
