@@ -14,8 +14,7 @@ from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline.verification.pronouns import self_contained
-from qa_pipeline.verification.splitting import Claim, split_claims, with_references
+from qa_pipeline.verification.splitting import Claim, self_contained, split_claims, with_references
 
 WITHDRAWN = "withdrawn"
 _ENDINGS = frozenset(".!?…:\n")

@@ -14,8 +14,7 @@ from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import is_row
 from qa_pipeline.verification.outcomes import SUPPORTED
-from qa_pipeline.verification.pronouns import self_contained
-from qa_pipeline.verification.splitting import is_fragment, split_claims
+from qa_pipeline.verification.splitting import is_fragment, self_contained, split_claims
 
 Row = Mapping[str, Any]
 

@@ -263,13 +263,6 @@ class ClaimCitations:
     chunk_ids: tuple[str, ...]
     checks: tuple[QuoteCheck, ...] = ()
 
-    @property
-    def quotes(self) -> tuple[tuple[str, int, int], ...]:
-        """Return the chunk id, start and end in the chunk of each quote that was located."""
-        return tuple(
-            (check.chunk_id, check.start, check.end) for check in self.checks if check.chunk_id is not None
-        )
-
 
 def cite_claims(
     pair: DraftedPairRow,

@@ -1,36 +1,56 @@
 """Answers become claims, each with its best evidence and every local score.
 
+A claim is cut from its answer (`splitting.py`), given its citations (`citations.py`) and the pieces of the
+cited passages that may prove it (`evidence.py`); the best is compared with it (`consistency/proof.py`).
 Every local step always runs and is stored, also for a claim whose citation fails. No threshold is applied
 here: what the scores mean is `deciding.py`.
 """
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.text_vectors import ChunkVectors, TextVectors
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
+from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.context import label_of, restrictions, surroundings
-from qa_pipeline.verification.evidence import Batch, Candidate, ChunkVectors, TextVectors
-from qa_pipeline.verification.pronouns import self_contained
-from qa_pipeline.verification.splitting import Claim, is_fragment, split_claims
+from qa_pipeline.verification.evidence import (
+    LONGEST_WINDOW,
+    Candidate,
+    ChunkWords,
+    best_by_words,
+    candidates,
+    whole_sentences,
+)
+from qa_pipeline.verification.splitting import Claim, is_fragment, self_contained, split_claims
 
 Row = dict[str, Any]
 _GROUP = 1024
+"""Pairs whose texts are embedded in one call: larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
-_ELSEWHERE = 20
+"""Chunks stored with a claim for the steps that read whole passages, which read fewer still."""
+_MOST_ELSEWHERE = 20
+"""Cited passages in which a proof looks for what the claim says in a slot: each costs a reading."""
+_CANDIDATES = 12
+"""Pieces embedded for a claim: embedding is what costs, and the evidence is nearly always among the first."""
+_SEARCHED_CHUNKS = 8
+"""Chunks searched for a claim that nothing was cited for, as many as the cross-encoder reads."""
+_OCCURRENCES = 20
+"""Places of a claim's letters in a passage that are looked at: the first may be in another sentence."""
 _TRIED = 4
 """Candidates held against the claim: the best by words may lack what the next one says."""
 _WORTH_TRYING = 0.5
@@ -41,32 +61,6 @@ ENOUGH_ALONE = 0.80
 """Share of a claim's words from which one passage is looked at alone."""
 GAIN = 0.20
 """Share of the claim's words that a second passage must add, or it is there by chance."""
-
-
-@dataclass(slots=True)
-class _Task:
-    """A claim, read once, with everything it will be compared with.
-
-    `stated` is the reading of the claim as it is understood alone: what evidence must hold of it, the words
-    that replace its pronouns included. `compared_text` is what is embedded: the same text, or a fragment
-    with its question.
-    """
-
-    pair: DraftedPairRow
-    position: int
-    claim: Claim
-    reading: Reading
-    stated: Reading
-    question: Reading
-    answer: Reading
-    to_the_question: bool
-    citations: ClaimCitations
-    fragment: bool
-    compared_text: str
-    pool: tuple[Candidate, ...]
-    cited_documents: tuple[str, ...]
-    proof: Proof | None = None
-    """That of the only candidate, where the claim stands in it word for word and is proved."""
 
 
 def find_claims(
@@ -126,26 +120,160 @@ def find_claims(
     return CLAIMS.frame(rows)
 
 
+@dataclass(frozen=True)
+class Batch:
+    """The texts that the pairs of a batch are compared with; `texts` has blanks in place of injections."""
+
+    sources: Sources
+    documents: Mapping[str, DocumentRow]
+    chunks: Mapping[str, ChunkRow]
+    texts: Mapping[str, str]
+    words: ChunkWords
+    one_corpus: bool
+
+    @classmethod
+    def of(cls, documents: pl.DataFrame, chunks: pl.DataFrame, one_corpus: bool = True) -> "Batch":
+        """Return the batch of these tables."""
+        rows = {row["chunk_id"]: row for row in typed_rows(chunks, ChunkRow)}
+        # an injection proves nothing, whatever words it shares with a claim
+        texts = {chunk_id: blank_injections(row["text"], row["language"]) for chunk_id, row in rows.items()}
+        return cls(
+            sources=Sources(documents, chunks),
+            documents={row["document_id"]: row for row in typed_rows(documents, DocumentRow)},
+            chunks=rows,
+            texts=texts,
+            words=ChunkWords(texts, {chunk_id: row["language"] for chunk_id, row in rows.items()}),
+            one_corpus=one_corpus,
+        )
+
+    def reading(self, chunk_id: str, language: str) -> Reading:
+        """Return the reading of a chunk."""
+        return read(self.texts[chunk_id], language)
+
+    def headings(self, chunk_id: str, language: str) -> Reading:
+        """Return the reading of the headings above a chunk, its document's title first."""
+        chunk = self.chunks[chunk_id]
+        return read("\n".join((chunk["title"], *chunk["section_path"])), language)
+
+    def terms(self, candidate: Candidate) -> Set[str]:
+        """Return the terms of a candidate and of the headings above it."""
+        return candidate.terms | self.headings(candidate.chunk_id, candidate.reading.language).term_set
+
+    def repeating(self, claim: Reading, chunk_ids: Sequence[str]) -> tuple[Candidate, ...]:
+        """Return the first whole sentence that is the claim to the letter, where there is one."""
+        for i in chunk_ids:
+            at = self.texts[i].find(claim.written)
+            for _ in range(_OCCURRENCES):
+                if at < 0:
+                    break
+                chunk = self.reading(i, claim.language)
+                sentence = whole_sentences(i, chunk, (at, at + len(claim.written)))
+                if sentence.text == claim.written:
+                    return self._as_written([sentence])
+                at = self.texts[i].find(claim.written, at + 1)
+        return ()
+
+    def pool(
+        self, claim: Reading, citations: ClaimCitations, terms: Collection[str], *, fragment: bool
+    ) -> tuple[Candidate, ...]:
+        """Return the candidates worth embedding: the claim's words and quotes first, then by shared words."""
+        chunks = {i: self.reading(i, claim.language) for i in citations.chunk_ids}
+        spans = {} if fragment else {i: chunk.find(claim) for i, chunk in chunks.items()}
+        verbatim = (whole_sentences(i, chunks[i], span) for i, span in spans.items() if span)
+        quoted = (
+            whole_sentences(i, self.reading(i, claim.language), (check.start, check.end))
+            for check in citations.checks
+            if (i := check.chunk_id) is not None
+        )
+        best = self._best_of(citations.chunk_ids, claim.language, terms, _CANDIDATES)
+        return self._as_written([*verbatim, *quoted, *best])
+
+    def others(
+        self, pair: DraftedPairRow, cited: Sequence[str], terms: Collection[str]
+    ) -> tuple[Candidate, ...]:
+        """Return the best candidates not cited: of the pair's passages, and of the batch's by words."""
+        ids = [i for i in pair["passage_ids"] if i in self.texts and i not in cited]
+        if self.one_corpus:
+            ids += [i for i, _ in self.words.best(terms, _OTHERS, without={*cited, *ids})]
+        return self._as_written(self._best_of(ids, pair["language"], terms, _OTHERS))
+
+    def _best_of(
+        self, chunk_ids: Iterable[str], language: str, terms: Collection[str], most: int
+    ) -> list[Candidate]:
+        pieces = [
+            piece for i in chunk_ids for piece in candidates(i, self.reading(i, language), LONGEST_WINDOW)
+        ]
+        return best_by_words(terms, pieces, most)
+
+    def _as_written(self, pool: Iterable[Candidate]) -> tuple[Candidate, ...]:
+        """Return each candidate once, if it is in its chunk as written: none reaches over an injection."""
+        return tuple(
+            candidate
+            for candidate in dict.fromkeys(pool)
+            if self.chunks[candidate.chunk_id]["text"][candidate.start : candidate.end] == candidate.text
+        )
+
+
+@dataclass(slots=True)
+class _Task:
+    """A claim, read once, with everything it will be compared with.
+
+    `stated` is the reading of the claim as it is understood alone: what evidence must hold of it, the words
+    that replace its pronouns included. `compared_text` is what is embedded: the same text, or a fragment
+    with its question.
+    """
+
+    pair: DraftedPairRow
+    position: int
+    claim: Claim
+    reading: Reading
+    stated: Reading
+    question: Reading
+    answer: Reading
+    to_the_question: bool
+    citations: ClaimCitations
+    fragment: bool
+    compared_text: str
+    pool: tuple[Candidate, ...]
+    cited_documents: tuple[str, ...]
+    """All chunks of the documents whose chunks are cited."""
+    proof: Proof | None = None
+    """That of the only candidate, where the claim stands in it word for word and is proved."""
+
+
 def _tasks(
     pair: DraftedPairRow, batch: Batch, model_claims: Mapping[str, Sequence[Claim]], to_the_question: bool
 ) -> Iterator[_Task]:
+    """Yield the claims of a pair with their citations, and the candidates for the evidence of each."""
     language = pair["language"]
     claims = model_claims.get(pair["pair_id"]) or _claims_of(pair["answer"], language)
     claims = self_contained(claims, pair["question"], language)
-    cited = cite_claims(pair, claims, batch.sources, batch.texts)
     question, answer = read(pair["question"], language), read(pair["answer"], language)
-    for position, (claim, claim_citations) in enumerate(zip(claims, cited, strict=True)):
-        reading = read(claim.text, language)
-        stated = reading if claim.self_contained is None else read(claim.self_contained, language)
-        fragment = is_fragment(claim.text, len(stated.term_set))
-        search_terms = (*stated.terms, *question.stems) if fragment else stated.terms
-        citations = batch.searched(pair, claim_citations, search_terms)
+    statements = [
+        read(claim.text if claim.self_contained is None else claim.self_contained, language)
+        for claim in claims
+    ]
+    fragments = [
+        is_fragment(claim.text, len(stated.term_set))
+        for claim, stated in zip(claims, statements, strict=True)
+    ]
+    cited = cite_claims(pair, claims, batch.sources, batch.texts)
+    for position, (claim, stated, fragment, cited_alone) in enumerate(
+        zip(claims, statements, fragments, cited, strict=True)
+    ):
+        terms = (*stated.terms, *question.stems) if fragment else stated.terms
+        citations = cited_alone
+        if citations.status == "uncited" and not pair["citations"] and pair["origin"] != "generated":
+            # a pair that was drafted here was asked to cite, and stays uncited
+            nearest = batch.words.best(terms, _SEARCHED_CHUNKS)
+            citations = ClaimCitations(FOUND_BY_SEARCH, None, tuple(i for i, _ in nearest))
+        documents = dict.fromkeys(batch.chunks[i]["document_id"] for i in citations.chunk_ids)
         with_question = fragment and claim.self_contained is None
         task = _Task(
             pair=pair,
             position=position,
             claim=claim,
-            reading=reading,
+            reading=read(claim.text, language),
             stated=stated,
             question=question,
             answer=answer,
@@ -153,14 +281,14 @@ def _tasks(
             citations=citations,
             fragment=fragment,
             compared_text=f"{pair['question']} {claim.text}" if with_question else stated.written,
-            pool=() if fragment and to_the_question else batch.repeating(stated, citations),
-            cited_documents=batch.documents_of(citations),
+            pool=() if fragment and to_the_question else batch.repeating(stated, citations.chunk_ids),
+            cited_documents=tuple(i for document in documents for i in batch.sources.chunks_of(document)),
         )
         proof = _proof(task, task.pool[0], batch) if task.pool else None
         if proof is not None and not proof.unproved:
             task.proof = proof
         else:
-            task.pool = batch.pool(reading, citations, search_terms, fragment=fragment)
+            task.pool = batch.pool(task.reading, citations, terms, fragment=fragment)
         yield task
 
 
@@ -170,7 +298,49 @@ def _claims_of(answer: str, language: str) -> tuple[Claim, ...]:
     return tuple(split_claims(answer, language))
 
 
+def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
+    """Return what a piece proves of a claim, where nothing around it in its document takes it back."""
+    proof = _proof_alone(task, evidence, batch)
+    if proof.unproved:
+        return proof
+    chunk = batch.chunks[evidence.chunk_id]
+    parts = [span for span in evidence.reading.sentences if _shares(evidence.text[slice(*span)], task.stated)]
+    start, end = (parts[0][0], parts[-1][1]) if parts else (0, len(evidence.text))
+    at = chunk["char_start"] + evidence.start
+    around = surroundings(
+        batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
+    )
+    headings = (chunk["title"], *chunk["section_path"])
+    doubts = tuple(restrictions(around, headings, (task.question, task.stated), task.reading.language))
+    return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
+
+
+def _shares(sentence: str, claim: Reading) -> bool:
+    return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
+
+
+def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
+    """Return what a candidate proves of a claim by itself."""
+    language = task.reading.language
+    # what the claim says in a slot may be in the evidence's own chunk, then in the others cited
+    nearest_first = list(dict.fromkeys((evidence.chunk_id, *task.citations.chunk_ids)))[:_MOST_ELSEWHERE]
+    # a line of its own states what it says whatever was asked: "Status: Base"
+    leans_on_question = task.fragment and not task.reading.repeats(evidence.reading)
+    return prove(
+        task.stated,
+        evidence.reading,
+        question=task.question,
+        answer=task.answer if task.to_the_question or leans_on_question else None,
+        headings=batch.headings(evidence.chunk_id, language),
+        elsewhere=[batch.reading(i, language) for i in nearest_first],
+        fragment=task.fragment,
+        is_row=evidence.is_row,
+        label=label_of(batch.texts[evidence.chunk_id], evidence.start),
+    )
+
+
 def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
+    """Return the row of the claims table."""
     claim, pair_id, citations = task.claim, task.pair["pair_id"], task.citations
     text_alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
     content = f"{pair_id}\x1f{claim.start}\x1f{claim.end}\x1f{claim.text}{text_alone}"
@@ -218,20 +388,30 @@ def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
 
 
 def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Row:
-    """Return the columns of the chosen evidence and of what it proves of the claim."""
+    """Return the columns of the chosen evidence and of what it proves of the claim.
+
+    The evidence is the first of the best candidates that proves the claim, else the first that denies it,
+    else the best.
+    """
     ranked = [*task.pool] if task.proof else _ranked(task, batch, cosines)[:_TRIED]
     if not ranked:
         return {"fragment": task.fragment}
-    ranked = [ranked[0], *(other_place for other_place in ranked[1:] if _may_prove(task, other_place, batch))]
+    ranked = [ranked[0], *(candidate for candidate in ranked[1:] if _may_prove(task, candidate, batch))]
     proofs = [task.proof or _proof(task, ranked[0], batch)]
     while proofs[-1].unproved and len(proofs) < len(ranked):
         proofs.append(_proof(task, ranked[len(proofs)], batch))
-    proved = (at for at, piece_proof in enumerate(proofs) if not piece_proof.unproved)
-    place = next(proved, next((at for at, piece_proof in enumerate(proofs) if piece_proof.denied), 0))
+    proved = (at for at, candidate_proof in enumerate(proofs) if not candidate_proof.unproved)
+    denied = (at for at, candidate_proof in enumerate(proofs) if candidate_proof.denied)
+    place = next(proved, next(denied, 0))
     evidence, proof = ranked[place], proofs[place]
-    is_settled = not proof.unproved or proof.denied or proof.restricted
-    elsewhere = None if is_settled else _proved_elsewhere(task, batch)
-    evidence_terms = evidence.terms | batch.headings(evidence.chunk_id, task.reading.language).term_set
+    elsewhere = None
+    if proof.unproved and not proof.denied and not proof.restricted:
+        # a passage that is not cited and proves the claim: the citation is wrong then
+        others = batch.others(task.pair, task.citations.chunk_ids, task.stated.terms)
+        likely = (candidate for candidate in others if _may_prove(task, candidate, batch))
+        proving = (candidate for candidate in likely if not _proof(task, candidate, batch).unproved)
+        elsewhere = next((candidate.chunk_id for candidate in proving), None)
+    evidence_terms = batch.terms(evidence)
     second = _second_piece(task.stated.terms, evidence_terms, evidence, task.pool, cosines)
     return {
         "token_recall": recall(task.stated.terms, evidence_terms),
@@ -245,85 +425,32 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     }
 
 
-def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
-    """Return what a piece proves of a claim, where nothing around it in its document takes it back."""
-    proof = _proof_alone(task, evidence, batch)
-    if proof.unproved:
-        return proof
-    chunk = batch.chunks[evidence.chunk_id]
-    parts = [span for span in evidence.reading.sentences if _shares(evidence.text[slice(*span)], task.stated)]
-    start, end = (parts[0][0], parts[-1][1]) if parts else (0, len(evidence.text))
-    at = chunk["char_start"] + evidence.start
-    around = surroundings(
-        batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
-    )
-    headings = (chunk["title"], *chunk["section_path"])
-    doubts = tuple(restrictions(around, headings, (task.question, task.stated), task.reading.language))
-    return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
-
-
-def _shares(sentence: str, claim: Reading) -> bool:
-    return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
-
-
-def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
-    language = task.reading.language
-    # what the claim says in a slot may be in the evidence's own chunk, then in the others cited
-    nearest_first = list(dict.fromkeys((evidence.chunk_id, *task.citations.chunk_ids)))[:_ELSEWHERE]
-    # a line of its own states what it says whatever was asked: "Status: Base"
-    leans_on_question = task.fragment and not task.reading.repeats(evidence.reading)
-    return prove(
-        task.stated,
-        evidence.reading,
-        question=task.question,
-        answer=task.answer if task.to_the_question or leans_on_question else None,
-        headings=batch.headings(evidence.chunk_id, language),
-        elsewhere=[batch.reading(i, language) for i in nearest_first],
-        fragment=task.fragment,
-        is_row=evidence.is_row,
-        label=label_of(batch.texts[evidence.chunk_id], evidence.start),
-    )
-
-
-def _may_prove(task: _Task, evidence: Candidate, batch: Batch) -> bool:
-    """Return whether a piece has enough of the claim's words to be compared: a proof has nearly all."""
-    headings = batch.headings(evidence.chunk_id, task.reading.language).term_set
-    return (recall(task.stated.terms, evidence.terms | headings) or 0.0) >= _WORTH_TRYING
-
-
-def _proved_elsewhere(task: _Task, batch: Batch) -> str | None:
-    """Return a passage that is not cited and proves the claim: the citation is wrong then."""
-    others = batch.others(task.pair, task.citations, task.stated.terms, _OTHERS)
-    candidates = (candidate for candidate in others if _may_prove(task, candidate, batch))
-    return next(
-        (candidate.chunk_id for candidate in candidates if not _proof(task, candidate, batch).unproved), None
-    )
-
-
 def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candidate]:
     """Return the candidates, the best first: half recall, half cosine, a little for being short.
 
     The claim's own words, where they are in one piece, come first; for a fragment, which may be in many
     places, the question's words decide as well.
     """
-    claim_terms = task.stated.term_set
     question_stems = task.question.stems if task.fragment else ()
 
     def score(place: int) -> tuple[float, int]:
         candidate = task.pool[place]
-        candidate_terms = candidate.terms | batch.headings(candidate.chunk_id, task.reading.language).term_set
-        exact = candidate.reading.holds(task.reading)
-        asked_share = recall(question_stems, candidate_terms) or 0.0
+        terms = batch.terms(candidate)
         total = (
-            (recall(claim_terms, candidate_terms) or 0.0)
+            (recall(task.stated.term_set, terms) or 0.0)
             + cosines[place]
-            + exact
-            + asked_share
+            + candidate.reading.holds(task.reading)
+            + (recall(question_stems, terms) or 0.0)
             - 0.1 * (candidate.sentences - 1)
         )
         return (round(total, 6), -place)
 
     return [task.pool[place] for place in sorted(range(len(task.pool)), key=score, reverse=True)]
+
+
+def _may_prove(task: _Task, candidate: Candidate, batch: Batch) -> bool:
+    """Return whether a piece has enough of the claim's words to be compared: a proof has nearly all."""
+    return (recall(task.stated.terms, batch.terms(candidate)) or 0.0) >= _WORTH_TRYING
 
 
 def _second_piece(

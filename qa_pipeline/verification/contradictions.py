@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ChunkRow
@@ -27,7 +28,7 @@ from qa_pipeline.text.words import content_stems
 from qa_pipeline.verification.consistency.names import Name
 from qa_pipeline.verification.consistency.proof import denials
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.evidence import TextVectors, candidates
+from qa_pipeline.verification.evidence import candidates
 
 _SHORTEST, _LONGEST = 30, 300
 _FEWEST_STEMS = 4

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from qa_pipeline.models.base import Encoder, Vectors
+from qa_pipeline.models.text_vectors import ChunkVectors, TextVectors
 from qa_pipeline.records import index_text
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.evidence import ChunkVectors, ChunkWords, TextVectors, candidates
+from qa_pipeline.verification.evidence import ChunkWords, candidates
 
 Row = dict[str, Any]
 _LOOKED_INTO = 5

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.claims import find_claims
+from qa_pipeline.verification.claims import Batch, find_claims
 from qa_pipeline.verification.deciding import decide_claims
-from qa_pipeline.verification.evidence import Batch
 from qa_pipeline.verification.outcomes import fabricated_citations
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, citation, documents, pair, pairs

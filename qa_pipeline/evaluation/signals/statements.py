@@ -11,6 +11,7 @@ import polars as pl
 
 from qa_pipeline.evaluation.signals.base import ENTAILMENT, SIMILARITY, Means, Row, SignalValues, Verified
 from qa_pipeline.evaluation.statements import Statement, statement_tables
+from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.tables import EMBEDDINGS
 from qa_pipeline.text.references import without_marks
@@ -18,7 +19,7 @@ from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.proof import conflicts, missing_figures
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.deciding import ALIGNMENT, borderline, decide_claims
-from qa_pipeline.verification.evidence import LONGEST_WINDOW, TextVectors
+from qa_pipeline.verification.evidence import LONGEST_WINDOW
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import ask_verifier
 

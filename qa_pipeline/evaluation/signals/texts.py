@@ -13,6 +13,7 @@ from qa_pipeline.evaluation.signals import asked
 from qa_pipeline.evaluation.signals.base import MODEL, RULES, SIMILARITY, Means, Row, SignalValues
 from qa_pipeline.evaluation.signals.statements import sentences
 from qa_pipeline.generation.deduplication import normalised
+from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.consistency.allowed import units
@@ -20,7 +21,6 @@ from qa_pipeline.verification.consistency.proof import denials
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.contradictions import OVERLAP, ChunkText, Sentence, find_sentences
 from qa_pipeline.verification.deciding import ALIGNMENT
-from qa_pipeline.verification.evidence import TextVectors
 
 SAME_MEANING = 0.9
 """Cosine from which two short answers mean the same, if neither denies the other."""

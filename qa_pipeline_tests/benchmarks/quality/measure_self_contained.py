@@ -26,8 +26,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import tokenize
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.pronouns import resolved
-from qa_pipeline.verification.splitting import Claim
+from qa_pipeline.verification.splitting import Claim, resolved
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of
 
 SCORES = ("similarity", "token_recall")

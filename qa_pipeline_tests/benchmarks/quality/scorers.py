@@ -10,8 +10,8 @@ import polars as pl
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.models.base import Encoder
+from qa_pipeline.models.text_vectors import TextVectors
 from qa_pipeline.settings.verification import VerificationSettings
-from qa_pipeline.verification.evidence import TextVectors
 
 Floats = npt.NDArray[np.float64]
 NAMES = ("length", "overlap", "cosine")

@@ -5,7 +5,7 @@
 One pair with one claim is verified in a fresh process, and every function of the package that is entered is
 noted. As a reader follows the code he reads each function once, where it is first entered: a run of new
 functions of one module is a stop, and a stop at a module left before is a return. For claims the modules of
-`verification` count, but for the word lists and the single checks; for requests all of the package, from
+`verification` count, but for the single checks; for requests all of the package, from
 the call of one more request through the Gemini adapter to a server in another process. `calls` counts every
 call of one of those functions, and `entries` every time one is entered out of another module.
 """
@@ -24,7 +24,7 @@ from typing import Any
 import qa_pipeline
 
 _ROOT = Path(qa_pipeline.__file__).parent
-_LEFT_OUT = ("verification/lexicon", "verification/consistency")
+_LEFT_OUT = "verification/consistency"
 _TEXT = (
     "# Pump\nThe safety valve opens at 3 bar. It was built in 2019 by Nordvik.\n"
     "# Valve\nThe valve is no part of it."

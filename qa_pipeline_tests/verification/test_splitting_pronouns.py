@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.pronouns import resolved, self_contained
-from qa_pipeline.verification.splitting import split_claims
+from qa_pipeline.verification.splitting import resolved, self_contained, split_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 

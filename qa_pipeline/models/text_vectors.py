@@ -1,0 +1,70 @@
+"""Vectors of texts and of the chunks of a batch, and how near they are to each other."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from qa_pipeline.errors import SettingsError
+from qa_pipeline.models.base import Encoder, Vectors
+
+
+class TextVectors:
+    """Vectors of a set of texts; equal texts share one.
+
+    Raises:
+        SettingsError: a text has a vector without a direction.
+    """
+
+    def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
+        distinct = list(dict.fromkeys(texts))
+        self._row = {text: row for row, text in enumerate(distinct)}
+        self._vectors = encoder.encode(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
+        broken = int((~np.isfinite(self._vectors).all(axis=1)).sum())
+        if broken:  # a score that follows from it would mean nothing
+            raise SettingsError(
+                f"embedding model {encoder.model} gives no finite vector for {broken} of {len(distinct)} "
+                f"texts; choose another model or embedding.precision"
+            )
+
+    def of(self, text: str) -> Vectors:
+        """Return the vector of one text."""
+        vector: Vectors = self._vectors[self._row[text]]
+        return vector
+
+    def cosines(self, text: str, others: Sequence[str]) -> list[float]:
+        """Return the cosine of a text to each other text."""
+        if not others:
+            return []
+        rows = [self._row[other] for other in others]
+        return [float(value) for value in self._vectors[rows] @ self.of(text)]
+
+
+class ChunkVectors:
+    """Vectors of chunks: those of the embeddings table, and any that it lacks embedded when asked for."""
+
+    def __init__(self, embeddings: pl.DataFrame | None, texts: Mapping[str, str], encoder: Encoder) -> None:
+        self._texts, self._encoder = texts, encoder
+        self._vectors: dict[str, Vectors] = {}
+        if embeddings is not None and embeddings.height:
+            matrix = np.array(embeddings["vector"].to_list(), dtype=np.float32)
+            self._vectors = dict(zip(embeddings["chunk_id"].to_list(), matrix, strict=True))
+
+    def load(self, chunk_ids: Iterable[str]) -> None:
+        """Embed the chunks that have no vector yet, in one call."""
+        lacking = [i for i in dict.fromkeys(chunk_ids) if i not in self._vectors]
+        if lacking:
+            texts = TextVectors([self._texts[i] for i in lacking], self._encoder)
+            self._vectors.update((i, texts.of(self._texts[i])) for i in lacking)
+
+    def best(self, vector: Vectors, chunk_ids: Sequence[str]) -> float | None:
+        """Return the best cosine of a vector to those of the chunks; None without chunks."""
+        if not chunk_ids:
+            return None
+        return float(np.max(self.matrix(chunk_ids) @ vector))
+
+    def matrix(self, chunk_ids: Sequence[str]) -> Vectors:
+        """Return vectors of the chunks, one a row."""
+        if not chunk_ids:
+            return np.zeros((0, 1), dtype=np.float32)
+        return np.stack([self._vectors[i] for i in chunk_ids])
