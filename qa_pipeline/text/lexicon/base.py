@@ -191,7 +191,7 @@ class Lexicon:
     `definite` and `indefinite` are articles. `same_words` says which word says the same as another one,
     `same_phrases` which says the same as two, `irregular` of which verb a word is a form.
     `open_compounds` says that the parts of a compound stand apart ("customs form"), `counted_by_article` are
-    words that mean another quantity with an article before them. `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
+    words that mean another quantity with an article before them. `object_cases` are endings of articles that only objects have, `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
     relative clause is its last word. `year_leads` come
     before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
@@ -285,6 +285,7 @@ class Lexicon:
     labels: Labels
     letter_tokens: float
     article_cases: tuple[str, ...]
+    object_cases: tuple[str, ...]
     verb_final: bool
     large_numbers: LargeNumbers
     units: Mapping[str, tuple[str, ...]]

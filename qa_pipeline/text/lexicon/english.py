@@ -382,6 +382,7 @@ ENGLISH = Lexicon(
             hint remark"""),
     ),
     letter_tokens=0.04,
+    object_cases=(),
     article_cases=(),
     verb_final=False,
     large_numbers=LargeNumbers(

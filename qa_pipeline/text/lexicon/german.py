@@ -373,6 +373,7 @@ GERMAN = Lexicon(
             tipp wichtig merke siehe"""),
     ),
     letter_tokens=0.085,
+    object_cases=("en", "em"),
     article_cases=("en", "em", "es", "er"),
     verb_final=True,
     large_numbers=LargeNumbers(

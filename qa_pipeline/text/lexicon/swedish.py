@@ -346,6 +346,7 @@ SWEDISH = Lexicon(
             viktigt se"""),
     ),
     letter_tokens=0.17,
+    object_cases=(),
     article_cases=(),
     verb_final=False,
     large_numbers=LargeNumbers(

@@ -437,7 +437,7 @@ def _front_moved(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Uni
     """Yield a main clause with the prepositional phrase in front of it behind its verb or at its end."""
     if not _moves(text, vocabulary):
         return
-    for width in range(2, min(_LONGEST_FRONT, len(text) - 2) + 1):
+    for width in range(1, min(_LONGEST_FRONT, len(text) - 2) + 1):
         front, rest = text[:width], text[width:]
         if not vocabulary.verb_second:
             yield [*rest, *front]
@@ -452,7 +452,7 @@ def _end_moved(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Unit]
     """Yield a main clause with a prepositional phrase of it in front, where it is the only one."""
     for start, stop in combinations(range(1, len(text) + 1), 2):
         front, rest = text[start:stop], [*text[:start], *text[stop:]]
-        if not 2 <= len(front) <= _LONGEST_FRONT or (stop < len(text) and not vocabulary.verb_second):
+        if len(front) > _LONGEST_FRONT or (stop < len(text) and not vocabulary.verb_second):
             continue
         if not _moves([*front, *rest], vocabulary):
             continue
@@ -464,13 +464,17 @@ def _end_moved(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Unit]
 
 
 def _moves(text: Sequence[Unit], vocabulary: Lexicon) -> bool:
-    """Return whether a clause opens with its only prepositional phrase, and nothing in it has a scope."""
+    """Return whether a clause opens with its only prepositional phrase, and nothing in it has a scope.
+
+    In German an object may stand there too, where its article says that it is one.
+    """
     words = [unit.folded for unit in text]
     scope = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.joiners
     scope |= vocabulary.conditional_words | vocabulary.relatives | vocabulary.question_openers
     prepositions = [word for word in words if word in vocabulary.prepositions]
     only = bool(prepositions) and words[0] == prepositions[0] and prepositions.count(words[0]) == 1
-    return only and scope.isdisjoint(words[1:]) and words[0] not in vocabulary.exclusive
+    is_object = text[0].article.endswith(vocabulary.object_cases) if vocabulary.object_cases else False
+    return (only or is_object) and scope.isdisjoint(words[1:]) and words[0] not in vocabulary.exclusive
 
 
 def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Lexicon) -> bool:
