@@ -23,6 +23,11 @@ REASONS: Mapping[str, str] = {
     "unsupported_format": "its format is not supported",
     # pairs that were not accepted
     "ambiguous_citation": "its citation fits several documents",
+    "cross_reference_only": "the answer only points elsewhere",
+    "dangling_reference": "the answer speaks of something that its question does not name",
+    "lead_in_only": "the answer announces what it does not give",
+    "repeats_question": "the answer says no more than its question",
+    "unclear_question": "it is not clear what the question asks",
     "cited_document_without_text": "it cites a document that could not be read",
     "conflicting_answers": "one question has different accepted answers",
     "entailment_contradiction": "the entailment model finds it contradicted",

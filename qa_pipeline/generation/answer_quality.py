@@ -1,4 +1,4 @@
-"""Drafted answers that nobody should train on, whatever proves them.
+"""Answers and questions that nobody should train on, whatever proves them.
 
 They are found before they cost a verifier or a judge.
 """
@@ -11,14 +11,20 @@ import polars as pl
 
 from qa_pipeline.records import AnswerStyle
 from qa_pipeline.text.language import in_other_language
-from qa_pipeline.text.lexicon.languages import any_of_all
-from qa_pipeline.text.references import SOURCE_MARK, marked_numbers
+from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
+from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
+from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.outcomes import FLAWED
 
 MOST_CHARACTERS: Mapping[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
 """Characters of an answer by its style."""
 COPIED_SHARE, COPIED_CHARACTERS = 0.8, 500
 """An answer that is word for word this share of a passage, and this long, is the passage and no answer."""
+
+Flaw = tuple[str | None, str | None]
+_CUT_OFF = (",", ";", "-", "–", "\N{HORIZONTAL ELLIPSIS}")
+_OPENING_WORDS = 3
+"""Words among which a question has its question word: "In which year …"."""
 
 _DELIMITER = re.compile(
     r"</?(?:passage|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal|types)\}"
@@ -28,21 +34,27 @@ _DELIMITER = re.compile(
 def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     """Return the pairs, of status flawed where their answer is, or drafted where an old flaw is gone.
 
-    Only drafted answers are looked at: neither failures nor refusals, nor what others wrote.
-
-    Reasons: leaked_marker (of a citation or of the prompt), boilerplate (about the text or the writer),
+    Neither failures nor refusals are looked at. Reasons for any answer: lead_in_only, cross_reference_only,
+    fragment, dangling_reference, repeats_question, and for its question unclear_question. For those drafted
+    here also leaked_marker (of a citation or of the prompt), boilerplate (about the text or the writer),
     answer_too_long, copied_passage, language_mismatch.
     """
     drafted = pairs.filter(
-        pl.col("origin") == "generated",
         pl.col("status").is_in(["drafted", FLAWED]),
         pl.col("coverage") != "none",
     )
     copied = _copied(drafted, chunks)
-    rows = drafted.select("pair_id", "answer", "language", "answer_style").iter_rows()
-    flaw_rows = [(row[0], *_flaw(row[1], row[2], row[3], row[0] in copied)) for row in rows]
-    columns = ("pair_id", "flaw", "flaw_detail")
-    flaws = pl.DataFrame(flaw_rows, schema=dict.fromkeys(columns, pl.String()), orient="row")
+    flaw_rows = []
+    columns = ("pair_id", "origin", "question", "answer", "language", "answer_style")
+    for pair_id, origin, question, answer, language, style in drafted.select(columns).iter_rows():
+        flaw: Flaw = (None, None)
+        if origin == "generated":
+            flaw = _flaw_of_draft(answer, language, style, pair_id in copied)
+        if flaw[0] is None and question is not None and answer is not None:
+            flaw = _flaw(question, without_marks(answer).strip(), language)
+        flaw_rows.append((pair_id, *flaw))
+    schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
+    flaws = pl.DataFrame(flaw_rows, schema=schema, orient="row")
     joined = pairs.join(flaws, on="pair_id", how="left", maintain_order="left")
     looked_at = pl.col("pair_id").is_in(drafted["pair_id"].implode())
     return joined.with_columns(
@@ -56,7 +68,50 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     ).drop("flaw", "flaw_detail")
 
 
-def _flaw(answer: str, language: str, style: AnswerStyle, copied: bool) -> tuple[str | None, str | None]:
+def _flaw(question: str, answer: str, language: str) -> Flaw:
+    """Return what makes a question or an answer unfit whoever wrote it; two nulls where nothing does."""
+    asked, said = read(question, language), read(answer, language)
+    asked_stems = {word.stem for word in asked.words}
+    vocabulary = lexicon(language)
+    if not asked.terms:
+        return "unclear_question", question
+    if answer.endswith(":"):
+        return "lead_in_only", answer.rpartition("\n")[2]
+    if _cross_reference(language).fullmatch(answer):
+        return "cross_reference_only", answer
+    if not said.words:
+        return (None, None)
+    first, last = said.words[0], said.words[-1]
+    dangling = vocabulary.joiners | vocabulary.determiners
+    if first.folded in vocabulary.clause_openers_only or answer[-1] in _CUT_OFF:
+        return "fragment", answer
+    if last.folded in dangling and last.end == len(answer) and not answer[last.start : last.end].isupper():
+        return "fragment", answer
+    if first.folded in vocabulary.pronouns.demonstratives and len(said.words) > 1:
+        named = said.words[1]
+        if named.content and named.stem not in asked.stems and named.folded not in vocabulary.finite_verbs:
+            return "dangling_reference", answer[: named.end]
+    openers = {word.folded for word in asked.words[:_OPENING_WORDS]} & vocabulary.question_openers
+    choice = {word.folded for word in asked.words} & (vocabulary.joiners - vocabulary.conjunctions)
+    glue = vocabulary.determiners | vocabulary.copulas | vocabulary.auxiliaries
+    added = [word for word in said.words if word.folded not in glue and word.stem not in asked_stems]
+    if openers and not choice and not added:
+        return "repeats_question", answer
+    return (None, None)
+
+
+@functools.cache
+def _cross_reference(language: str) -> re.Pattern[str]:
+    """Return a pattern of a sentence that only points elsewhere: "See section 4 for details."."""
+    layout = lexicon(language).layout
+    see, sections = "|".join(layout.see), "|".join((*layout.sections, *layout.captions))
+    return re.compile(
+        rf"\W*(?:{see})\b(?=.*(?:\b(?:{sections})\b|§|\d|https?:))[^.!?\n]{{0,120}}(?:\.\d+)*[.!]?",
+        re.IGNORECASE,
+    )
+
+
+def _flaw_of_draft(answer: str, language: str, style: AnswerStyle, copied: bool) -> Flaw:
     """Return the reason code and the words that show it; two nulls for a good answer."""
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:

@@ -337,7 +337,7 @@ def _imported(run: StageRun, raw: list[RawPair]) -> pl.DataFrame:
     masking = _masking(run)
     if masking is not None:
         raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
-    return import_pairs(raw, run["documents"], run["chunks"], run.batch)
+    return mark_flawed(import_pairs(raw, run["documents"], run["chunks"], run.batch), run["chunks"])
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:

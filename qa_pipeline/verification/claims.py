@@ -8,7 +8,7 @@ here: what the scores mean is `deciding.py`.
 
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -27,6 +27,7 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.context import label_of, restrictions, surroundings
 from qa_pipeline.verification.evidence import (
     LONGEST_WINDOW,
     Candidate,
@@ -298,7 +299,28 @@ def _claims_of(answer: str, language: str) -> tuple[Claim, ...]:
 
 
 def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
-    """Return what a candidate proves of a claim."""
+    """Return what a piece proves of a claim, where nothing around it in its document takes it back."""
+    proof = _proof_alone(task, evidence, batch)
+    if proof.unproved:
+        return proof
+    chunk = batch.chunks[evidence.chunk_id]
+    parts = [span for span in evidence.reading.sentences if _shares(evidence.text[slice(*span)], task.stated)]
+    start, end = (parts[0][0], parts[-1][1]) if parts else (0, len(evidence.text))
+    at = chunk["char_start"] + evidence.start
+    around = surroundings(
+        batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
+    )
+    headings = (chunk["title"], *chunk["section_path"])
+    doubts = tuple(restrictions(around, headings, (task.question, task.stated), task.reading.language))
+    return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
+
+
+def _shares(sentence: str, claim: Reading) -> bool:
+    return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
+
+
+def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
+    """Return what a candidate proves of a claim by itself."""
     language = task.reading.language
     # what the claim says in a slot may be in the evidence's own chunk, then in the others cited
     nearest_first = list(dict.fromkeys((evidence.chunk_id, *task.citations.chunk_ids)))[:_MOST_ELSEWHERE]
@@ -313,6 +335,7 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         elsewhere=[batch.reading(i, language) for i in nearest_first],
         fragment=task.fragment,
         is_row=evidence.is_row,
+        label=label_of(batch.texts[evidence.chunk_id], evidence.start),
     )
 
 
@@ -382,7 +405,7 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
     place = next(proved, next(denied, 0))
     evidence, proof = ranked[place], proofs[place]
     elsewhere = None
-    if proof.unproved and not proof.denied:
+    if proof.unproved and not proof.denied and not proof.restricted:
         # a passage that is not cited and proves the claim: the citation is wrong then
         others = batch.others(task.pair, task.citations.chunk_ids, task.stated.terms)
         likely = (candidate for candidate in others if _may_prove(task, candidate, batch))

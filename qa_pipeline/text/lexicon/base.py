@@ -139,6 +139,31 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class Contexts:
+    """The words by which what stands around a sentence takes back what it says.
+
+    `voiding` words say that what they stand over or speak of is forbidden, false, proposed or no longer
+    holds; so do negations beside a `permitting` word in a heading or a `confirming` one in a sentence.
+    `supposing` are patterns of sentences that open a supposition, `reporting` words give somebody else's
+    words, `announcing` ones say that something follows. `pointing` words open a sentence about the one
+    before, `opposing` ones contrast with it, `exempting` ones name an exception, `excepting` are
+    patterns of words before one, and `replies` answer a question by themselves.
+    """
+
+    voiding: Set[str]
+    permitting: Set[str]
+    supposing: tuple[str, ...]
+    reporting: Set[str]
+    announcing: Set[str]
+    pointing: Set[str]
+    confirming: Set[str]
+    opposing: Set[str]
+    exempting: Set[str]
+    excepting: tuple[str, ...]
+    replies: Set[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
@@ -159,7 +184,14 @@ class Lexicon:
 
     `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
     change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
-    `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
+    `passive_words` stand in a passive, `prepositions` before a noun phrase, `of_word` among them is what the
+    endings `genitives` say as well, `infinitive_marks` may stand before a verb as well. `question_openers` begin what is asked for, `subject_askers` among them
+    ask who does something; `clause_openers_only` begin no sentence of its
+    own, `verb_second` says that a question turns subject and verb round.
+    `definite` and `indefinite` are articles. `same_words` says which word says the same as another one,
+    `same_phrases` which says the same as two, `irregular` of which verb a word is a form.
+    `open_compounds` says that the parts of a compound stand apart ("customs form"), `counted_by_article` are
+    words that mean another quantity with an article before them. `object_cases` are endings of articles that only objects have, `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
     relative clause is its last word. `year_leads` come
     before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
     `deictic` words are explained by their surroundings only. The rest are patterns, as regular expressions:
@@ -183,6 +215,15 @@ class Lexicon:
     soft_negations: Set[str]
     clause_openers: Set[str]
     passive_agents: Set[str]
+    passive_words: Set[str]
+    prepositions: Set[str]
+    of_word: str
+    infinitive_marks: Set[str]
+    genitives: tuple[str, ...]
+    verb_second: bool
+    question_openers: Set[str]
+    clause_openers_only: Set[str]
+    subject_askers: Set[str]
     joiners: Set[str]
     negative_prefixes: tuple[str, ...]
     opposites: tuple[tuple[Set[str], Set[str]], ...]
@@ -223,6 +264,13 @@ class Lexicon:
     verb_form: str
     passive_infinitive: str
     collectives: Set[str]
+    definite: Set[str]
+    indefinite: Set[str]
+    same_words: Mapping[str, str]
+    same_phrases: Mapping[tuple[str, str], str]
+    irregular: Mapping[str, str]
+    open_compounds: bool
+    counted_by_article: Set[str]
     copulas: Set[str]
     past_copulas: Set[str]
     relatives: Set[str]
@@ -237,6 +285,7 @@ class Lexicon:
     labels: Labels
     letter_tokens: float
     article_cases: tuple[str, ...]
+    object_cases: tuple[str, ...]
     verb_final: bool
     large_numbers: LargeNumbers
     units: Mapping[str, tuple[str, ...]]
@@ -261,6 +310,7 @@ class Lexicon:
     conventions: Conventions
     courtesies: Courtesies
     pronouns: Pronouns
+    context: Contexts
     wording: Phrases
 
 
@@ -292,6 +342,12 @@ def contracted(text: str) -> dict[str, tuple[str, ...]]:
     """Read `can't=can+not` entries."""
     pairs = (entry.split("=") for entry in text.split())
     return {short: tuple(long.split("+")) for short, long in pairs}
+
+
+def equals(text: str) -> dict[str, str]:
+    """Read `ska=skall,shall` entries: each word behind the sign says the same as the one before it."""
+    pairs = (entry.split("=") for entry in text.split())
+    return {word: usual for usual, others in pairs for word in (usual, *others.split(","))}
 
 
 def numbered(text: str, first: int = 1) -> dict[str, int]:

@@ -5,6 +5,7 @@ import re
 from qa_pipeline.text.lexicon.base import (
     CLOSE,
     WITHIN,
+    Contexts,
     Conventions,
     Courtesies,
     Labels,
@@ -14,6 +15,7 @@ from qa_pipeline.text.lexicon.base import (
     Pronouns,
     classes,
     contracted,
+    equals,
     near,
     numbered,
     opposed,
@@ -86,6 +88,18 @@ ENGLISH = Lexicon(
     clause_openers=words("""
         because since although though while but which who that if when unless whereas and or"""),
     passive_agents=words("by"),
+    passive_words=words("be been being is are was were"),
+    prepositions=words("""
+        of in on at by for from to with into onto upon about over under between through during per via within
+        without against among across behind before after since until above below beside near off out around
+        towards toward"""),
+    of_word="of",
+    infinitive_marks=words("to"),
+    genitives=("'s", "s'"),
+    verb_second=False,
+    question_openers=words("which what who whom whose where when why how"),
+    clause_openers_only=words("and or nor than whose"),
+    subject_askers=words("who"),
     joiners=words("and or nor plus versus"),
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),
     opposites=opposed("""
@@ -197,6 +211,26 @@ ENGLISH = Lexicon(
     collectives=words("""
         between both consists consist combination sum total together jointly average mix mixture equal
         difference either"""),
+    definite=words("the"),
+    indefinite=words("a an"),
+    same_words=equals("until=till annually=yearly"),
+    same_phrases={
+        ("has", "to"): "must", ("have", "to"): "must", ("needs", "to"): "must", ("need", "to"): "must",
+        ("every", "day"): "daily", ("each", "day"): "daily", ("every", "week"): "weekly",
+        ("each", "week"): "weekly", ("every", "month"): "monthly", ("each", "month"): "monthly",
+        ("every", "quarter"): "quarterly", ("each", "quarter"): "quarterly", ("every", "year"): "annually",
+        ("each", "year"): "annually",
+    },
+    irregular=equals("""
+        sell=sold buy=bought leave=left pay=paid give=gave,given take=took,taken write=wrote,written
+        hold=held keep=kept begin=began,begun build=built bring=brought choose=chose,chosen come=came
+        become=became draw=drew,drawn fall=fell,fallen feel=felt find=found get=got go=went,gone grow=grew,grown
+        hear=heard know=knew,known lead=led lend=lent lose=lost make=made mean=meant meet=met rise=rose,risen
+        run=ran say=said see=saw,seen send=sent show=shown sit=sat speak=spoke,spoken spend=spent
+        stand=stood swim=swam teach=taught tell=told think=thought understand=understood wear=wore,worn
+        win=won break=broke,broken drive=drove,driven eat=ate,eaten fly=flew,flown"""),
+    open_compounds=True,
+    counted_by_article=words("few little"),
     copulas=words("is are was were"),
     past_copulas=words("was were"),
     relatives=words("that which who"),
@@ -252,6 +286,28 @@ ENGLISH = Lexicon(
         demonstratives=words("this these"),
         certain=words("it they he she"),
         singular_endings=("ss", "us", "is", "'s"),
+    ),
+    context=Contexts(
+        voiding=words("""
+            deprecated repealed obsolete superseded withdrawn draft proposed prohibited forbidden banned
+            disallowed unauthorised unauthorized unacceptable myth myths misconception misconceptions fallacy
+            fallacies fictional hypothetical mistake mistakes wrong incorrect false untrue antipattern
+            antipatterns anti-pattern anti-patterns don'ts don't abandoned expired cancelled canceled revoked
+            outdated discontinued rumour rumours rumor rumors hoax never"""),
+        permitting=words("allowed permitted do use recommended acceptable valid accepted supported covered eligible"),
+        supposing=(r"suppos(?:e|ing)\b", r"assum(?:e|ing)(?: that)?\b", r"imagine\b", r"pretend\b",
+            r"let(?:'|’)?s? (?:us )?(?:say|imagine|suppose|assume|pretend)\b", r"in an? (?:hypothetical|fictional|imaginary)\b"),
+        reporting=words("""
+            claims claimed claim alleges alleged allegedly reportedly purportedly supposedly believes believed
+            rumoured rumored asserts asserted argues argued opinion opinions critics legend rumour rumor says
+            thinks maintains insists promises advertises"""),
+        announcing=words("following follows"),
+        pointing=words("that this it these those they such both neither none"),
+        confirming=words("true case valid correct right apply applies so longer so force anymore"),
+        opposing=words("however but except unless nevertheless nonetheless"),
+        exempting=words("except exception exceptions exempt exempted waived excluded"),
+        excepting=("other than", "apart from", "aside from", "except", "except for", "excluding", "save for", "but for", "but"),
+        replies=words("no yes well sure"),
     ),
     wording=Phrases(
         quotes=("“", "”"),
@@ -326,6 +382,7 @@ ENGLISH = Lexicon(
             hint remark"""),
     ),
     letter_tokens=0.04,
+    object_cases=(),
     article_cases=(),
     verb_final=False,
     large_numbers=LargeNumbers(

@@ -8,6 +8,7 @@ import re
 
 from qa_pipeline.text.lexicon.base import (
     WITHIN,
+    Contexts,
     Conventions,
     Courtesies,
     Labels,
@@ -18,6 +19,7 @@ from qa_pipeline.text.lexicon.base import (
     classes,
     compounds,
     contracted,
+    equals,
     near,
     numbered,
     opposed,
@@ -66,6 +68,19 @@ GERMAN = Lexicon(
         abgelehnt lehnte vermeidet vermeiden vermied"""),
     clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
     passive_agents=words("von vom durch"),
+    passive_words=words("wird werden wurde wurden worden"),
+    prepositions=words("""
+        von vom in im an am auf für aus bei mit nach seit zu zum zur durch gegen ohne um über unter vor hinter
+        neben zwischen während wegen trotz statt anstelle innerhalb außerhalb bis ab gegenüber"""),
+    of_word="von",
+    infinitive_marks=words("zu"),
+    genitives=(),
+    verb_second=True,
+    question_openers=words("""
+        welche welcher welches welchen welchem was wer wen wem wessen wo wohin woher wann warum wieso weshalb
+        wie wofür womit woran worauf wodurch wozu wovon"""),
+    clause_openers_only=words("und oder sowie als dessen deren denen"),
+    subject_askers=words("wer"),
     joiners=words("und oder sowie bzw"),
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),
     opposites=opposed("""
@@ -181,9 +196,27 @@ GERMAN = Lexicon(
     collectives=words("""
         zwischen sowohl besteht bestehen kombination summe gesamt zusammen gemeinsam durchschnitt mischung
         unterschied entweder"""),
+    definite=words("der die das"),
+    indefinite=words("ein eine"),
+    same_words=equals("anstelle=statt,anstatt"),
+    same_phrases={
+        ("jeden", "tag"): "täglich", ("jede", "woche"): "wöchentlich", ("jeden", "monat"): "monatlich",
+        ("jedes", "jahr"): "jährlich", ("jedes", "quartal"): "vierteljährlich",
+    },
+    irregular=equals("""
+        geben=gibt,gab,gaben,gegeben nehmen=nimmt,nahm,nahmen,genommen schreiben=schrieb,schrieben,geschrieben
+        beginnen=begann,begannen,begonnen gelten=gilt,galt,galten erhalten=erhält,erhielt,erhielten
+        halten=hält,hielt,hielten,gehalten finden=fand,fanden,gefunden stehen=stand,standen,gestanden
+        kommen=kam,kamen,gekommen gehen=ging,gingen,gegangen sehen=sieht,sah,sahen,gesehen
+        tragen=trägt,trug,trugen,getragen fahren=fährt,fuhr,fuhren,gefahren lassen=lässt,ließ,ließen
+        bringen=brachte,brachten,gebracht wachsen=wächst,wuchs,wuchsen,gewachsen entscheiden=entschied,entschieden
+        treffen=trifft,traf,trafen,getroffen verlieren=verlor,verloren bleiben=blieb,blieben,geblieben
+        haften=haftet,haftete zahlen=zahlt,zahlte,gezahlt betragen=beträgt,betrug"""),
+    open_compounds=False,
+    counted_by_article=words("paar bisschen wenig"),
     copulas=words("ist sind war waren"),
     past_copulas=words("war waren"),
-    relatives=words("die der das"),
+    relatives=words("die der das den dem deren dessen denen wer wen wem was welche welcher welches"),
     subject_pronouns=words("er sie es"),
     degree_words=words("wie"),
     value_columns=words("wert betrag einheit einheit anzahl"),
@@ -244,6 +277,28 @@ GERMAN = Lexicon(
         impersonal=words("dass daß zu ob wenn wie warum möglich wichtig gibt gab"),
         demonstratives=words("dies dieser diese dieses diesem diesen"),
         genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
+    ),
+    context=Contexts(
+        voiding=words("""
+            veraltet veraltete veralteten aufgehoben aufgehobene aufgehobenen weggefallen entwurf
+            vorgeschlagen vorgeschlagene verboten verbotene verbotenen untersagt untersagte unzulässig
+            unzulässige unerlaubt unerlaubte mythos mythen irrtum irrtümer irrglaube märchen fiktiv fiktive
+            hypothetisch falsch falsche falschen falsches unwahr gegenbeispiel gegenbeispiele negativbeispiel
+            negativbeispiele überholt überholte abgelaufen widerrufen abgeschafft ungültig ungültige gerücht
+            gerüchte verworfen niemals"""),
+        permitting=words("erlaubt gestattet zulässig tun machen verwenden empfohlen gültig versichert abgedeckt gefördert"),
+        supposing=(r"angenommen\b", r"gesetzt\b", r"nehmen wir (?:einmal )?an\b", r"nehmen sie (?:einmal )?an\b",
+            r"stell(?:en sie sich| dir| euch|t euch)\b.{0,60}\bvor\b", r"unterstellt\b", r"einmal angenommen\b"),
+        reporting=words("""
+            behauptet behaupten behauptete behauptung angeblich vermeintlich glaubt glauben meint meinen
+            gerüchten kritiker legende verspricht wirbt sagt"""),
+        announcing=words("folgendes folgende folgenden folgender folgt folgen"),
+        pointing=words("das dies diese dieser dieses es sie er solche beides"),
+        confirming=words("wahr gilt gelten stimmt richtig korrekt zutreffend zutrifft mehr fall gültig"),
+        opposing=words("jedoch aber allerdings doch dagegen hingegen außer gleichwohl dennoch"),
+        exempting=words("ausnahme ausnahmen ausgenommen entfällt entfallen befreit ausgeschlossen"),
+        excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf"),
+        replies=words("nein ja doch"),
     ),
     wording=Phrases(
         quotes=("„", "“"),
@@ -318,6 +373,7 @@ GERMAN = Lexicon(
             tipp wichtig merke siehe"""),
     ),
     letter_tokens=0.085,
+    object_cases=("en", "em"),
     article_cases=("en", "em", "es", "er"),
     verb_final=True,
     large_numbers=LargeNumbers(

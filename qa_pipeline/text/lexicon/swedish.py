@@ -4,6 +4,7 @@ import re
 
 from qa_pipeline.text.lexicon.base import (
     WITHIN,
+    Contexts,
     Conventions,
     Courtesies,
     Labels,
@@ -14,6 +15,7 @@ from qa_pipeline.text.lexicon.base import (
     classes,
     compounds,
     contracted,
+    equals,
     near,
     numbered,
     opposed,
@@ -69,6 +71,17 @@ SWEDISH = Lexicon(
         undviker undvika undvek"""),
     clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
     passive_agents=words("av"),
+    passive_words=words("blir blev bli blivit"),
+    prepositions=words("""
+        av i på för från till med om mot vid under över mellan genom per via efter hos utan inom utom bland
+        före kring runt enligt sedan åt ur"""),
+    of_word="av",
+    infinitive_marks=words("att för"),
+    genitives=(),
+    verb_second=True,
+    question_openers=words("vilken vilket vilka vad vem vems var vart varifrån när varför hur"),
+    clause_openers_only=words("och eller samt än vars vilka vilket"),
+    subject_askers=words("vem"),
     joiners=words("och eller samt respektive"),
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),
     opposites=opposed("""
@@ -174,6 +187,22 @@ SWEDISH = Lexicon(
     collectives=words("""
         mellan både består kombination summa totalt tillsammans gemensamt genomsnitt blandning skillnaden
         antingen vare"""),
+    definite=words("den det de"),
+    indefinite=words("en ett"),
+    same_words=equals("ska=skall inte=ej,icke"),
+    same_phrases={
+        ("varje", "dag"): "dagligen", ("varje", "vecka"): "veckovis", ("varje", "månad"): "månadsvis",
+        ("varje", "år"): "årligen", ("varje", "kvartal"): "kvartalsvis",
+    },
+    irregular=equals("""
+        sälja=säljer,sålde,sålt,säljs,såldes ge=ger,gav,gett,givit,ges,gavs ta=tar,tog,tagit,tas,togs
+        skriva=skrev,skrivit,skrevs göra=gör,gjorde,gjort,görs,gjordes gå=går,gick,gått stå=står,stod,stått
+        få=får,fick,fått komma=kom,kommit hålla=håller,höll,hållit,hålls,hölls vinna=vann,vunnit
+        bli=blir,blev,blivit dra=drar,drog,dragit se=ser,såg,sett bjuda=bjöd,bjudit finna=fann,funnit
+        bära=bar,burit lägga=lägger,lade,lagt,läggs sätta=sätter,satte,satt,sätts
+        betala=betalar,betalade,betalt,betalas"""),
+    open_compounds=False,
+    counted_by_article=words("del fåtal"),
     copulas=words("är var"),
     past_copulas=words("var"),
     relatives=words("som"),
@@ -229,6 +258,27 @@ SWEDISH = Lexicon(
         impersonal=words("att om när hur varför möjligt viktigt finns som krävs"),
         demonstratives=words("denna detta dessa"),
         endings={"den": "n", "denna": "n", "det": "t", "de": "na", "dessa": "na"},
+    ),
+    context=Contexts(
+        voiding=words("""
+            föråldrad föråldrat föråldrade upphävd upphävt upphävda utgått utkast föreslagen föreslaget
+            föreslagna förbjudet förbjuden förbjudna otillåten otillåtet otillåtna myt myter myten
+            missuppfattning missuppfattningar villfarelse påhittad påhittat fiktiv fiktivt hypotetisk
+            felaktig felaktigt felaktiga falskt falska osant motexempel avvecklad avvecklat avvecklade
+            återkallad återkallat återkallade ogiltig ogiltigt ogiltiga rykte rykten avskaffad avskaffat
+            avskaffade aldrig"""),
+        permitting=words("tillåtet tillåten tillåtna göra använda rekommenderas giltigt godkänt omfattas ingår"),
+        supposing=(r"antag\b", r"anta\b", r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b"),
+        reporting=words("""
+            påstår påstås påstod påståenden påstådd påstådda hävdar hävdade tror trodde menar sägs kritiker
+            legend ryktet lovar säger"""),
+        announcing=words("följande följer nedanstående"),
+        pointing=words("det detta dessa den de sådana sådant ingendera"),
+        confirming=words("sant gäller stämmer riktigt korrekt längre fallet giltigt"),
+        opposing=words("dock men däremot utom förutom emellertid fast ändå"),
+        exempting=words("undantag undantagna undantagen utgår slopas undantas befriad befriade befriat"),
+        excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget"),
+        replies=words("nej ja jo"),
     ),
     wording=Phrases(
         quotes=("”", "”"),
@@ -296,6 +346,7 @@ SWEDISH = Lexicon(
             viktigt se"""),
     ),
     letter_tokens=0.17,
+    object_cases=(),
     article_cases=(),
     verb_final=False,
     large_numbers=LargeNumbers(

@@ -13,11 +13,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, combinations, pairwise, product, zip_longest
 from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.languages import LANGUAGES, LEXICONS, lexicon, stemmer
+from qa_pipeline.text.lexicon.languages import LANGUAGES, any_of_all, lexicon, stemmer
 from qa_pipeline.text.words import Occupied, Token
 from qa_pipeline.verification.consistency.reading import Reading
 
@@ -36,6 +36,18 @@ _LONGEST_NAME = 120
 _SHORTEST_CLAUSE = 4
 """Words of a clause, its "and" included."""
 _COMMA = re.compile(r"[,;](?!\d)")
+_REFERENCE = re.compile(
+    rf"(?:(?:{any_of_all('layout.see')}) )?"
+    rf"(?:{any_of_all('layout.sections')}|{any_of_all('layout.captions')}|§+)"
+    r"\.? ?[\w.,–-]*\d[\w.,–-]*",
+    re.IGNORECASE,
+)
+_OPERATOR = re.compile(r"[+*^×÷·−=]|(?<=[ ])-(?=[ ])|(?<![^\W\d_]{2})/(?![^\W\d_]{2})")
+_LONGEST_EQUAL = 3
+_LONGEST_FRONT = 6
+"""Words of a part of a sentence that may stand elsewhere; longer ones hide clauses."""
+_FEWEST_COMMAS = 2
+"""Commas that differ, from which they part clauses in another way whatever words they stand beside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,9 @@ class Unit:
 class Change:
     """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
 
-    `question_keys` has the keys of the question, `context` those of the headings above the evidence;
-    `defined` the abbreviations that the passages define.
+    `question_keys` has the keys of the question, `subject` those of the one thing that the heading above the
+    evidence names; `defined` the abbreviations that the passages define. `note` says what differs beside
+    the words.
     """
 
     added: Sequence[Unit]
@@ -64,8 +77,9 @@ class Change:
     evidence: Reading
     vocabulary: Lexicon
     question_keys: frozenset[str] = frozenset()
-    context: frozenset[str] = frozenset()
+    subject: frozenset[str] = frozenset()
     defined: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
     @functools.cached_property
     def added_words(self) -> tuple[str, ...]:
@@ -87,6 +101,8 @@ class Change:
 
     def described(self) -> str:
         """Return the difference in words for people."""
+        if self.note:
+            return self.note
         added = self.claim.text[self.added[0].start : self.added[-1].end] if self.added else ""
         removed = self.written() if self.removed else ""
         if added and removed:
@@ -114,7 +130,10 @@ class Allowed:
 
 
 def _only_fillers(change: Change) -> bool:
-    return all(word in change.vocabulary.fillers for word in change.removed_words)
+    """Return whether words are left out that say nothing; in "even if" they do."""
+    vocabulary, rest = change.vocabulary, units(change.evidence)
+    following = next((unit.folded for unit in rest if unit.start >= change.removed[-1].end), "")
+    return set(change.removed_words) <= vocabulary.fillers and following not in vocabulary.conditional_words
 
 
 def _opening(change: Change) -> bool:
@@ -135,20 +154,15 @@ def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
 
 
 def _bracketed(change: Change) -> bool:
-    """Return whether all of a pair of brackets is left out, and it neither restricts nor hedges.
+    """Return whether all of a pair of brackets is left out, an abbreviation or a reference to a place.
 
-    What opens with a function word, "(in winter)" or "(this is disputed)", limits it.
+    Anything else may say which of the things is meant: "cats (neutered)", "the rules (repealed)".
     """
     first, last = change.removed[0].start, change.removed[-1].end
     text = change.evidence.text
-    is_whole = any(
-        start <= first and last <= end and not _LETTER.search(text[start:first] + text[last:end])
-        for start, end in _brackets(text)
-        if text[start - 2 : start - 1].isspace()  # LL(1) is a name
-    )
-    words, vocabulary = change.removed_words, change.vocabulary
-    limits = words[0] in vocabulary.stop_words or (vocabulary.partial | vocabulary.weak) & set(words)
-    return is_whole and not limits and not _restricts(words, vocabulary)
+    inside = next((text[start:end] for start, end in _brackets(text) if start <= first and last <= end), "")
+    is_whole = not _LETTER.search(inside.replace(text[first:last], "", 1))
+    return is_whole and (inside.casefold() in change.defined or _REFERENCE.fullmatch(inside) is not None)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -232,6 +246,8 @@ def _coordinate(change: Change) -> bool:
     takes_back = (
         vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
     )
+    if words[1] not in vocabulary.subject_pronouns and _in_relative_clause(change):
+        return False
     if (
         vocabulary.conditional_words & claim_words.union(words)
         or claim_words & vocabulary.collectives
@@ -250,6 +266,18 @@ def _coordinate(change: Change) -> bool:
     return parted and len(words) >= _SHORTEST_CLAUSE and not _COMMA.search(before[:-1])
 
 
+def _in_relative_clause(change: Change) -> bool:
+    """Return whether what is before an "and" may be a relative clause that goes on behind it."""
+    vocabulary = change.vocabulary
+    start = max(
+        (first for first, _ in change.evidence.sentences if first <= change.removed[0].start), default=0
+    )
+    before = change.evidence.text[start : change.removed[0].start]
+    comma = r",\s*" if vocabulary.verb_final else r"(?<!\w)"
+    relatives = "|".join(sorted(vocabulary.relatives | vocabulary.adding_relatives))
+    return re.search(rf"{comma}(?:{relatives})(?!\w)", before, re.IGNORECASE) is not None
+
+
 def _is_verb(unit: Unit, change: Change) -> bool:
     """Return whether a word behind "and" can only be a verb, by its letters."""
     written = change.evidence.text[unit.start : unit.end]
@@ -257,40 +285,27 @@ def _is_verb(unit: Unit, change: Change) -> bool:
     return plain and re.fullmatch(change.vocabulary.verb_form, written) is not None
 
 
-def _of_question(change: Change) -> bool:
+def said_by_question(change: Change) -> bool:
     """Return whether the words are in the question already, which the claim answers."""
     content = [unit for unit in change.removed if unit.content]
-    scope = change.vocabulary.conditional_words | change.vocabulary.exclusive | change.vocabulary.negations
+    vocabulary = change.vocabulary
+    written = change.written().casefold()
     return (
         bool(content)
         and all(unit.key in change.question_keys for unit in content)
-        and not scope & set(change.removed_words)
+        and not _restricts(change.removed_words, vocabulary)
+        and re.search(rf"(?<!\w)(?:{'|'.join(vocabulary.context.excepting)})(?!\w)", written) is None
     )
 
 
 def _pronoun(change: Change) -> bool:
-    """Return whether a pronoun that opens the evidence is replaced by the name in title or heading."""
+    """Return whether a pronoun that opens the evidence is replaced by all that the heading names."""
     return (
         len(change.removed) == 1
         and change.removed_words[0] in change.vocabulary.subject_pronouns
         and change.removed[0] == units(change.evidence)[0]
-        and any(unit.content for unit in change.added)
-        and all(unit.key in change.context for unit in change.added if unit.content)
-    )
-
-
-def _identified(change: Change) -> bool:
-    """Return whether "is a ... that" is left out before what the subject of the sentence does or is."""
-    words, vocabulary = change.removed_words, change.vocabulary
-    subject = {word.folded for word in change.evidence.words if word.end <= change.removed[0].start}
-    clauses = (
-        vocabulary.negations | vocabulary.contrasts | vocabulary.relatives | vocabulary.conditional_words
-    )
-    return (
-        len(words) >= 3
-        and words[0] in vocabulary.copulas
-        and words[-1] in vocabulary.relatives
-        and not clauses & subject.union(words[:-1])
+        and bool(change.subject)
+        and {unit.key for unit in change.added if unit.content} == change.subject
     )
 
 
@@ -366,6 +381,100 @@ def same_in_other_voice(claim: Reading, evidence: Reading) -> bool:
         _is_passive(first, second, vocabulary) or _is_command(first, second, vocabulary)
         for first, second in ((mine, theirs), (theirs, mine))
     )
+
+
+def same_in_other_order(claim: Reading, evidence: Reading) -> bool:
+    """Return whether one text is the other with its parts in another order that says the same.
+
+    "A and B" is "B and A", "A is the B" is "The B is A", and what stands in front of a main clause may stand
+    behind it, where German and Swedish then turn subject and verb round.
+    """
+    vocabulary = lexicon(claim.language)
+    mine, theirs = units(claim), units(evidence)
+    if len(mine) != len(theirs) or sorted(unit.key for unit in mine) != sorted(unit.key for unit in theirs):
+        return False
+    keys = [unit.key for unit in mine]
+    orders = chain(
+        _equals_exchanged(theirs, vocabulary),
+        _identities(theirs, vocabulary),
+        _front_moved(theirs, vocabulary),
+        _end_moved(theirs, vocabulary),
+    )
+    return any(
+        [unit.key for unit in order] == keys
+        and all(
+            _same_form(first, second, vocabulary) and _same_article(first, second, vocabulary)
+            for first, second in zip(mine, order, strict=True)
+        )
+        for order in orders
+    )
+
+
+def _equals_exchanged(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Unit]]:
+    """Yield a text with what stands on either side of an "and" exchanged, one to three content words each."""
+    for place, unit in enumerate(text):
+        if unit.folded not in vocabulary.conjunctions:
+            continue
+        for before, after in product(range(1, _LONGEST_EQUAL + 1), repeat=2):
+            first, second = text[max(place - before, 0) : place], text[place + 1 : place + 1 + after]
+            if len(first) == before and len(second) == after and all(u.content for u in (*first, *second)):
+                yield [*text[: place - before], *second, unit, *first, *text[place + 1 + after :]]
+
+
+def _identities(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Unit]]:
+    """Yield "The B is A" for "A is the B", where each side is one definite thing."""
+    copulas = [place for place, unit in enumerate(text) if unit.folded in vocabulary.copulas]
+    if len(copulas) != 1 or not text[copulas[0] + 1 :] or not copulas[0]:
+        return
+    (place,) = copulas
+    limits = vocabulary.negations | vocabulary.exclusive | vocabulary.partial | vocabulary.joiners
+    definite = text[place + 1].article in vocabulary.definite and text[0].article not in vocabulary.indefinite
+    if definite and text[0].content and limits.isdisjoint(unit.folded for unit in text):
+        yield [*text[place + 1 :], text[place], *text[:place]]
+
+
+def _front_moved(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Unit]]:
+    """Yield a main clause with the prepositional phrase in front of it behind its verb or at its end."""
+    if not _moves(text, vocabulary):
+        return
+    for width in range(1, min(_LONGEST_FRONT, len(text) - 2) + 1):
+        front, rest = text[:width], text[width:]
+        if not vocabulary.verb_second:
+            yield [*rest, *front]
+            continue
+        for subject in range(1, min(_LONGEST_FRONT, len(rest) - 1) + 1):
+            turned = [*rest[1 : 1 + subject], rest[0]]
+            yield [*turned, *rest[1 + subject :], *front]
+            yield [*turned, *front, *rest[1 + subject :]]
+
+
+def _end_moved(text: Sequence[Unit], vocabulary: Lexicon) -> Iterator[list[Unit]]:
+    """Yield a main clause with a prepositional phrase of it in front, where it is the only one."""
+    for start, stop in combinations(range(1, len(text) + 1), 2):
+        front, rest = text[start:stop], [*text[:start], *text[stop:]]
+        if len(front) > _LONGEST_FRONT or (stop < len(text) and not vocabulary.verb_second):
+            continue
+        if not _moves([*front, *rest], vocabulary):
+            continue
+        if not vocabulary.verb_second:
+            yield [*front, *rest]
+            continue
+        for subject in range(1, min(_LONGEST_FRONT, len(rest) - 1) + 1):
+            yield [*front, rest[subject], *rest[:subject], *rest[subject + 1 :]]
+
+
+def _moves(text: Sequence[Unit], vocabulary: Lexicon) -> bool:
+    """Return whether a clause opens with its only prepositional phrase, and nothing in it has a scope.
+
+    In German an object may stand there too, where its article says that it is one.
+    """
+    words = [unit.folded for unit in text]
+    scope = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.joiners
+    scope |= vocabulary.conditional_words | vocabulary.relatives | vocabulary.question_openers
+    prepositions = [word for word in words if word in vocabulary.prepositions]
+    only = bool(prepositions) and words[0] == prepositions[0] and prepositions.count(words[0]) == 1
+    is_object = text[0].article.endswith(vocabulary.object_cases) if vocabulary.object_cases else False
+    return (only or is_object) and scope.isdisjoint(words[1:]) and words[0] not in vocabulary.exclusive
 
 
 def _is_command(passive: Sequence[Unit], command: Sequence[Unit], vocabulary: Lexicon) -> bool:
@@ -446,11 +555,11 @@ ALLOWED: tuple[Allowed, ...] = (
         _opening,
     ),
     Allowed(
-        "aside in brackets",
+        "reference in brackets",
         _ALL,
         "left out",
+        ("The pump (see section 3) needs a filter.", "The pump needs a filter."),
         ("The pump (model A) needs a filter.", "The pump needs a filter."),
-        ("The pump (if used daily) needs a filter.", "The pump needs a filter."),
         _bracketed,
     ),
     Allowed(
@@ -486,20 +595,12 @@ ALLOWED: tuple[Allowed, ...] = (
         _coordinate,
     ),
     Allowed(
-        "identification",
-        tuple(code for code, lexicon_of_code in LEXICONS.items() if not lexicon_of_code.verb_final),
-        "left out",
-        ("The pump is a device that filters water.", "The pump filters water."),
-        ("The pump is no device that filters water.", "The pump filters water."),
-        _identified,
-    ),
-    Allowed(
         "said by the question",
         _ALL,
         "left out",
         ("The pump of the boiler needs a filter.", "The pump needs a filter."),
         ("The pump of the cellar needs a filter.", "The pump needs a filter."),
-        _of_question,
+        said_by_question,
     ),
     Allowed(
         "pronoun of the heading",
@@ -560,7 +661,7 @@ def units(reading: Reading) -> Sequence[Unit]:
             continue
         for part in vocabulary.contractions.get(word.folded, (word.folded,)):
             content = word.content and part == word.folded
-            key = _spelled(word, vocabulary) if content else part
+            key = _spelled(word, vocabulary) if content else vocabulary.same_words.get(part, part)
             result.append(Unit(key, part, word.start, word.end, content))
     result += _signs(reading.text, taken)
     result.sort(key=lambda unit: (unit.start, unit.end))
@@ -575,12 +676,31 @@ def units(reading: Reading) -> Sequence[Unit]:
             continue
         joined.append(replace(unit, start=article.start, article=article.folded) if article else unit)
         article = None
-    return joined
+    return _joined(joined, vocabulary) if vocabulary.same_phrases else joined
+
+
+def _joined(text: list[Unit], vocabulary: Lexicon) -> list[Unit]:
+    """Return the units with words that say one thing together as one: "has to" is "must".
+
+    Behind a negation they say something else: who does not have to pay may pay.
+    """
+    result: list[Unit] = []
+    for unit in text:
+        before = result[-1] if result else None
+        word = vocabulary.same_phrases.get((before.folded, unit.folded)) if before else None
+        if before is None or word is None or any(u.folded in vocabulary.negations for u in result[-3:]):
+            result.append(unit)
+        else:
+            key = stemmer(vocabulary.code)(word) if unit.content else word
+            result[-1] = replace(before, key=key, folded=word, end=unit.end, content=unit.content)
+    return result
 
 
 def _spelled(word: Token, vocabulary: Lexicon) -> str:
-    """Return the stem of a word, however it is spelled: colour and color are one."""
-    usual = _usual(word.folded, vocabulary.code)
+    """Return the stem of a word, however it is spelled: colour and color are one, sold and sell."""
+    if word.folded in vocabulary.same_words:
+        return vocabulary.same_words[word.folded]
+    usual = _usual(vocabulary.irregular.get(word.folded, word.folded), vocabulary.code)
     return word.stem if usual == word.folded else stemmer(vocabulary.code)(usual)
 
 
@@ -599,10 +719,24 @@ def _signs(text: str, taken: Occupied) -> Iterator[Unit]:
         for width in [len(match[1])]
         for place in (*range(match.start(), match.start() + width), *range(match.end() - width, match.end()))
     }
+    for place in _grouping(text):
+        yield Unit(f"~{text[place]}", text[place], place, place + 1, False)
     for match in _SIGN.finditer(text):
         if match.start() not in marks and taken.free(match.start(), match.end()):
             sign = unicodedata.normalize("NFKC", match[0].strip())
             yield Unit(f"~{_DASHES.sub('-', sign)}", sign, match.start(), match.end(), False)
+
+
+def _grouping(text: str) -> Iterator[int]:
+    """Yield the places of brackets that group the operands of a formula."""
+    opened: list[int] = []
+    for match in re.finditer(r"[()]", text) if _OPERATOR.search(text) else ():
+        if match[0] == "(":
+            opened.append(match.start())
+        elif opened:
+            start = opened.pop()
+            if _OPERATOR.search(text, start, match.end()):
+                yield from (start, match.start())
 
 
 def _opens(text: str, unit: Unit) -> bool:
@@ -615,7 +749,7 @@ def differences(
     claim: Reading,
     evidence: Reading,
     question_keys: frozenset[str] = frozenset(),
-    context: frozenset[str] = frozenset(),
+    subject: frozenset[str] = frozenset(),
     passages: str = "",
 ) -> list[Change]:
     """Return every place where a claim and its evidence differ in what they say, allowed or not."""
@@ -624,22 +758,63 @@ def differences(
     defined = abbreviations(f"{passages}\n{evidence.text}", claim.language)
     matcher = difflib.SequenceMatcher(None, [u.key for u in theirs], [u.key for u in mine], autojunk=False)
     changes: list[Change] = []
+    commas: list[Change] = []
     for kind, low, high, start, end in matcher.get_opcodes():
         if kind != "equal":
             added, out = mine[start:end], theirs[low:high]
-            changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, context, defined))
+            changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, subject, defined))
             continue
-        for first_unit, second_unit in zip(mine[start:end], theirs[low:high], strict=True):
-            if not _same_form(first_unit, second_unit, vocabulary) or not _same_article(
-                first_unit, second_unit, vocabulary
+        pairs = list(zip(mine[start:end], theirs[low:high], strict=True))
+        for (first, second), (next_first, next_second) in zip_longest(
+            pairs, pairs[1:], fillvalue=(None, None)
+        ):
+            if (
+                not _same_form(first, second, vocabulary)
+                or not _same_article(first, second, vocabulary)
+                or (
+                    next_first
+                    and next_second
+                    and _modifies(first, second, next_first, next_second, vocabulary)
+                )
             ):
-                changes.append(Change([first_unit], [second_unit], claim, evidence, vocabulary))
-    return changes
+                changes.append(Change([first], [second], claim, evidence, vocabulary))
+            if next_first and next_second and next_first.folded not in vocabulary.joiners:
+                texts = (
+                    claim.text[first.end : next_first.start],
+                    evidence.text[second.end : next_second.start],
+                )
+                if ("," in texts[0]) != ("," in texts[1]):
+                    note = f'a comma before "{next_first.folded}" differs'
+                    commas.append(Change([next_first], [next_second], claim, evidence, vocabulary, note=note))
+    return [*changes, *(commas if len(commas) >= _FEWEST_COMMAS else filter(_parts_clauses, commas))]
+
+
+def _parts_clauses(comma: Change) -> bool:
+    """Return whether a comma stands where it changes what is said: "no, …", "the guests, who …"."""
+    vocabulary, word = comma.vocabulary, comma.added[0]
+    before = next((unit.folded for unit in reversed(units(comma.claim)) if unit.end <= word.start), "")
+    answers = vocabulary.negations | vocabulary.context.replies
+    return before in answers or word.folded in vocabulary.relatives | vocabulary.adding_relatives
+
+
+def _modifies(first: Unit, second: Unit, next_first: Unit, next_second: Unit, vocabulary: Lexicon) -> bool:
+    """Return whether words differ that stand before a noun, as in custom and customs forms."""
+    different = vocabulary.open_compounds and first.folded != second.folded
+    different = different and first.content and first.key[0] not in "#@"
+    if not different or _usual(first.folded, vocabulary.code) == _usual(second.folded, vocabulary.code):
+        return False
+    return all(
+        unit.content and not unit.article and unit.key[0] not in "#@" for unit in (next_first, next_second)
+    )
 
 
 def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
     """Return whether two words of one stem are forms of one word that state the same."""
     if first.folded == second.folded or not first.content or first.key[:1] in "@#":
+        return True
+    if vocabulary.same_words.get(first.folded, first.folded) == vocabulary.same_words.get(
+        second.folded, second.folded
+    ):
         return True
     if vocabulary.spellings:
         first, second = (
@@ -659,7 +834,12 @@ def _common(first: str, second: str) -> str:
 
 
 def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
-    """Return whether an article is missing or both agree in case, which in German tells who does what."""
+    """Return whether an article is missing or both agree in case, which in German tells who does what.
+
+    Before a function word, and before "few" or "little", the article is what says how many there are.
+    """
+    if not first.content or first.folded in vocabulary.counted_by_article:
+        return first.article == second.article
     if not first.article or not second.article:
         return True
     cases = [next(filter(unit.article.endswith, vocabulary.article_cases), "") for unit in (first, second)]

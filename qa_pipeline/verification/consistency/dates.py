@@ -10,6 +10,11 @@ from qa_pipeline.verification.consistency.units import unit_after
 
 _ISO = re.compile(r"(?<![\w.-])(?P<y>\d{4})[-/](?P<m>\d{1,2})(?:[-/](?P<d>\d{1,2}))?(?![\w-]|[./]\d)")
 _DOTTED = re.compile(r"(?<![\w.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?!\w)")
+_DAY_AND_MONTH = re.compile(
+    r"(?:(?<=zum )|(?<=am )|(?<=bis )|(?<=vom )|(?<=ab )|(?<=den ))"
+    r"(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.(?!\s?\d)"
+)
+"""German dates without a year, behind a word that makes them one: 3.1. may be a section."""
 _SLASHED = re.compile(r"(?<![\w/])(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?![\w/])")
 _YEAR = re.compile(r"(?<![\w.,:#$€£/-])(?P<y>1[0-9]{3}|20[0-9]{2})(?![\w%:]|[.,]\d|-\d)")
 _ENDINGS = any_of_all("decade_endings")
@@ -44,7 +49,7 @@ def find_dates(text: str, language: str) -> list[Date]:
     month_patterns = (
         () if written_words(text).isdisjoint(_month_words(language)) else _named_patterns(language)
     )
-    for pattern in (_ISO, _DOTTED, _SLASHED, *month_patterns, _DECADE, _YEAR):
+    for pattern in (_ISO, _DOTTED, _DAY_AND_MONTH, _SLASHED, *month_patterns, _DECADE, _YEAR):
         for match in pattern.finditer(text):
             if not used.free(match.start(), match.end()):
                 continue

@@ -6,7 +6,7 @@ Holding a claim's numbers against the evidence is `quantities.py`; dates are `da
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
@@ -130,7 +130,7 @@ _VERSION = re.compile(
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _TIME = re.compile(
-    r"(?<![\w:])(\d{1,2}):(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
+    r"(?<![\w:])(\d{1,2})(?::|\.(?=\d\d\s?[ap]\.?m\b))(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?<![\w.,])(\d+)" + any_of_all("ordinal_endings") + r"(?!\w)", re.IGNORECASE)
@@ -138,6 +138,9 @@ _DIGITS = re.compile(r"(?<![\w.,])[-−]?\d+")
 _GROUPED = re.compile(r"\d{1,3}(?:[\u00a0\u2009\u202f’']\d{3})+(?:[.,]\d+)?")
 _SPACED = re.compile(r"\d{1,3}(?: \d{3})+(?:,\d+)?(?! ?\d)")
 _PLAIN = re.compile(r"\d+(?:[.,]\d+)*")
+_LETTERED = re.compile(r"[^\W\d_]{1,3}(?![\w])|[ ][a-z](?=[ ](?:§|kap\b))")
+"""Letters that belong to a number: bus 12b, 4 a §."""
+_TRAILING_ZERO = re.compile(r"\d+\.\d*0")
 _SCALE = re.compile(r"[ \u00a0-]?([^\W\d_]+)(\.?)")
 _DIGIT = re.compile(r"\d")
 _WORD_BEFORE = re.compile(r"(\w{1,20})[ -]$")
@@ -272,9 +275,20 @@ def _cardinals(text: str, language: str) -> list[Number]:
             else 1.0
         )
         values = tuple(sign * value for value in _readings(body[0], comma))
-        cardinals.append(_with_unit(text, language, start, body.end(), values))
+        cardinals.append(_labelled(_with_unit(text, language, start, body.end(), values), text, body[0]))
         position = cardinals[-1].end
     return cardinals
+
+
+def _labelled(number: Number, text: str, digits: str) -> Number:
+    """Return a number that is rather a name, as it is written: 12b, and 3.10, which is not 3.1."""
+    if number.unit is not None or number.text != digits:
+        return number
+    letters = _LETTERED.match(text, number.end)
+    if letters:
+        name = text[number.start : letters.end()]
+        return replace(number, end=letters.end(), text=name, version="".join(name.split()).casefold())
+    return replace(number, version=digits) if _TRAILING_ZERO.fullmatch(digits) else number
 
 
 def _readings(digits: str, comma: bool) -> list[float]:

@@ -6,7 +6,6 @@ is left to a model or a person, with the first difference named.
 """
 
 import functools
-import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -18,22 +17,17 @@ from qa_pipeline.verification.consistency.allowed import (
     Unit,
     differences,
     is_allowed,
+    said_by_question,
+    same_in_other_order,
     same_in_other_voice,
     units,
 )
 from qa_pipeline.verification.consistency.cells import find_run, row_cells
-from qa_pipeline.verification.consistency.reading import Reading
+from qa_pipeline.verification.consistency.question import spoken_keys, unanswered
+from qa_pipeline.verification.consistency.reading import Reading, read
 
 LONGEST_READ = 2000
 """Characters; longer claims and evidence are left to a model, since the checks read sentences."""
-_BETWEEN = "\x1f"
-_SHORTEST_PART = 4
-"""Letters of a word that is looked for in compounds: Jahr in Jahresgebühr."""
-_IDENTIFIER = re.compile(r"[^\W\d_A-ZÅÄÖÜ][A-ZÅÄÖÜ]")
-_PARTS = re.compile(r"[A-ZÅÄÖÜ]+(?![^\W\d_A-ZÅÄÖÜ])|[A-ZÅÄÖÜ]?[^\W_A-ZÅÄÖÜ]+|[^\W_]")
-"""The parts of CamelCase: runs of capitals, and words with or without a capital in front."""
-_UNSEEN = "[\u00ad\u200b-\u200d\u2060\ufeff]*"
-"""Soft hyphens and other characters that show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +44,14 @@ class Proof:
     """The outcome of a comparison; with nothing `unproved` the claim is proved.
 
     `scope_differs` says that a number, name, negation, quantifier, modal or condition is among it: no score
-    of a model may accept the claim then.
+    of a model may accept the claim then. `restricted` says that only what stands around the evidence speaks
+    against it.
     """
 
     unproved: tuple[str, ...] = ()
     denied: tuple[Denial, ...] = ()
     scope_differs: bool = False
+    restricted: bool = False
 
 
 def prove(
@@ -68,6 +64,7 @@ def prove(
     elsewhere: Sequence[Reading],
     fragment: bool,
     is_row: bool,
+    label: str = "",
 ) -> Proof:
     """Prove a claim from its evidence.
 
@@ -81,32 +78,64 @@ def prove(
         elsewhere: the passages cited, that of the evidence first.
         fragment: whether the claim states something only together with its question.
         is_row: whether the evidence is a table row or key-value line.
+        label: what its item or line begins with before a colon: of what it speaks, as a heading says.
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return Proof(("longer than the local checks can read",), (), True)
-    doubts = [] if answer is None else [*_unanswered(answer, evidence, question, headings)]
+    above = read(f"{headings.text}\n{label}", headings.language) if label else headings
+    doubts: list[str] = []
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
     row = row_cells(evidence.text, evidence.language) if is_row else None
     cells = None if row is None or row.is_sentence else row
     if evidence.text.rstrip().endswith(":"):
         doubts.append("what the evidence announces is not in it")
-    if (claim == evidence and not cells) or same_in_other_voice(claim, evidence):
+    same = claim == evidence and not cells
+    if same or same_in_other_voice(claim, evidence) or same_in_other_order(claim, evidence):
+        doubts += () if answer is None else unanswered(answer, evidence, question, above)
         return Proof(tuple(doubts))
     if cells is not None:
+        doubts += () if answer is None else unanswered(answer, evidence, question, above, is_row=True)
         lacking, refuted = cells.proof(claim, question, headings)
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
-    question_keys, context = frozenset(_keys(question)), frozenset(_keys(headings))
     passages = "\n".join(passage.text for passage in elsewhere)
-    every_change = differences(claim, evidence, question_keys, context, passages)
+    every_change = differences(claim, evidence, frozenset(_keys(question)), _only_subject(headings), passages)
     unexplained = [change for change in every_change if not is_allowed(change)]
     denied = _denials(unexplained, elsewhere)
+    if answer is not None:
+        matched = _sentence_of(claim, evidence) if fragment else _matched(evidence, every_change)
+        doubts += unanswered(answer, matched, question, above)
     if fragment:
         apart = _unproved_fragment(claim, evidence, question, headings)
         return Proof((*apart, *doubts), denied, bool(apart))
     unproved = (change.described() for change in unexplained)
     return Proof((*unproved, *doubts), denied, any(_in_scope(change) for change in unexplained))
+
+
+def _matched(evidence: Reading, changes: Sequence[Change]) -> Reading:
+    """Return the evidence with blanks in place of what the claim leaves out, unless the question says it."""
+    text = evidence.text
+    for change in changes:
+        if change.removed and not change.added and not said_by_question(change):
+            start, end = change.removed[0].start, change.removed[-1].end
+            text = text[:start] + " " * (end - start) + text[end:]
+    return evidence if text == evidence.text else read(text, evidence.language)
+
+
+def _sentence_of(fragment: Reading, evidence: Reading) -> Reading:
+    """Return the sentence that holds a fragment; all of the evidence where none or several do."""
+    sentences = [read(evidence.text[slice(*span)], evidence.language) for span in evidence.sentences]
+    holding = [sentence for sentence in sentences if sentence.holds(fragment)]
+    return holding[0] if len(holding) == 1 else evidence
+
+
+def _only_subject(headings: Reading) -> frozenset[str]:
+    """Return the keys of the one thing that the nearest heading names; none where it joins two."""
+    nearest = read(headings.text.rpartition("\n")[2], headings.language)
+    if lexicon(headings.language).joiners & {word.folded for word in nearest.words}:
+        return frozenset()
+    return frozenset(unit.key for unit in units(nearest) if unit.content)
 
 
 def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
@@ -175,8 +204,8 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
     A name may be in the title or the headings of the quote. A quote that shares no word with the claim lacks
     all of it.
     """
-    spoken, scope = _spoken(quote), _scope(claim.language)
-    spoken_or_headed = spoken | _spoken(headings)
+    spoken, scope = spoken_keys(quote), _scope(claim.language)
+    spoken_or_headed = spoken | spoken_keys(headings)
     mine = units(claim)
     missing = [
         unit.folded
@@ -214,66 +243,6 @@ def _in_scope(change: Change) -> bool:
 
 def _keys(*readings: Reading) -> set[str]:
     return {unit.key for reading in readings for unit in units(reading)}
-
-
-def _unanswered(answer: Reading, evidence: Reading, question: Reading, headings: Reading) -> Iterator[str]:
-    """Yield words of the question that neither answer nor evidence has: it may be of another question."""
-    if not question.words:
-        return
-    vocabulary = lexicon(question.language)
-    question_units = units(question)
-    spoken = "".join(_line(reading) for reading in (answer, evidence, headings))
-    measured = {number.unit.dimension for number in evidence.numbers if number.unit}
-    before = ""
-    for unit in question_units:
-        plain = unit.folded in vocabulary.question_words or before in vocabulary.degree_words
-        plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
-        if unit.content and not plain and not _speaks_of(spoken, unit.key):
-            word = _written(unit, question)
-            if not any(_has_identifier(reading.text, word) for reading in (evidence, answer, headings)):
-                yield f'the question\'s "{word}" is not in the evidence'
-        before = unit.folded
-    scope = {unit.folded for unit in question_units} & (vocabulary.negations | vocabulary.exclusive)
-    if scope - {unit.folded for reading in (evidence, answer, headings) for unit in units(reading)}:
-        yield "question and evidence differ in a negation"
-
-
-def _written(unit: Unit, reading: Reading) -> str:
-    """Return a unit as its text has it, without the article before it."""
-    written = reading.text[unit.start : unit.end]
-    return written[-len(unit.folded) :].strip() if unit.article else written
-
-
-def _has_identifier(text: str, word: str) -> bool:
-    """Return whether a text has a word in other case or with characters that are not seen.
-
-    The parts of an identifier such as LongDisplayDatePic may also stand apart: long_display_date_pic.
-    """
-    if len(word) < _SHORTEST_PART or not word.isalnum():
-        return False
-    between = r"[\W_]?" if _IDENTIFIER.search(word) else ""
-    parts = (_UNSEEN.join(map(re.escape, part)) for part in _PARTS.findall(word))
-    pattern = rf"(?<![^\W_]){f'{_UNSEEN}{between}'.join(parts)}(?![^\W_])"
-    return re.search(pattern, text, re.IGNORECASE) is not None
-
-
-@functools.lru_cache(maxsize=1024)
-def _spoken(reading: Reading) -> frozenset[str]:
-    """Return the keys of the units and the stems of all words of a text."""
-    return frozenset(_keys(reading)) | {word.stem for word in reading.words}
-
-
-@functools.lru_cache(maxsize=1024)
-def _line(reading: Reading) -> str:
-    """Return the units and words of a text in one string, a mark that no key holds around each key."""
-    return _BETWEEN + "".join(key + _BETWEEN for key in sorted(_spoken(reading)))
-
-
-def _speaks_of(line: str, key: str) -> bool:
-    """Return whether a line has a word, alone or as the first or last part of a compound."""
-    if len(key) < _SHORTEST_PART:
-        return f"{_BETWEEN}{key}{_BETWEEN}" in line
-    return f"{_BETWEEN}{key}" in line or f"{key}{_BETWEEN}" in line
 
 
 def _unproved_fragment(

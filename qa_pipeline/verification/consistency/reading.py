@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qa_pipeline.text.blocks import NUMBERED_ITEM
-from qa_pipeline.text.lexicon.languages import any_of_all
+from qa_pipeline.text.lexicon.languages import CAPITALS, any_of_all
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.text.words import Occupied, Token, content_places, folded_words, tokenize
 from qa_pipeline.verification.consistency.dates import Date, find_dates
@@ -19,6 +19,12 @@ from qa_pipeline.verification.consistency.names import Name, find_names
 from qa_pipeline.verification.consistency.numbers import Number, find_numbers
 
 _BETWEEN = "\x1f"
+_LABEL = re.compile(
+    rf"{NUMBERED_ITEM.pattern}|^[ \t]*(?:[-*] )?(?:\[[ xX]\] )(?:[{CAPITALS}]{{2,12}}: )?"
+    rf"|^[ \t]*\(\d{{1,3}}[a-z]?\)[ \t]+",
+    re.MULTILINE,
+)
+"""What numbers or marks a line and is no part of what it says: `- 6. `, `(2) `, `- [ ] SKA: `."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Reading:
     @cached_property
     def text(self) -> str:
         """Return the text with blanks in place of the numbers of list items, which state nothing."""
-        return NUMBERED_ITEM.sub(lambda mark: "•".ljust(len(mark[0])), self.written)
+        return _LABEL.sub(lambda mark: "•".ljust(len(mark[0])), self.written)
 
     @property
     def sentences(self) -> tuple[tuple[int, int], ...]:

@@ -31,7 +31,7 @@ def _table(rows: str) -> dict[str, Unit]:
 # Symbols whose case tells them apart: MB is not mb, and m (metre) is no M (million).
 _SYMBOLS = _table(
     """
-    percent 1=%
+    percent 1=%,v.H.
     permille 1=‰
     time 1e-3=ms 1e-6=µs,μs 1=s 3600=h
     length 1e-3=mm 1e-2=cm 1=m 1e3=km
@@ -96,7 +96,7 @@ _TEMPERATURE = re.compile(
     rf"[ \u00a0\u2009\u202f]?(?:°\s?|(?:{_DEGREES})\s)?(?:(C(?:elsius)?)|(F(?:ahrenheit)?))(?!\w)",
     re.IGNORECASE,
 )
-_AFTER = re.compile(r"[ \u00a0\u2009\u202f-]?(%|‰|°[CF]|[€$£]|km/h|[^\W\d_]+[²³23]?(?![\w²³]))")
+_AFTER = re.compile(r"[ \u00a0\u2009\u202f-]?(%|v\. ?H\.|‰|°[CF]|[€$£]|km/h|[^\W\d_]+[²³23]?(?![\w²³]))")
 _BEFORE = re.compile(r"([€$£]|\b(?:USD|EUR|GBP|SEK))[ \u00a0]?$")
 
 
@@ -109,7 +109,7 @@ def unit_after(text: str, position: int) -> tuple[Unit, int] | None:
     if not match:
         return None
     written = match[1]
-    unit = _SYMBOLS.get(written) or _WORDS.get(written.casefold())
+    unit = _SYMBOLS.get(written.replace(" ", "")) or _WORDS.get(written.casefold())
     if unit is None and written.isupper() and len(written) > _SHORT:
         unit = _SYMBOLS.get(written.casefold())  # a text in capitals: no short symbol, MW is not mW
     return (unit, match.end()) if unit else None

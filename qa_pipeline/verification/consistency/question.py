@@ -1,0 +1,190 @@
+"""Whether what proves a claim speaks of what was asked: of the same things, in the same roles.
+
+A proved sentence is no answer to a question about its neighbour, and none where the question turns it round:
+"The teacher signs the report of the student" does not say who signs the report of the teacher.
+"""
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from qa_pipeline.text.language import QUOTED
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.verification.consistency.allowed import Unit, units
+from qa_pipeline.verification.consistency.reading import Reading, read
+
+_BETWEEN = "\x1f"
+_SHORTEST_PART = 4
+"""Letters of a word that is looked for in compounds: Jahr in Jahresgebühr."""
+_IDENTIFIER = re.compile(r"[^\W\d_A-ZÅÄÖÜ][A-ZÅÄÖÜ]")
+_PARTS = re.compile(r"[A-ZÅÄÖÜ]+(?![^\W\d_A-ZÅÄÖÜ])|[A-ZÅÄÖÜ]?[^\W_A-ZÅÄÖÜ]+|[^\W_]")
+"""The parts of CamelCase: runs of capitals, and words with or without a capital in front."""
+_UNSEEN = "[\u00ad\u200b-\u200d\u2060\ufeff]*"
+"""Soft hyphens and other characters that show nothing."""
+
+
+def unanswered(
+    answer: Reading, evidence: Reading, question: Reading, headings: Reading, *, is_row: bool = False
+) -> Iterator[str]:
+    """Yield what of a question neither answer nor evidence has, and the roles that it turns round.
+
+    Args:
+        answer: all of the answer.
+        evidence: what was matched with the claim: sentences and clauses left out are not in it.
+        question: what the claim answers; empty where there is none.
+        headings: the title and the headings that the evidence is under.
+        is_row: whether the evidence is a table row, whose words have no roles.
+    """
+    if question.words:
+        yield from _absent(answer, evidence, question, headings)
+        if not is_row:
+            yield from _turned(question, evidence)
+
+
+def _absent(answer: Reading, evidence: Reading, question: Reading, headings: Reading) -> Iterator[str]:
+    """Yield words of the question that neither answer nor evidence has: it may be of another question."""
+    vocabulary = lexicon(question.language)
+    question_units = units(question)
+    spoken = "".join(_line(reading) for reading in (answer, evidence, headings))
+    measured = {number.unit.dimension for number in evidence.numbers if number.unit}
+    before = ""
+    for unit in question_units:
+        plain = unit.folded in vocabulary.question_words or before in vocabulary.degree_words
+        plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
+        if unit.content and not plain and not _speaks_of(spoken, unit.key):
+            word = _written(unit, question)
+            if not any(_has_identifier(reading.text, word) for reading in (evidence, answer, headings)):
+                yield f'the question\'s "{word}" is not in the evidence'
+        before = unit.folded
+    scope = {unit.folded for unit in question_units} & (vocabulary.negations | vocabulary.exclusive)
+    if scope - {unit.folded for reading in (evidence, answer, headings) for unit in units(reading)}:
+        yield "question and evidence differ in a negation"
+
+
+def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
+    """Yield the words that have another role in the question than in the evidence.
+
+    Compared are words that each text has once: the preposition or case they stand in, and the order of those
+    that have none. Which of two words the verb is, is not known, so that languages whose questions turn
+    subject and verb round are read without one word, whichever lets the rest agree. "What is … of …?" has
+    no roles to exchange.
+    """
+    vocabulary = lexicon(question.language)
+    unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
+    asked = units(read(unquoted, question.language))
+    if not asked or not evidence.sentences or {unit.folded for unit in asked[:3]} & vocabulary.copulas:
+        return
+    said = max(
+        (units(read(evidence.text[slice(*span)], evidence.language)) for span in evidence.sentences),
+        key=lambda sentence: len({unit.key for unit in sentence} & {unit.key for unit in asked}),
+    )
+    places = {unit.key: place for place, unit in enumerate(said)}
+    passive = any(unit.folded in vocabulary.passive_agents | vocabulary.passive_words for unit in asked)
+    bare: list[tuple[int, Unit]] = []
+    for place, unit in enumerate(asked):
+        if unit.folded in vocabulary.prepositions or not unit.content or unit.key[0] in "#@~":
+            continue
+        if not _once(unit, asked) or not _once(unit, said):
+            continue
+        there = places[unit.key]
+        role, other = _role(asked, place, vocabulary), _role(said, there, vocabulary)
+        if role is None or other is None:
+            continue
+        agent = passive and role.preposition in vocabulary.passive_agents and there == _first(said)
+        if not agent and not role.agrees(other):
+            yield f'"{_written(unit, question)}" has another role in the evidence'
+        elif not (passive or role.preposition or (role.case and role.case == other.case)):
+            bare.append((there, unit))
+    order = [there for there, _ in bare]
+    spare = 1 if vocabulary.verb_second and asked[0].folded not in vocabulary.subject_askers else 0
+    if len(order) - _longest_rise(order) > spare:
+        yield f'the evidence has "{_written(bare[0][1], question)}" in another order'
+
+
+def _once(unit: Unit, text: Sequence[Unit]) -> bool:
+    return sum(other.key == unit.key for other in text) == 1
+
+
+def _first(text: Sequence[Unit]) -> int:
+    """Return the place of the first content word of a sentence."""
+    return next((place for place, unit in enumerate(text) if unit.content), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """The preposition before a noun phrase and the case of its article, each empty where there is none."""
+
+    preposition: str
+    case: str
+    has_article: bool
+    word: str
+
+    def agrees(self, other: "_Role") -> bool:
+        """Return whether the same word may have one role in two texts."""
+        if self.preposition != other.preposition:
+            return False
+        genitives = {f"{self.word}s", f"{other.word}s"} & {self.word, other.word}
+        cases = self.has_article and other.has_article and self.case != other.case
+        return not genitives and not cases
+
+
+def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None:
+    """Return the role of a word; None where it belongs to what is asked for, or may be an infinitive."""
+    unit, before = text[place], text[place - 1].folded if place else ""
+    if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
+        return _Role(vocabulary.of_word, "", False, "")
+    if before in vocabulary.question_openers - vocabulary.subject_askers:
+        return None
+    if before in vocabulary.infinitive_marks and not unit.article:
+        return None
+    preposition = vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
+    case = next(filter(unit.article.endswith, vocabulary.article_cases), "")
+    return _Role(preposition, case, bool(unit.article), "" if vocabulary.genitives else unit.folded)
+
+
+def _longest_rise(places: Sequence[int]) -> int:
+    """Return the length of the longest rising subsequence."""
+    longest: list[int] = []
+    for at, place in enumerate(places):
+        longest.append(1 + max((longest[i] for i in range(at) if places[i] < place), default=0))
+    return max(longest, default=0)
+
+
+def _written(unit: Unit, reading: Reading) -> str:
+    """Return a unit as its text has it, without the article before it."""
+    written = reading.text[unit.start : unit.end]
+    return written[-len(unit.folded) :].strip() if unit.article else written
+
+
+def _has_identifier(text: str, word: str) -> bool:
+    """Return whether a text has a word in other case or with characters that are not seen.
+
+    The parts of an identifier such as LongDisplayDatePic may also stand apart: long_display_date_pic.
+    """
+    if len(word) < _SHORTEST_PART or not word.isalnum():
+        return False
+    between = r"[\W_]?" if _IDENTIFIER.search(word) else ""
+    parts = (_UNSEEN.join(map(re.escape, part)) for part in _PARTS.findall(word))
+    pattern = rf"(?<![^\W_]){f'{_UNSEEN}{between}'.join(parts)}(?![^\W_])"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+@functools.lru_cache(maxsize=1024)
+def spoken_keys(reading: Reading) -> frozenset[str]:
+    """Return the keys of the units and the stems of all words of a text."""
+    return frozenset(unit.key for unit in units(reading)) | {word.stem for word in reading.words}
+
+
+@functools.lru_cache(maxsize=1024)
+def _line(reading: Reading) -> str:
+    """Return the units and words of a text in one string, a mark that no key holds around each key."""
+    return _BETWEEN + "".join(key + _BETWEEN for key in sorted(spoken_keys(reading)))
+
+
+def _speaks_of(line: str, key: str) -> bool:
+    """Return whether a line has a word, alone or as the first or last part of a compound."""
+    if len(key) < _SHORTEST_PART:
+        return f"{_BETWEEN}{key}{_BETWEEN}" in line
+    return f"{_BETWEEN}{key}" in line or f"{key}{_BETWEEN}" in line

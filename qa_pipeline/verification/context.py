@@ -1,0 +1,218 @@
+"""What governs a sentence in its document and may take back what it says.
+
+A sentence proves a claim only where nothing around it restricts, denies, reports or supposes it: the headings
+above it, the lead-in of its list, the caption of its table, the sentences beside it, its footnote. Words that
+question and claim state themselves restrict nothing further.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.sentences import sentence_spans
+from qa_pipeline.verification.consistency.reading import Reading, read
+
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
+_LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
+_HEADING = re.compile(r"#{1,6}[ \t]")
+_FOOTNOTE = re.compile(r"\[\^?\d{1,3}\]|(?<=[\w.,;)])\*{1,3}(?=[\s.,;)]|$)")
+_FARTHEST_ITEM = 100
+"""Sentences of a list that are passed on the way up to its lead-in: longer lists are mostly registers."""
+_LONGEST_GOVERNOR = 600
+"""Characters of a sentence that is looked at: a longer one is a paragraph of its own."""
+_OPENING_WORDS = 4
+"""Words in which a contrast stands that speaks of the sentence before: "This, however, …"."""
+_SHARED = 2
+_SAME_MATTER = 0.5
+"""How many words, and which share, of question and claim an exception repeats: "no refund is paid"."""
+_LONGEST_TITLE = 6
+"""Words of a heading that is only what it voids: "Deprecated functions", not an article about myths."""
+_SHORT_EXCEPTION = 12
+_BRACKETED = re.compile(r"[(\[–—]([^()\[\]]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands around some neighbouring sentences of a document, each empty where there is none."""
+
+    before: str
+    after: str
+    lead_ins: tuple[str, ...]
+    footnotes: tuple[str, ...]
+
+
+def surroundings(text: str, language: str, start: int, end: int) -> Surroundings:
+    """Return what stands around the sentences from `start` to `end` of a document's canonical text."""
+    spans = sentence_spans(text, language)
+    first = max(bisect_right(spans, (start, len(text))) - 1, 0)
+    last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
+    before = "" if first == 0 or _apart(text, spans, first - 1) else _written(text, spans[first - 1])
+    after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _written(text, spans[last + 1])
+    return Surroundings(before, after, (*_lead_ins(text, spans, first),), (*_footnotes(text, start, end),))
+
+
+def label_of(text: str, at: int) -> str:
+    """Return what the line at a place begins with before a colon: the term of an item; empty without one."""
+    line = text.rfind("\n", 0, at) + 1
+    label = _LABEL.match(text, line, at)
+    return label[1] if label else ""
+
+
+def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:
+    """Return whether a sentence and the next one do not speak of each other: items, rows, headings."""
+    both = spans[place : place + 2]
+    if any(_HEADING.match(text, *span) or " | " in text[slice(*span)] for span in both):
+        return True
+    return _ITEM.match(text, *both[1]) is not None
+
+
+def _written(text: str, span: tuple[int, int]) -> str:
+    return text[span[0] : min(span[1], span[0] + _LONGEST_GOVERNOR)]
+
+
+def _lead_ins(text: str, spans: Sequence[tuple[int, int]], place: int) -> Iterator[str]:
+    """Yield what announces the list or table that a sentence is in, the nearest first."""
+    depth = _depth(text, spans[place])
+    row = " | " in text[slice(*spans[place])]
+    if depth is None and not row:
+        return
+    for at in range(place - 1, max(place - _FARTHEST_ITEM, -1), -1):
+        span = spans[at]
+        if _HEADING.match(text, *span):
+            return
+        above = _depth(text, span)
+        if row and " | " in text[slice(*span)]:
+            continue
+        if above is None:
+            if text[span[1] - 1] == ":" or text[span[1] - 1].isalnum():
+                yield _written(text, span)
+            return
+        if depth is not None and above < depth:
+            depth = above
+            yield _written(text, span)
+
+
+def _depth(text: str, span: tuple[int, int]) -> int | None:
+    """Return the indentation of the list item that a sentence is in; None outside of lists."""
+    line = text.rfind("\n", 0, span[0]) + 1
+    item = _ITEM.match(text, line)
+    return None if item is None else len(item[0]) - len(item[0].lstrip())
+
+
+def _footnotes(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the notes that marks in a sentence point at."""
+    for mark in _FOOTNOTE.finditer(text, start, min(end + 4, len(text))):
+        note = re.compile(rf"^[ \t]*(?:[-*] )?{re.escape(mark[0])}:?[ \t]+(?=\S)", re.MULTILINE).search(text)
+        if note and not start <= note.start() < end:
+            yield text[note.end() : note.end() + _LONGEST_GOVERNOR].partition("\n")[0]
+
+
+def restrictions(
+    around: Surroundings, headings: Sequence[str], stated: Sequence[Reading], language: str
+) -> Iterator[str]:
+    """Yield what around a sentence restricts, denies, reports or supposes it, in words.
+
+    Args:
+        around: what stands around the sentence.
+        headings: the title of its document and the headings above it.
+        stated: question and claim: what they say themselves restricts nothing further.
+        language: of claim and sentence.
+    """
+    words = frozenset(word.folded for reading in stated for word in reading.words)
+    stems = frozenset(stem for reading in stated for stem in reading.stems)
+    spoken = _Spoken(lexicon(language), words, stems)
+    for heading in headings:
+        if spoken.voids(heading):
+            yield f'stands under "{heading}"'
+    for lead_in in around.lead_ins:
+        if spoken.narrows(lead_in):
+            yield f'is introduced by "{lead_in}"'
+    if spoken.supposes(around.before):
+        yield f'follows "{around.before}"'
+    if spoken.takes_back(around.after):
+        yield f'is followed by "{around.after}"'
+    for note in around.footnotes:
+        if spoken.voids(note) or spoken.takes_back(note):
+            yield f'has the note "{note}"'
+
+
+@dataclass(frozen=True)
+class _Spoken:
+    """The words and stems of question and claim, to which a text around the evidence is compared."""
+
+    vocabulary: Lexicon
+    words: Set[str]
+    stems: Set[str]
+
+    def _folded(self, text: str) -> tuple[str, ...]:
+        return tuple(word.folded for word in read(text, self.vocabulary.code).words)
+
+    def _unstated(self, restricting: Set[str]) -> bool:
+        """Return whether question and claim leave out a word that restricts the sentence."""
+        denying = self.vocabulary.negations | self.vocabulary.soft_negations
+        return any(
+            word not in self.words
+            and not (word in denying and self.words & denying)
+            and self.stems.isdisjoint(read(word, self.vocabulary.code).stems)
+            for word in restricting
+        )
+
+    def voids(self, heading: str) -> bool:
+        """Return whether a heading says that what it stands over is forbidden, false or no longer holds."""
+        words = self._folded(heading)
+        context = self.vocabulary.context
+        content = [word for word in words if word not in self.vocabulary.stop_words | context.permitting]
+        opens = set(content[:1]) & context.voiding if len(words) <= _LONGEST_TITLE else set()
+        bracketed = {
+            word for span in _BRACKETED.findall(heading) for word in self._folded(span)
+        } & context.voiding
+        denied = {
+            word
+            for word, following in zip_longest(words, words[1:], fillvalue="")
+            if word in self.vocabulary.negations and {following, *words[-2:]} & context.permitting
+        }
+        return self._unstated(opens | bracketed | denied)
+
+    def narrows(self, lead_in: str) -> bool:
+        """Return whether the lead-in of a list denies, reports or supposes its items."""
+        words = set(self._folded(lead_in))
+        context = self.vocabulary.context
+        denying = self.vocabulary.negations | self.vocabulary.soft_negations | self.vocabulary.exclusive
+        restricting = words & (context.voiding | context.reporting | context.exempting | denying)
+        return self._unstated(restricting) or self.supposes(lead_in)
+
+    def supposes(self, before: str) -> bool:
+        """Return whether the sentence before makes the next one a supposition, or what somebody says."""
+        if re.match("|".join(self.vocabulary.context.supposing), before, re.IGNORECASE):
+            return True
+        words = set(self._folded(before))
+        context = self.vocabulary.context
+        announces = before.rstrip().endswith(":") or words & context.announcing
+        return bool(announces) and self._unstated(words & (context.voiding | context.reporting))
+
+    def takes_back(self, after: str) -> bool:
+        """Return whether the sentence after denies the one before, or names an exception from it."""
+        words = self._folded(after)
+        context, negations = self.vocabulary.context, self.vocabulary.negations
+        if not words:
+            return False
+        points = bool(set(words[:2]) & context.pointing)
+        void = set(words) & context.voiding
+        if set(words) & context.confirming:
+            void |= set(words) & negations
+        if points and len(words) <= _LONGEST_TITLE + 4 and self._unstated(void):
+            return True
+        shared = self.stems.intersection(read(after, self.vocabulary.code).stems)
+        excepts = set(words) & (context.exempting | negations)
+        contrast = set(words[:_OPENING_WORDS]) & context.opposing
+        if contrast and (shared or points) and self._unstated(excepts | void):
+            return True
+        same = len(shared) >= max(_SHARED, _SAME_MATTER * len(self.stems))
+        exempt = set(words) & context.exempting
+        return (same and self._unstated(excepts)) or (
+            bool(shared or points) and len(words) <= _SHORT_EXCEPTION and self._unstated(exempt)
+        )
