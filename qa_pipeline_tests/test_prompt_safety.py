@@ -111,7 +111,9 @@ def ask_questions(attack: Attack, model: LanguageModel) -> object:
 
 def rewrite(attack: Attack, model: LanguageModel) -> object:
     row = {"question": attack.text, "language": attack.language, "batch": "b"}
-    request = standalone_request(row, [passages_by_id(attack.chunks)["c0"]], GenerationSettings(), 0)
+    request = standalone_request(
+        cast("Question", row), [passages_by_id(attack.chunks)["c0"]], GenerationSettings(), 0
+    )
     return complete_all(model, [request], workers=1)
 
 

@@ -85,6 +85,56 @@ class FlaggedStruct(TypedDict):
     score: float
 
 
+class MessageStruct(TypedDict):
+    """Hold the fields of one value."""
+
+    role: str
+    content: str
+
+
+class LayoutPassagesStruct(TypedDict):
+    """Hold the fields of one value."""
+
+    with_context: list[str] | None
+    with_distractors: list[str] | None
+
+
+class LayoutTokensStruct(TypedDict):
+    """Hold the fields of one value."""
+
+    closed_book: int | None
+    with_context: int | None
+    with_distractors: int | None
+
+
+class EvidenceStruct(TypedDict):
+    """Hold the fields of one value."""
+
+    claim: str | None
+    document_id: str | None
+    chunk_id: str | None
+    path: str | None
+    content_sha256: str | None
+    start: int | None
+    end: int | None
+    page: int | None
+    quote: str | None
+
+
+class ProvenanceStruct(TypedDict):
+    """Hold the fields of one value."""
+
+    origin: str | None
+    generator: str | None
+    prompt_hash: str | None
+    judge: str | None
+    thresholds_id: str | None
+    citation_quality: float | None
+    citation_precision: float | None
+    source_uris: list[str] | None
+    licences: list[str] | None
+
+
 class DocumentRow(TypedDict):
     """Hold one row of documents."""
 
@@ -243,6 +293,29 @@ class ClaimRow(TypedDict):
     span_support: float | None
     span_model: str | None
     span_reason: str | None
+
+
+class TrainingExampleRow(TypedDict):
+    """Hold one row of training_examples."""
+
+    pair_id: str
+    batch: str
+    question: str
+    answer: str
+    language: str
+    question_type: str
+    difficulty: str | None
+    persona: str | None
+    memorised: bool | None
+    source_fields: str | None
+    coverage: str
+    messages: list[MessageStruct]
+    messages_with_context: list[MessageStruct] | None
+    messages_with_distractors: list[MessageStruct] | None
+    passages: LayoutPassagesStruct
+    tokens: LayoutTokensStruct
+    evidence: list[EvidenceStruct]
+    provenance: ProvenanceStruct
 
 
 class DecisionRow(TypedDict):

@@ -206,7 +206,7 @@ class _Spoken:
             void |= set(words) & negations
         if points and len(words) <= _LONGEST_TITLE + 4 and self._unstated(void):
             return True
-        shared = self.stems.intersection(read(after, self.vocabulary.code).stems)
+        shared = self.stems & frozenset(read(after, self.vocabulary.code).stems)
         excepts = set(words) & (context.exempting | negations)
         contrast = set(words[:_OPENING_WORDS]) & context.opposing
         if contrast and (shared or points) and self._unstated(excepts | void):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.evaluation.running import evaluation_settings
-from qa_pipeline.evaluation.statements import Statement
+from qa_pipeline.evaluation.signals.statement_tables import Statement
 from qa_pipeline.monitoring import streaming
 from qa_pipeline.monitoring.streaming import WITHDRAWN, Verdict, judge_answer, stream_verdicts
 from qa_pipeline.pipeline.resources import Resources

@@ -1,4 +1,4 @@
-"""Rows of a question, an answer and a document: the answer holds there, as an answer to that question, or not.
+"""Rows of question, answer and document: the answer holds there as an answer to that question, or not.
 
 `rows_read_with_their_question.tsv` has language, kind, "holds" or "does not", document (\\n for an end of a
 line), question and answer in each line. Beside each kind that is false stand rows that are true.

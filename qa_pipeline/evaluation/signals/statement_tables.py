@@ -1,6 +1,6 @@
 """Statements as the tables that verification reads: a document for each set of passages, a chunk for each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.deciding import borderline, decide_claims
 from qa_pipeline.verification.llm_verifier import ask_verifier
+from qa_pipeline.verification.splitting import Claim
 
 BATCH = "statements"
 _BETWEEN = "\n\n"
@@ -93,7 +94,7 @@ def decide_statements(
     resources: Resources,
     verifier: LanguageModel | None,
     *,
-    model_claims: pl.DataFrame | None = None,
+    model_claims: Mapping[str, list[Claim]] | None = None,
     to_the_question: bool = True,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the claims of statements with their scores, and the verdict on each.

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, combinations, pairwise, product, zip_longest
+from itertools import chain, combinations, pairwise, product
 from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
@@ -765,27 +765,16 @@ def differences(
             changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, subject, defined))
             continue
         pairs = list(zip(mine[start:end], theirs[low:high], strict=True))
-        for (first, second), (next_first, next_second) in zip_longest(
-            pairs, pairs[1:], fillvalue=(None, None)
-        ):
-            if (
-                not _same_form(first, second, vocabulary)
-                or not _same_article(first, second, vocabulary)
-                or (
-                    next_first
-                    and next_second
-                    and _modifies(first, second, next_first, next_second, vocabulary)
-                )
-            ):
+        for first, second in pairs:
+            if not _same_form(first, second, vocabulary) or not _same_article(first, second, vocabulary):
                 changes.append(Change([first], [second], claim, evidence, vocabulary))
-            if next_first and next_second and next_first.folded not in vocabulary.joiners:
-                texts = (
-                    claim.text[first.end : next_first.start],
-                    evidence.text[second.end : next_second.start],
-                )
-                if ("," in texts[0]) != ("," in texts[1]):
-                    note = f'a comma before "{next_first.folded}" differs'
-                    commas.append(Change([next_first], [next_second], claim, evidence, vocabulary, note=note))
+        for (first, second), (next_first, next_second) in pairwise(pairs):
+            if _modifies(first, second, next_first, next_second, vocabulary):
+                changes.append(Change([first], [second], claim, evidence, vocabulary))
+            texts = claim.text[first.end : next_first.start], evidence.text[second.end : next_second.start]
+            if ("," in texts[0]) != ("," in texts[1]) and next_first.folded not in vocabulary.joiners:
+                note = f'a comma before "{next_first.folded}" differs'
+                commas.append(Change([next_first], [next_second], claim, evidence, vocabulary, note=note))
     return [*changes, *(commas if len(commas) >= _FEWEST_COMMAS else filter(_parts_clauses, commas))]
 
 
