@@ -43,16 +43,20 @@ class Surroundings:
     after: str
     lead_ins: tuple[str, ...]
     footnotes: tuple[str, ...]
+    is_row: bool
 
 
 def surroundings(text: str, language: str, start: int, end: int) -> Surroundings:
     """Return what stands around the sentences from `start` to `end` of a document's canonical text."""
     spans = sentence_spans(text, language)
+    if not spans:
+        return Surroundings("", "", (), (), is_row=False)
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
     before = "" if first == 0 or _apart(text, spans, first - 1) else _written(text, spans[first - 1])
     after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _written(text, spans[last + 1])
-    return Surroundings(before, after, (*_lead_ins(text, spans, first),), (*_footnotes(text, start, end),))
+    lead_ins, footnotes = (*_lead_ins(text, spans, first),), (*_footnotes(text, start, end),)
+    return Surroundings(before, after, lead_ins, footnotes, is_row=" | " in text[slice(*spans[first])])
 
 
 def label_of(text: str, at: int) -> str:
@@ -88,7 +92,7 @@ def _lead_ins(text: str, spans: Sequence[tuple[int, int]], place: int) -> Iterat
         if row and " | " in text[slice(*span)]:
             continue
         if above is None:
-            if text[span[1] - 1] == ":" or text[span[1] - 1].isalnum():
+            if row or text[span[1] - 1] == ":" or text[span[1] - 1].isalnum():
                 yield _written(text, span)
             return
         if depth is not None and above < depth:
@@ -129,8 +133,10 @@ def restrictions(
         if spoken.voids(heading):
             yield f'stands under "{heading}"'
     for lead_in in around.lead_ins:
-        if spoken.narrows(lead_in):
+        if spoken.narrows(lead_in) or (around.is_row and spoken.scales(lead_in)):
             yield f'is introduced by "{lead_in}"'
+    if around.is_row and headings and spoken.scales(headings[-1]):
+        yield f'stands under "{headings[-1]}"'
     if spoken.supposes(around.before):
         yield f'follows "{around.before}"'
     if spoken.takes_back(around.after):
@@ -176,6 +182,11 @@ class _Spoken:
             if word in self.vocabulary.negations and {following, *words[-2:]} & context.permitting
         }
         return self._unstated(opens | bracketed | denied)
+
+    def scales(self, caption: str) -> bool:
+        """Return whether the caption of a table gives a scale of its numbers that nobody states."""
+        scales = set(self._folded(caption)) & (self.vocabulary.scales.keys() | self.vocabulary.context.scales)
+        return any(any(map(str.isdigit, word)) for word in self.words) and not scales <= self.words
 
     def narrows(self, lead_in: str) -> bool:
         """Return whether the lead-in of a list denies, reports or supposes its items."""

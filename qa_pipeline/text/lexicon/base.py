@@ -147,7 +147,8 @@ class Contexts:
     `supposing` are patterns of sentences that open a supposition, `reporting` words give somebody else's
     words, `announcing` ones say that something follows. `pointing` words open a sentence about the one
     before, `opposing` ones contrast with it, `exempting` ones name an exception, `excepting` are
-    patterns of words before one, and `replies` answer a question by themselves.
+    patterns of words before one, `replies` answer a question by
+    themselves, and `scales` say by what the numbers of a table are multiplied.
     """
 
     voiding: Set[str]
@@ -161,6 +162,7 @@ class Contexts:
     exempting: Set[str]
     excepting: tuple[str, ...]
     replies: Set[str]
+    scales: Set[str]
 
 
 @dataclass(frozen=True, slots=True)

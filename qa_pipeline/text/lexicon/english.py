@@ -308,6 +308,7 @@ ENGLISH = Lexicon(
         exempting=words("except exception exceptions exempt exempted waived excluded"),
         excepting=("other than", "apart from", "aside from", "except", "except for", "excluding", "save for", "but for", "but"),
         replies=words("no yes well sure"),
+        scales=words("thousands millions billions 000s k"),
     ),
     wording=Phrases(
         quotes=("“", "”"),

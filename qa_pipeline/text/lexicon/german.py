@@ -299,6 +299,7 @@ GERMAN = Lexicon(
         exempting=words("ausnahme ausnahmen ausgenommen entfällt entfallen befreit ausgeschlossen"),
         excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf"),
         replies=words("nein ja doch"),
+        scales=words("tausend tsd tausende mio mrd millionen milliarden teur"),
     ),
     wording=Phrases(
         quotes=("„", "“"),

@@ -279,6 +279,7 @@ SWEDISH = Lexicon(
         exempting=words("undantag undantagna undantagen utgår slopas undantas befriad befriade befriat"),
         excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget"),
         replies=words("nej ja jo"),
+        scales=words("tusental tkr mkr mnkr miljoner miljarder ksek msek"),
     ),
     wording=Phrases(
         quotes=("”", "”"),

@@ -21,10 +21,11 @@ from qa_pipeline.verification.consistency.numbers import Number, find_numbers
 _BETWEEN = "\x1f"
 _LABEL = re.compile(
     rf"{NUMBERED_ITEM.pattern}|^[ \t]*(?:[-*] )?(?:\[[ xX]\] )(?:[{CAPITALS}]{{2,12}}: )?"
-    rf"|^[ \t]*\(\d{{1,3}}[a-z]?\)[ \t]+",
+    rf"|^[ \t]*\(\d{{1,3}}[a-z]?\)[ \t]+"
+    r"|(?<=[.,;!?])\[\^?\d{1,3}\]",
     re.MULTILINE,
 )
-"""What numbers or marks a line and is no part of what it says: `- 6. `, `(2) `, `- [ ] SKA: `."""
+"""What numbers or marks a line or sentence and is no part of it: `- 6. `, `(2) `, `- [ ] SKA: `, `.[1]`."""
 
 
 @dataclass(frozen=True)

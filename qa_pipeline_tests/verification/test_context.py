@@ -1,0 +1,77 @@
+"""What surrounds a sentence in its document, and which of it takes the sentence back."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.verification.context import label_of, restrictions, surroundings
+
+TEXT = """# Pumps
+
+Read this first. The pump needs a filter. It is cheap.
+
+The following are prohibited:
+
+- Tools
+  - The hammer is used.
+  - The saw is used.
+
+- Timeout: 30 seconds. It is a default.
+
+Clean it.[1]
+
+[1] This is a myth.
+"""
+
+
+def around(sentence: str, text: str = TEXT, language: str = "en") -> list[str]:
+    start = text.index(sentence)
+    stated = (read(sentence, language),)
+    return [*restrictions(surroundings(text, language, start, start + len(sentence)), (), stated, language)]
+
+
+@given(st.text(max_size=300), st.integers(0, 300), st.integers(0, 300))
+def test_any_place_of_any_text_has_surroundings_that_stand_in_it(text: str, start: int, length: int) -> None:
+    start = min(start, len(text))
+    found = surroundings(text, "en", start, min(start + length, len(text)))
+    assert all(part in text for part in (found.before, found.after, *found.lead_ins, *found.footnotes))
+
+
+def test_the_sentences_beside_a_sentence_of_a_paragraph_surround_it() -> None:
+    start = TEXT.index("The pump")
+    found = surroundings(TEXT, "en", start, start + len("The pump needs a filter."))
+    assert (found.before, found.after) == ("Read this first.", "It is cheap.")
+
+
+def test_the_lead_ins_of_all_lists_around_an_item_govern_it() -> None:
+    start = TEXT.index("The saw")
+    found = surroundings(TEXT, "en", start, start + 5)
+    assert [lead_in.strip() for lead_in in found.lead_ins] == ["- Tools", "The following are prohibited:"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("The pump needs a filter.", None),
+        ("The saw is used.", "is introduced by"),
+        ("Clean it.", "has the note"),
+    ],
+)
+def test_what_takes_a_sentence_back_is_named(sentence: str, reason: str | None) -> None:
+    doubts = around(sentence)
+    assert (doubts == []) if reason is None else any(doubt.startswith(reason) for doubt in doubts)
+
+
+def test_what_question_and_claim_say_themselves_restricts_nothing_further() -> None:
+    text = "# Rules\n\nThe following are prohibited:\n\n- The saw."
+    start = text.index("The saw")
+    found = surroundings(text, "en", start, start + 8)
+    asked = read("What is prohibited?", "en")
+    assert not [*restrictions(found, (), (asked, read("The saw.", "en")), "en")]
+    assert [*restrictions(found, (), (read("The saw.", "en"),), "en")]
+
+
+def test_an_item_has_the_label_that_its_line_begins_with() -> None:
+    assert label_of(TEXT, TEXT.index("It is a default")) == "Timeout"
+    assert label_of(TEXT, TEXT.index("The pump")) == ""
