@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from qa_pipeline.records import AnswerStyle
-from qa_pipeline.text.language import in_other_language
+from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
 from qa_pipeline.verification.consistency.reading import read
@@ -71,7 +71,8 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 def _flaw(question: str, answer: str, language: str) -> Flaw:
     """Return what makes a question or an answer unfit whoever wrote it; two nulls where nothing does."""
     asked, said = read(question, language), read(answer, language)
-    asked_stems = {word.stem for word in asked.words}
+    # what a question quotes is what it asks about, and may be the answer to where it is said
+    asked_stems = {word.stem for word in read(QUOTED.sub(" ", question), language).words}
     vocabulary = lexicon(language)
     if not asked.terms:
         return "unclear_question", question
