@@ -256,7 +256,7 @@ def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:
         name, equals, _ = text.partition("=")
         if not equals:
             raise InputError(
-                f"--set {text!r} must be GROUP.NAME=VALUE, such as verification.recall_accept=0.85"
+                f"--set {text!r} must be GROUP.NAME=VALUE, such as verification.accept_grounding=0.8"
             )
         if name.strip() not in DECIDING:
             raise InputError(f"--set {name.strip()}: {_refusal(name.strip())}")

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 
 class SectionStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `section` as columns of tables have it."""
 
     heading_path: list[str]
     level: int
@@ -16,7 +16,7 @@ class SectionStruct(TypedDict):
 
 
 class PageStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `page` as columns of tables have it."""
 
     number: int
     start: int
@@ -24,7 +24,7 @@ class PageStruct(TypedDict):
 
 
 class LeftOutStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `left out` as columns of tables have it."""
 
     what: str
     pieces: int
@@ -32,21 +32,21 @@ class LeftOutStruct(TypedDict):
 
 
 class MaskedStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `masked` as columns of tables have it."""
 
     kind: str
     count: int
 
 
 class LanguageShareStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `language share` as columns of tables have it."""
 
     language: str
     share: float
 
 
 class DeclaredStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `declared` as columns of tables have it."""
 
     title: str | None
     language: str | None
@@ -55,7 +55,7 @@ class DeclaredStruct(TypedDict):
 
 
 class CitationStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `citation` as columns of tables have it."""
 
     raw: str | None
     document_id: str | None
@@ -66,7 +66,7 @@ class CitationStruct(TypedDict):
 
 
 class QuoteStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `quote` as columns of tables have it."""
 
     given: str | None
     found: str | None
@@ -78,7 +78,7 @@ class QuoteStruct(TypedDict):
 
 
 class FlaggedStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `flagged` as columns of tables have it."""
 
     start: int
     end: int
@@ -86,21 +86,21 @@ class FlaggedStruct(TypedDict):
 
 
 class MessageStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `message` as columns of tables have it."""
 
     role: str
     content: str
 
 
 class LayoutPassagesStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `layout passages` as columns of tables have it."""
 
     with_context: list[str] | None
     with_distractors: list[str] | None
 
 
 class LayoutTokensStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `layout tokens` as columns of tables have it."""
 
     closed_book: int | None
     with_context: int | None
@@ -108,7 +108,7 @@ class LayoutTokensStruct(TypedDict):
 
 
 class EvidenceStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `evidence` as columns of tables have it."""
 
     claim: str | None
     document_id: str | None
@@ -122,7 +122,7 @@ class EvidenceStruct(TypedDict):
 
 
 class ProvenanceStruct(TypedDict):
-    """Hold the fields of one value."""
+    """Hold one value of type `provenance` as columns of tables have it."""
 
     origin: str | None
     generator: str | None

@@ -44,7 +44,7 @@ def rows_source() -> str:
     """Return the text of `storage/rows.py`: a class for each structure in use, then for each row in use."""
     structs = {dtype: f"{name.title().replace('_', '')}Struct" for dtype, name in _STRUCTS.items()}
     rows_of_tables = {row_name(table): (table, ()) for table in tables.STORED.values()} | {**FILLED}
-    classes = {name: _class(name, _fields(dtype, structs)) for dtype, name in structs.items()} | {
+    classes = {name: _class(name, _fields(name, dtype, structs)) for dtype, name in structs.items()} | {
         name: _class(name, _columns(table, structs, filled))
         for name, (table, filled) in rows_of_tables.items()
     }
@@ -80,8 +80,9 @@ def _columns(table: Table, structs: dict[pl.Struct, str], filled: Sequence[str] 
         yield f"{column.name}: {_python(column.dtype, structs)}{nullable}"
 
 
-def _fields(struct: pl.Struct, structs: dict[pl.Struct, str]) -> Iterator[str]:
-    yield '"""Hold the fields of one value."""\n'
+def _fields(name: str, struct: pl.Struct, structs: dict[pl.Struct, str]) -> Iterator[str]:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.removesuffix("Struct")).lower()
+    yield f'"""Hold one value of type `{words}` as columns of tables have it."""\n'
     nullable = " | None" if struct in tables.NULLABLE_STRUCTS else ""
     for field in struct.fields:
         yield f"{field.name}: {_python(field.dtype, structs)}{nullable}"
