@@ -111,6 +111,7 @@ class ParsedFile:
     language: str | None = None
     source_uri: str | None = None
     licence: str | None = None
+    status: str | None = None
     left_out: tuple[LeftOut, ...] = ()
     notes: tuple[str, ...] = ()
 

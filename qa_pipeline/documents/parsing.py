@@ -92,6 +92,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> R
         ("title", parsed.title, _LONGEST_TITLE, mask),
         ("source_uri", parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
         ("licence", parsed.licence, _LONGEST_NOTE, mask),
+        ("status", parsed.status, _LONGEST_TITLE, mask),
     ):
         # It is cut only once it is masked: half of an item would not be found.
         masked, kinds = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))

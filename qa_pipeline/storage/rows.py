@@ -52,6 +52,7 @@ class DeclaredStruct(TypedDict):
     language: str | None
     source_uri: str | None
     licence: str | None
+    status: str | None
 
 
 class CitationStruct(TypedDict):

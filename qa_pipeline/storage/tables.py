@@ -18,7 +18,13 @@ LEFT_OUT = pl.Struct({"what": pl.String(), "pieces": pl.Int32(), "characters": p
 MASKED = pl.Struct({"kind": pl.String(), "count": pl.Int32()})
 LANGUAGE_SHARE = pl.Struct({"language": pl.String(), "share": pl.Float64()})
 DECLARED = pl.Struct(
-    {"title": pl.String(), "language": pl.String(), "source_uri": pl.String(), "licence": pl.String()}
+    {
+        "title": pl.String(),
+        "language": pl.String(),
+        "source_uri": pl.String(),
+        "licence": pl.String(),
+        "status": pl.String(),
+    }
 )
 CITATION = pl.Struct(
     {
@@ -349,7 +355,7 @@ CANARIES = Table(
 # fmt: on
 
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 # One column a line reads best.
 # fmt: off

@@ -6,7 +6,7 @@ Front matter is never part of the text: it describes it.
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
@@ -23,6 +23,9 @@ _TITLE = ("title", *fields_of_all("title"))
 _LANGUAGE = ("language", "lang", *fields_of_all("language"))
 _LICENCE = ("licence", "license", *fields_of_all("licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
+_STATUS = ("status", "state")
+_FLAGS = ("draft", "deprecated", "obsolete", "repealed", "superseded", "withdrawn")
+_TRUE = frozenset({"true", "yes", "1"})
 _LONGEST = 50_000
 _LONGEST_TOML = 10_000  # tomllib takes 6.5 s for 20,000 dotted names
 _MOST_BITS = 1000  # Python refuses to write out integers of more than 4,300 digits
@@ -40,6 +43,7 @@ class FrontMatter:
     language: str | None = None
     source_uri: str | None = None
     licence: str | None = None
+    status: str | None = None
 
 
 def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
@@ -52,7 +56,9 @@ def split_front_matter(text: str) -> tuple[str, FrontMatter, str]:
     for pattern, read in ((_YAML, _yaml_fields), (_TOML, _toml_fields)):
         match = pattern.match(text)
         if match and (not match["fields"].strip() or _FIELD.match(match["fields"])):
-            return match["fields"], known_fields(read(match["fields"])), text[match.end() :]
+            fields = read(match["fields"])
+            about = replace(known_fields(fields), status=_status(fields))
+            return match["fields"], about, text[match.end() :]
     return "", FrontMatter(), text
 
 
@@ -64,6 +70,12 @@ def known_fields(fields: Mapping[str, object]) -> FrontMatter:
         source_uri=_first(fields, _SOURCE),
         licence=_first(fields, _LICENCE),
     )
+
+
+def _status(fields: Mapping[str, object]) -> str | None:
+    """Return what a file says of its own standing: `status: repealed`, or `draft: true`."""
+    flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
+    return _first(fields, _STATUS) or next(flags, None)
 
 
 def _toml_fields(text: str) -> Mapping[str, object]:

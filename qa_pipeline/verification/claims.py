@@ -27,7 +27,7 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.context import label_of, restrictions, surroundings
+from qa_pipeline.verification.context import label_of, restrictions, surroundings, void_status
 from qa_pipeline.verification.evidence import (
     LONGEST_WINDOW,
     Candidate,
@@ -311,7 +311,12 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
     )
     headings = (chunk["title"], *chunk["section_path"])
-    doubts = tuple(restrictions(around, headings, (task.question, task.stated), task.reading.language))
+    stated = (task.question, task.stated)
+    declared = batch.documents[chunk["document_id"]]["declared"]
+    doubts = (
+        *restrictions(around, headings, stated, task.reading.language),
+        *void_status(None if declared is None else declared["status"], stated),
+    )
     return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
 
 

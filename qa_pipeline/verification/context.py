@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.languages import lexicon
+from qa_pipeline.text.lexicon.languages import lexicon, of_all
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import Reading, read
 
+_VOID = frozenset(of_all("context.voiding"))
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -144,6 +145,14 @@ def restrictions(
     for note in around.footnotes:
         if spoken.voids(note) or spoken.takes_back(note):
             yield f'has the note "{note}"'
+
+
+def void_status(status: str | None, stated: Sequence[Reading]) -> Iterator[str]:
+    """Yield the status that the front matter of a document gives it, where nothing in it holds: "draft"."""
+    words = frozenset(word.folded for reading in stated for word in reading.words)
+    said = {word.folded for word in read(status or "", "en").words}
+    if said & _VOID and not said & words:
+        yield f'its document says of itself: "{status}"'
 
 
 @dataclass(frozen=True)

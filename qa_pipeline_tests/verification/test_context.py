@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.context import label_of, restrictions, surroundings
+from qa_pipeline.verification.context import label_of, restrictions, surroundings, void_status
 
 TEXT = """# Pumps
 
@@ -75,3 +75,11 @@ def test_what_question_and_claim_say_themselves_restricts_nothing_further() -> N
 def test_an_item_has_the_label_that_its_line_begins_with() -> None:
     assert label_of(TEXT, TEXT.index("It is a default")) == "Timeout"
     assert label_of(TEXT, TEXT.index("The pump")) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "is_void"), [("draft", True), ("Upphävd", True), ("final", False), (None, False)]
+)
+def test_the_status_of_a_document_voids_what_it_says(status: str | None, is_void: bool) -> None:
+    stated = (read("When does the board meet?", "en"), read("It meets in May.", "en"))
+    assert bool([*void_status(status, stated)]) == is_void
