@@ -1,4 +1,4 @@
-"""What canaries are made of: the prose sentences and table rows of a batch, and what a generator is.
+"""What canaries are made of: sentences, table rows and list items of a batch, and what a generator is.
 
 `known` generators make what the rules were built for. `foreign` ones know nothing of the rules, so that a
 rule fitted to one way of falsifying shows.
@@ -20,32 +20,50 @@ _SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
 _FEWEST_BARS = 2
 _OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(\S.{2,300})")
+_LEAD_IN = re.compile(r"(?:(?<=[.!?] )|^)[^.!?#]{1,200}:$")
+_FEWEST_OF_LEAD_IN = 4
+"""Words of a lead-in that says something of its items; a shorter one is a label: "For example:"."""
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_][\w’'-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a chunk, on one line; `following` is the next of its paragraph, if it is prose too."""
+    """A sentence, table row or list item of a chunk, on one line.
+
+    `following` is the next sentence of its paragraph, if it is prose too.
+    """
 
     chunk_id: str
     document_id: str
     language: str
     text: str
     following: str | None
+    lead_in: str = ""
+    """What announces the list that it is an item of."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """Sentences and table rows of a batch and the texts around them; `chunks` has the texts by chunk id."""
+    """Sentences, table rows and list items of a batch, and the texts around them by chunk id."""
 
     sentences: tuple[Sentence, ...]
     rows: tuple[Sentence, ...]
+    items: tuple[Sentence, ...]
     chunks: Mapping[str, str]
     owners: Mapping[str, str]
     seed: int = 0
     _documents: dict[str, str] = field(default_factory=dict)
+    _lists: dict[str, dict[str, set[str]]] = field(default_factory=dict)
     _found: dict[tuple[str, str], Any] = field(default_factory=dict)
+
+    def lists(self, document_id: str) -> dict[str, set[str]]:
+        """Return the items of the lists of a document, by lead-in."""
+        if not self._lists:
+            for item in self.items:
+                self._lists.setdefault(item.document_id, {}).setdefault(item.lead_in, set()).add(item.text)
+        return self._lists[document_id]
 
     def once(self, what: str, language: str, find: Callable[[], Any]) -> Any:
         """Return what `find` finds in all sentences of a language, computed once."""
@@ -80,6 +98,7 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
     """
     sentences: dict[str, Sentence] = {}
     rows: dict[str, Sentence] = {}
+    items: dict[tuple[str, str], Sentence] = {}
     chunks = chunks.sort("document_id", "position", "chunk_id")
     columns = ("chunk_id", "document_id", "language", "repeats", "text")
     for chunk_id, document_id, language, repeats, text in chunks.select(columns).iter_rows():
@@ -89,9 +108,13 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
             for line in text.split("\n"):
                 if line.count(" | ") >= _FEWEST_BARS and len(line) <= _LONGEST:
                     rows.setdefault(line, Sentence(chunk_id, document_id, language, line, None))
+            for lead_in, item in _items(text):
+                entry = Sentence(chunk_id, document_id, language, item, None, lead_in)
+                items.setdefault((lead_in, item), entry)
     return Material(
         tuple(sentences.values()),
         tuple(rows.values()),
+        tuple(items.values()),
         dict(chunks.select("chunk_id", "text").iter_rows()),
         dict(chunks.select("chunk_id", "document_id").iter_rows()),
         seed,
@@ -108,6 +131,27 @@ def _sentences(chunk_id: str, document_id: str, language: str, text: str) -> Ite
         between = text[spans[place][1] : spans[place + 1][0]] if after else ""
         together = "\n\n" not in between and is_prose(after)
         yield Sentence(chunk_id, document_id, language, line, after if together else None)
+
+
+def _items(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the lead-in and the text of each item of the lists that a line with a colon announces."""
+    lead_in, depth = "", 0
+    for line in text.split("\n"):
+        item = _ITEM.fullmatch(line)
+        if item is None:
+            if line.strip():
+                lead_in, depth = _lead_in(line), -1
+        elif lead_in:
+            depth = len(item[1]) if depth < 0 else depth
+            if len(item[1]) == depth and item[2][-1] != ":" and not _NO_PROSE.search(item[2]):
+                yield lead_in, " ".join(item[2].split())
+
+
+def _lead_in(line: str) -> str:
+    """Return the last sentence of a line, where it ends with a colon and says something of what follows."""
+    match = _LEAD_IN.search(line)
+    is_statement = match is not None and len(match[0].split()) >= _FEWEST_OF_LEAD_IN
+    return match[0] if match and is_statement and _NO_PROSE.search(match[0][:-1]) is None else ""
 
 
 def is_prose(line: str) -> bool:
@@ -142,16 +186,20 @@ def words(text: str) -> list[str]:
 
 
 Family = Literal["known", "foreign"]
-Over = Literal["sentences", "rows"]
+Over = Literal["sentences", "rows", "items"]
 Expected = Literal["supported", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A claim made from a sentence, and the chunk it cites: its own, unless that is what is falsified."""
+    """A claim made from a sentence, and the chunk it cites: its own, unless that is what is falsified.
+
+    `question` is what the claim answers, where the two together are what is falsified.
+    """
 
     claim: str
     chunk_id: str
+    question: str = ""
 
 
 Make = Callable[[Sentence, Material], Iterator[Draft]]
@@ -159,7 +207,7 @@ Make = Callable[[Sentence, Material], Iterator[Draft]]
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A mechanism of one kind; `make` yields nothing for a sentence or table row it does not suit."""
+    """A mechanism of one kind; `make` yields nothing for a sentence, row or item it does not suit."""
 
     kind: str
     family: Family

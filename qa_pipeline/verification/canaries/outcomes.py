@@ -59,7 +59,7 @@ def _row(canary: Canary, batch: str) -> dict[str, str]:
         "language": sentence.language,
         "chunk_id": canary.draft.chunk_id,
         "source": sentence.text,
-        "claim": canary.draft.claim,
+        "claim": " ".join(filter(None, (canary.draft.question, canary.draft.claim))),
     }
 
 

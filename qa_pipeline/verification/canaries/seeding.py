@@ -13,11 +13,11 @@ import polars as pl
 
 from qa_pipeline.storage.hashes import draw_number, hash_parts
 from qa_pipeline.storage.tables import PAIRS
-from qa_pipeline.verification.canaries import foreign, known
+from qa_pipeline.verification.canaries import foreign, known, misplaced
 from qa_pipeline.verification.canaries.material import Draft, Generator, Material, Sentence
 
 ORIGIN = "canary"
-EVERY: tuple[Generator, ...] = (*known.GENERATORS, *foreign.GENERATORS)
+EVERY: tuple[Generator, ...] = (*known.GENERATORS, *misplaced.GENERATORS, *foreign.GENERATORS)
 KINDS: tuple[str, ...] = tuple(dict.fromkeys(generator.kind for generator in EVERY))
 """In a stable order."""
 
@@ -65,9 +65,9 @@ def draw_canaries(
 
 
 def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
-    """Yield all claims of a generator, over the sentences or rows in an order that looks random."""
+    """Yield all claims of a generator, over the sentences, rows or items in an order that looks random."""
     key = (generator.kind, generator.mechanism)
-    pieces = material.rows if generator.over == "rows" else material.sentences
+    pieces: tuple[Sentence, ...] = getattr(material, generator.over)
     ordered = sorted(pieces, key=lambda piece: (draw_number(material.seed, *key, piece.text), piece.chunk_id))
     for sentence in ordered:
         for draft in generator.make(sentence, material):
@@ -75,11 +75,12 @@ def _claims(generator: Generator, material: Material) -> Iterator[Canary]:
 
 
 def _id(generator: Generator, draft: Draft) -> str:
-    return hash_parts(generator.kind, draft.chunk_id, draft.claim)[:32]
+    question = (draft.question,) if draft.question else ()
+    return hash_parts(generator.kind, draft.chunk_id, draft.claim, *question)[:32]
 
 
 def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> pl.DataFrame:
-    """Return the canaries as rows of the pairs table: an answer without question that cites one chunk."""
+    """Return the canaries as rows of the pairs table: answers that cite one chunk."""
     return PAIRS.frame([_pair(canary, material, batch) for canary in canaries])
 
 
@@ -95,7 +96,7 @@ def _pair(canary: Canary, material: Material, batch: str) -> dict[str, Any]:
     return {
         "pair_id": canary.canary_id,
         "batch": batch,
-        "question": "",
+        "question": canary.draft.question,
         "answer": canary.draft.claim,
         "language": canary.sentence.language,
         "question_type": "imported",

@@ -59,6 +59,35 @@ ROWS = {
     "sv": "Modell: Tornfalk | Spänning: 400 V | Säkring: 16 A | Färg: grå | Hölje: stål",
     "de": "Modell: Turmfalke | Spannung: 400 V | Sicherung: 16 A | Farbe: grau | Deckel: Stahl",
 }
+LISTS = {
+    "en": """The following is covered by the contract of the house:
+
+- the repair of the boiler
+- the check of the sensor
+
+The following is not covered by the contract of the house:
+
+- the paint of the cellar
+- the cleaning of the windows""",
+    "sv": """Följande omfattas av avtalet för gården:
+
+- reparation av pannan
+- kontroll av givaren
+
+Följande omfattas inte av avtalet för gården:
+
+- målning av källaren
+- rengöring av fönstren""",
+    "de": """Folgendes ist vom Vertrag des Hauses umfasst:
+
+- die Reparatur des Kessels
+- die Prüfung des Fühlers
+
+Folgendes ist nicht vom Vertrag des Hauses umfasst:
+
+- die Farbe des Kellers
+- die Reinigung der Fenster""",
+}
 
 
 def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
@@ -68,7 +97,7 @@ def chunks_of(languages: tuple[str, ...] = ("en", "sv", "de")) -> pl.DataFrame:
             f"{language}{place}",
             document_id=f"d-{language}{place}",
             language=language,
-            text=f"{' '.join(text.split())}\n\n{ROWS[language]}",
+            text=f"{' '.join(text.split())}\n\n{ROWS[language]}\n\n{LISTS[language]}",
         )
         for language in languages
         for place, text in enumerate(TEXTS[language])
