@@ -80,6 +80,7 @@ BLOCKING = {
 WARNING = {
     "canaries:canary_alarms",
     "canaries:canary_drift",
+    "canaries:canary_misplaced",
     "questions:failed_questions_share",
     "verdicts:citation_accuracy",
     "verdicts:needs_review_share",

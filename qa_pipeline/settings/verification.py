@@ -242,7 +242,7 @@ class QualitySettings(Group):
     """Blocking: Wilson upper bound of the share of swapped numbers, units, dates, names and negations among
     the canaries that verification rejects."""
     max_canary_accepts: float = 0.02
-    """Blocking: Wilson lower bound of the share of foreign canaries it accepts."""
+    """Blocking for foreign, warning for misplaced canaries: Wilson lower bound of the share it accepts."""
     max_canary_alarms: float = 0.05
     """Warning: Wilson lower bound of the share of true canaries it rejects."""
     max_canary_drop: float = 0.1

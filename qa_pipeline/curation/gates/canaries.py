@@ -2,8 +2,9 @@
 
 They never say how many wrong rows a release holds: real errors are not drawn from the generators. They block
 what a working verifier cannot produce: a recall whose upper bound lies under its limit, and foreign
-falsehoods accepted in a share whose lower bound lies over its limit. The policy `similarity_only` knowingly
-lets swaps pass; there they warn.
+falsehoods accepted in a share whose lower bound lies over its limit. Sentences put to another question only
+warn: many of these questions read badly. The policy `similarity_only` knowingly lets swaps pass; there they
+warn.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import polars as pl
 
 from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.verification.canaries import misplaced
 from qa_pipeline.verification.canaries.outcomes import canary_rates
 
 SWAPS = ("number", "unit", "date", "name", "negation")
@@ -53,12 +55,16 @@ def _rate_gate(
 
 
 _SWAPPED = pl.col("kind").is_in(SWAPS)
+_MISPLACED = pl.col("kind").is_in(misplaced.KINDS)
 _FOREIGN, _TRUE = pl.col("family") == "foreign", pl.col("expected") == "supported"
 
 canary_recall_gate = partial(
     _rate_gate, "canary_recall", _SWAPPED, "rejected", "min_canary_recall", at_least=True
 )
 canary_accepts_gate = partial(_rate_gate, "canary_accepts", _FOREIGN, "accepted", "max_canary_accepts")
+canary_misplaced_gate = partial(
+    _rate_gate, "canary_misplaced", _MISPLACED, "accepted", "max_canary_accepts", may_block=False
+)
 canary_alarms_gate = partial(
     _rate_gate, "canary_alarms", _TRUE, "rejected", "max_canary_alarms", may_block=False
 )

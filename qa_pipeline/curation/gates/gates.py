@@ -15,6 +15,7 @@ from qa_pipeline.curation.gates.canaries import (
     canary_accepts_gate,
     canary_alarms_gate,
     canary_drift_gate,
+    canary_misplaced_gate,
     canary_recall_gate,
 )
 from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
@@ -378,6 +379,13 @@ GATES: tuple[GateSpec, ...] = (
         "canary_accepts",
         canary_accepts_gate,
         asks_for="Falsehoods that no rule was made for are not accepted: lower bound of the share.",
+    ),
+    GateSpec(
+        "canaries",
+        "canary_misplaced",
+        canary_misplaced_gate,
+        blocking=False,
+        asks_for="Sentences put to another question or lead-in are not accepted: lower bound of the share.",
     ),
     GateSpec(
         "canaries",

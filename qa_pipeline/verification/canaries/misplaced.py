@@ -19,7 +19,6 @@ from qa_pipeline.verification.canaries.material import (
     Material,
     Sentence,
     is_prose,
-    lower_words,
     on_text,
     words,
 )
@@ -120,7 +119,7 @@ class _Roles:
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What a sentence begins with before its verb: an article, or none, and one or two words."""
+    """The beginning of a sentence before its verb: an article, or none, and one or two words."""
 
     article: str
     noun: str
@@ -154,7 +153,9 @@ def _roles(sentence: Sentence, material: Material) -> Iterator[_Roles]:
     if subject is None:
         return
     name, has_article = text[: subject.end], bool(subject.article)
-    if has_article or name.split()[0].casefold() in lower_words(material.document(sentence.document_id)):
+    inside = re.compile(rf"[^\W\d_],? {re.escape(name.split()[0])}\b")
+    is_name = vocabulary.nouns_capitalised or inside.search(material.document(sentence.document_id))
+    if has_article or not is_name:
         name = name[0].lower() + name[1:]
     spans = [match.span() for match in _WORD.finditer(text)]
     folded = [text[slice(*span)].casefold() for span in spans]

@@ -9,6 +9,7 @@ from qa_pipeline.curation.gates.canaries import (
     canary_accepts_gate,
     canary_alarms_gate,
     canary_drift_gate,
+    canary_misplaced_gate,
     canary_recall_gate,
     swap_counts,
 )
@@ -33,7 +34,7 @@ FOOLED = ["supported"] * 20
 
 def test_without_canaries_every_gate_passes_and_says_why() -> None:
     gates = canary_gates(CANARIES.empty())
-    assert [gate.passed for gate in gates] == [True] * 4
+    assert [gate.passed for gate in gates] == [True] * 5
     assert all("too little text" in gate.detail for gate in gates)
 
 
@@ -64,6 +65,13 @@ def test_falsehoods_accepted_block_where_the_lower_bound_of_their_share_is_over_
 def test_one_falsehood_accepted_never_blocks_a_batch_by_itself(total: int) -> None:
     frame = canaries(item_added=["supported"] + ["undecided"] * (total - 1))
     assert canary_accepts_gate(canaries=frame, settings=SETTINGS).passed
+
+
+def test_sentences_accepted_as_answers_to_other_questions_are_a_warning() -> None:
+    frame = canaries(neighbours_question=FOOLED, other_lead_in=BLIND, roles_exchanged=BLIND, number=FOOLED)
+    gate = canary_misplaced_gate(canaries=frame, settings=SETTINGS)
+    assert (gate.passed, gate.blocking, gate.n) == (False, False, 60)
+    assert "neighbours_question 20 of 20" in gate.detail
 
 
 def test_true_claims_rejected_are_a_warning() -> None:

@@ -470,7 +470,7 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     assert [gate.name for gate in gates if not gate.passed] == []
     names = [gate.name for gate in gates]
     assert len(names) == len(set(names))
-    assert names[-16:] == [
+    assert names[-17:] == [
         "generation",
         "failed_questions_share",
         "unique_ids",
@@ -484,6 +484,7 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
         "yield",
         "canary_recall",
         "canary_accepts",
+        "canary_misplaced",
         "canary_alarms",
         "canary_drift",
         "training_rows",

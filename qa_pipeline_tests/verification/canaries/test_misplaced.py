@@ -2,11 +2,9 @@
 
 import pytest
 
-from qa_pipeline.storage.tables import CANARIES, CHUNKS, CLAIM_VERDICTS, CLAIMS
+from qa_pipeline.storage.tables import CHUNKS
 from qa_pipeline.verification.canaries.material import Draft, gather
 from qa_pipeline.verification.canaries.misplaced import GENERATORS
-from qa_pipeline.verification.canaries.outcomes import canary_rows
-from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline_tests.curation.rows import chunk
 from qa_pipeline_tests.verification.canaries.sentences import LISTS
 
@@ -26,12 +24,12 @@ def made(mechanism: str, text: str, language: str = "en") -> list[tuple[str, str
     [
         (
             "en",
-            "The warranty of the unit covers pipes and valves. The installer must check the sensor in spring.",
+            "The warranty of this unit covers all pipes. The installer must check the sensor in spring.",
             "Who must check the sensor in spring?",
         ),
         (
             "sv",
-            "Garantin för enheten omfattar ledningar och ventiler. Installatören ska kontrollera givaren på våren.",
+            "Garantin för enheten omfattar alla ledningar. Installatören ska kontrollera givaren på våren.",
             "Vem ska kontrollera givaren på våren?",
         ),
         (
@@ -48,9 +46,9 @@ def test_a_sentence_is_put_to_the_question_of_the_next_one(language: str, text: 
 @pytest.mark.parametrize(
     "text",
     [
-        "The sensor must be checked by the installer in spring. The installer must check the sensor in spring.",
-        "It must be checked by people who know how to do it. The installer must check the sensor in spring.",
-        "The warranty of the unit covers pipes and valves. When it is cold, the installer must check the sensor.",
+        "The sensor is checked in spring by us all. The installer must check the sensor in spring.",
+        "It is checked by people who know how to do it. The installer must check the boiler in spring.",
+        "The warranty of the unit covers pipes and valves. When it is cold, the sensor must be checked.",
     ],
 )
 def test_a_sentence_that_may_answer_the_question_is_not_put_to_it(text: str) -> None:
@@ -59,11 +57,11 @@ def test_a_sentence_that_may_answer_the_question_is_not_put_to_it(text: str) -> 
 
 @pytest.mark.parametrize("language", LISTS)
 def test_an_item_is_put_under_the_lead_in_of_another_list_that_denies_it(language: str) -> None:
-    first, second = (part.split("\n\n")[0] for part in (LISTS[language], LISTS[language][-400:]))
+    denying = LISTS[language].split("\n\n")[2]
     claims = [claim for _, claim in made("lead_in_exchanged", LISTS[language], language)]
-    lead_ins = {claim.split(":")[0] for claim in claims}
-    assert (len(claims), len(lead_ins)) == (4, 2)
-    assert not any(f"- {claim.split(': ')[1]}" in second for claim in claims if claim.startswith(second))
+    of_denying = LISTS[language].split(denying)[1]
+    assert [claim.startswith(denying) for claim in claims] == [True, True, False, False]
+    assert [claim.split(": ")[1] in of_denying for claim in claims] == [False, False, True, True]
 
 
 def test_an_item_of_both_lists_and_lists_that_deny_nothing_are_left_alone() -> None:
@@ -94,21 +92,41 @@ def test_a_statement_that_its_lead_in_denies_is_claimed_without_it(lead_in: str,
 ROLES = [
     (
         "en",
-        "The office must send the list to the bank.",
-        "the bank",
-        "The bank must send the list to the office.",
+        "The office must send the list of all guests to the bank.",
+        "The bank must send the list of all guests to the office.",
+        "Who must send the list of all guests to the office?",
     ),
-    ("sv", "Kommunen ska lämna uppgifterna till myndigheten.", "", ""),
     (
         "sv",
-        "Köparen har rätt att betala sin skuld till säljaren.",
-        "",
-        "Säljaren har rätt att betala sin skuld till köparen.",
+        "Köparen har alltid rätt att betala sin skuld till säljaren i förtid.",
+        "Säljaren har alltid rätt att betala sin skuld till köparen i förtid.",
+        "Vem har alltid rätt att betala sin skuld till köparen i förtid?",
     ),
     (
         "de",
-        "Die Behörde muss die Stadt im Frühjahr genau prüfen.",
-        "",
-        "Die Stadt muss die Behörde im Frühjahr genau prüfen.",
+        "Die Gemeinde muss jedes Jahr im Herbst die Behörde des Landes anhören.",
+        "Die Behörde muss jedes Jahr im Herbst die Gemeinde des Landes anhören.",
+        "Wer muss jedes Jahr im Herbst die Gemeinde des Landes anhören?",
     ),
 ]
+
+
+@pytest.mark.parametrize(("language", "text", "exchanged", "question"), ROLES)
+def test_the_subject_takes_the_place_of_another_thing(
+    language: str, text: str, exchanged: str, question: str
+) -> None:
+    assert exchanged in [claim for _, claim in made("subject_and_object", text, language)]
+    assert (question, text) in made("question_turned", text, language)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pump is the heart of every large heating in a house.",
+        "The board must hear the advisory board before a decision.",
+        "The pump must feed the tank and the boiler of every house.",
+        "If it is cold, the office must send the list to the bank.",
+    ],
+)
+def test_what_may_be_true_the_other_way_round_is_not_exchanged(text: str) -> None:
+    assert made("subject_and_object", text) == []
