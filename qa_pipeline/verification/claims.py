@@ -22,6 +22,7 @@ from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
@@ -36,7 +37,7 @@ from qa_pipeline.verification.evidence import (
     candidates,
     whole_sentences,
 )
-from qa_pipeline.verification.splitting import Claim, is_fragment, self_contained, split_claims
+from qa_pipeline.verification.splitting import Claim, is_fragment, resolved, self_contained, split_claims
 
 Row = dict[str, Any]
 _GROUP = 1024
@@ -320,6 +321,23 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
 
 
+def _antecedent(evidence: Candidate, batch: Batch, language: str) -> str | None:
+    """Return what the pronoun that opens a piece of evidence stands for; empty where that is in doubt.
+
+    None where no sentence is before it, so that it can only stand for what a heading names.
+    """
+    first = evidence.reading.words[0] if evidence.reading.words else None
+    if first is None or first.folded not in lexicon(language).subject_pronouns:
+        return None
+    at = batch.chunks[evidence.chunk_id]["char_start"] + evidence.start
+    text = batch.documents[batch.chunks[evidence.chunk_id]["document_id"]]["text"] or ""
+    before = surroundings(text, language, at, at + 1).before
+    if not before:
+        return None
+    made = resolved(evidence.text, [before], "", language)
+    return "" if made is None else made.removesuffix(evidence.text[first.end :])
+
+
 def _shares(sentence: str, claim: Reading) -> bool:
     return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
 
@@ -341,6 +359,7 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         fragment=task.fragment,
         is_row=evidence.is_row,
         label=label_of(batch.texts[evidence.chunk_id], evidence.start),
+        antecedent=_antecedent(evidence, batch, language),
     )
 
 

@@ -65,6 +65,7 @@ def prove(
     fragment: bool,
     is_row: bool,
     label: str = "",
+    antecedent: str | None = None,
 ) -> Proof:
     """Prove a claim from its evidence.
 
@@ -78,6 +79,8 @@ def prove(
         elsewhere: the passages cited, that of the evidence first.
         fragment: whether the claim states something only together with its question.
         is_row: whether the evidence is a table row or key-value line.
+        antecedent: the subject of the sentence before it that its first word, a pronoun, stands for; empty
+            where that is in doubt, None where no sentence is before it.
         label: what its item or line begins with before a colon: of what it speaks, as a heading says.
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
@@ -100,7 +103,9 @@ def prove(
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
     passages = "\n".join(passage.text for passage in elsewhere)
-    every_change = differences(claim, evidence, frozenset(_keys(question)), _only_subject(headings), passages)
+    every_change = differences(
+        claim, evidence, frozenset(_keys(question)), _subjects(headings, antecedent), passages
+    )
     unexplained = [change for change in every_change if not is_allowed(change)]
     denied = _denials(unexplained, elsewhere)
     if answer is not None:
@@ -130,12 +135,24 @@ def _sentence_of(fragment: Reading, evidence: Reading) -> Reading:
     return holding[0] if len(holding) == 1 else evidence
 
 
-def _only_subject(headings: Reading) -> frozenset[str]:
-    """Return the keys of the one thing that the nearest heading names; none where it joins two."""
-    nearest = read(headings.text.rpartition("\n")[2], headings.language)
-    if lexicon(headings.language).joiners & {word.folded for word in nearest.words}:
-        return frozenset()
-    return frozenset(unit.key for unit in units(nearest) if unit.content)
+def _subjects(headings: Reading, antecedent: str | None) -> frozenset[frozenset[str]]:
+    """Return the keys of what a pronoun may stand for: an antecedent, else the one thing that a heading names.
+
+    A heading that begins with a name that has a number, "Fjell 8 guide", names that too.
+    """
+    vocabulary = lexicon(headings.language)
+    subjects = set()
+    lines = headings.text.split("\n") if antecedent is None else [antecedent]
+    for line in filter(None, lines):
+        named = read(line, headings.language)
+        if vocabulary.joiners & {word.folded for word in named.words}:
+            continue
+        keys = [unit.key for unit in units(named) if unit.content]
+        subjects.add(frozenset(keys))
+        number = next((at for at, key in enumerate(keys) if key[0] == "#"), 0)
+        if number:
+            subjects.add(frozenset(keys[: number + 1]))
+    return frozenset(subjects)
 
 
 def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:

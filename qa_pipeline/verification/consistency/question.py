@@ -51,7 +51,10 @@ def _absent(answer: Reading, evidence: Reading, question: Reading, headings: Rea
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     before = ""
     for unit in question_units:
-        plain = unit.folded in vocabulary.question_words or before in vocabulary.degree_words
+        plain = (
+            unit.folded in vocabulary.question_words | vocabulary.question_openers
+            or before in vocabulary.degree_words
+        )
         plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
         if unit.content and not plain and not _speaks_of(spoken, unit.key):
             word = _written(unit, question)
@@ -76,15 +79,21 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     asked = units(read(unquoted, question.language))
     if not asked or not evidence.sentences or {unit.folded for unit in asked[:3]} & vocabulary.copulas:
         return
-    said = max(
-        (units(read(evidence.text[slice(*span)], evidence.language)) for span in evidence.sentences),
-        key=lambda sentence: len({unit.key for unit in sentence} & {unit.key for unit in asked}),
+    sentence = max(
+        (read(evidence.text[slice(*span)], evidence.language) for span in evidence.sentences),
+        key=lambda reading: len({unit.key for unit in units(reading)} & {unit.key for unit in asked}),
     )
+    said = units(sentence)
     places = {unit.key: place for place, unit in enumerate(said)}
-    passive = any(unit.folded in vocabulary.passive_agents | vocabulary.passive_words for unit in asked)
+    passive_words = vocabulary.passive_agents | vocabulary.passive_words
+    passive = any(unit.folded in passive_words for unit in (*asked, *said))
+    subject = asked[0].folded in vocabulary.subject_askers
+    phrase = 0 if subject else _length_of_asked(asked, vocabulary)
     bare: list[tuple[int, Unit]] = []
     for place, unit in enumerate(asked):
-        if unit.folded in vocabulary.prepositions or not unit.content or unit.key[0] in "#@~":
+        if place < phrase or not unit.content or unit.key[0] in "#@~":
+            continue
+        if unit.folded in vocabulary.prepositions or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
             continue
         if not _once(unit, asked) or not _once(unit, said):
             continue
@@ -97,10 +106,57 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
             yield f'"{_written(unit, question)}" has another role in the evidence'
         elif not (passive or role.preposition or (role.case and role.case == other.case)):
             bare.append((there, unit))
-    order = [there for there, _ in bare]
-    spare = 1 if vocabulary.verb_second and asked[0].folded not in vocabulary.subject_askers else 0
-    if len(order) - _longest_rise(order) > spare:
-        yield f'the evidence has "{_written(bare[0][1], question)}" in another order'
+    yield from _turned_verb(asked, said, phrase, passive, vocabulary)
+    spare = 1 if vocabulary.verb_second and not subject else 0
+    for clause in _clauses(sentence, bare):
+        if len(clause) - _longest_rise([there for there, _ in clause]) > spare:
+            yield f'the evidence has "{_written(clause[0][1], question)}" in another order'
+
+
+def _turned_verb(
+    asked: Sequence[Unit], said: Sequence[Unit], phrase: int, passive: bool, vocabulary: Lexicon
+) -> Iterator[str]:
+    """Yield where a question asks for the other side of a verb than the evidence has.
+
+    Behind "wen" and "whom" the verb comes, then its subject, which the evidence must have before the verb. A
+    verb in the passive asks for who does it, or what it is done to: the same verb in the active has the
+    question's subject behind it.
+    """
+    words = [unit for unit in asked if unit.content and _once(unit, asked) and _once(unit, said)]
+    places = {unit.key: place for place, unit in enumerate(said)}
+    if len(words) < 2:
+        return
+    verb, subject = words[0], words[1]
+    first, second = places[verb.key], places[subject.key]
+    if asked[0].folded in vocabulary.object_askers and not passive and second > first:
+        yield f'"{subject.folded}" is on the other side of "{verb.folded}" in the evidence'
+    active = said[first].folded
+    turned = verb.folded.endswith(vocabulary.passive_endings or "\0") and not active.endswith("s")
+    if turned and second < first:
+        yield f'"{subject.folded}" is on the other side of "{verb.folded}" in the evidence'
+
+
+def _length_of_asked(asked: Sequence[Unit], vocabulary: Lexicon) -> int:
+    """Return how many words of a question say what is asked for: "how many days", "which of the rules"."""
+    opens = next(
+        (at for at, unit in enumerate(asked[:3]) if unit.folded in vocabulary.question_openers), None
+    )
+    if opens is None:
+        return 0
+    verbs = vocabulary.finite_verbs | vocabulary.auxiliaries
+    verb = next((at for at in range(opens + 1, len(asked)) if asked[at].folded in verbs), None)
+    if verb is not None:
+        return verb
+    return next((at + 1 for at in range(opens + 1, len(asked)) if asked[at].content), opens + 1)
+
+
+def _clauses(sentence: Reading, words: Sequence[tuple[int, Unit]]) -> Iterator[Sequence[tuple[int, Unit]]]:
+    """Yield the words of a question by the clause of the evidence, between commas, in which each is."""
+    said = units(sentence)
+    clauses: dict[int, list[tuple[int, Unit]]] = {}
+    for there, unit in words:
+        clauses.setdefault(sentence.text.count(", ", 0, said[there].start), []).append((there, unit))
+    yield from clauses.values()
 
 
 def _once(unit: Unit, text: Sequence[Unit]) -> bool:
@@ -114,18 +170,23 @@ def _first(text: Sequence[Unit]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """The preposition before a noun phrase and the case of its article, each empty where there is none."""
+    """The preposition before a noun phrase and the case of its article, each empty where there is none.
+
+    `heads` says that another word follows it at once, as what a genitive belongs to does.
+    """
 
     preposition: str
     case: str
     has_article: bool
     word: str
+    heads: bool
 
     def agrees(self, other: "_Role") -> bool:
         """Return whether the same word may have one role in two texts."""
         if self.preposition != other.preposition:
             return False
-        genitives = {f"{self.word}s", f"{other.word}s"} & {self.word, other.word}
+        pairs = ((self, other.word), (other, self.word))
+        genitives = any(role.heads and role.word == f"{word}s" for role, word in pairs)
         cases = self.has_article and other.has_article and self.case != other.case
         return not genitives and not cases
 
@@ -134,14 +195,16 @@ def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None
     """Return the role of a word; None where it belongs to what is asked for, or may be an infinitive."""
     unit, before = text[place], text[place - 1].folded if place else ""
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
-        return _Role(vocabulary.of_word, "", False, "")
+        return _Role(vocabulary.of_word, "", False, "", False)
     if before in vocabulary.question_openers - vocabulary.subject_askers:
         return None
     if before in vocabulary.infinitive_marks and not unit.article:
         return None
     preposition = vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
     case = next(filter(unit.article.endswith, vocabulary.article_cases), "")
-    return _Role(preposition, case, bool(unit.article), "" if vocabulary.genitives else unit.folded)
+    # a genitive stands before what it belongs to; a verb in the passive has the same ending
+    heads = place + 1 < len(text) and text[place + 1].content and not text[place + 1].article
+    return _Role(preposition, case, bool(unit.article), unit.folded, heads and not vocabulary.genitives)
 
 
 def _longest_rise(places: Sequence[int]) -> int:
