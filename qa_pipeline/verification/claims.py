@@ -305,8 +305,7 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     if proof.unproved:
         return proof
     chunk = batch.chunks[evidence.chunk_id]
-    parts = [span for span in evidence.reading.sentences if _shares(evidence.text[slice(*span)], task.stated)]
-    start, end = (parts[0][0], parts[-1][1]) if parts else (0, len(evidence.text))
+    start, end = _covering(evidence, task.stated)
     at = chunk["char_start"] + evidence.start
     around = surroundings(
         batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
@@ -338,8 +337,20 @@ def _antecedent(evidence: Candidate, batch: Batch, language: str) -> str | None:
     return "" if made is None else made.removesuffix(evidence.text[first.end :])
 
 
-def _shares(sentence: str, claim: Reading) -> bool:
-    return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
+def _covering(evidence: Candidate, claim: Reading) -> tuple[int, int]:
+    """Return the span of the fewest sentences that have all of a claim that the evidence has."""
+    spans = {
+        span: part.term_set & claim.term_set
+        for span, part in zip(evidence.reading.sentences, evidence.parts, strict=False)
+    }
+    chosen: list[tuple[int, int]] = []
+    missing = frozenset().union(*spans.values()) if spans else frozenset()
+    while missing:
+        chosen.append(max(spans, key=lambda span: len(spans[span] & missing)))
+        missing -= spans[chosen[-1]]
+    if not chosen:
+        return 0, len(evidence.text)
+    return min(start for start, _ in chosen), max(end for _, end in chosen)
 
 
 def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:

@@ -257,7 +257,8 @@ class _Spoken:
             return True
         excepts = set(words) & (negations | self.vocabulary.exclusive) | self._of("exempting", words)
         contrast = set(words[:_OPENING_WORDS]) & context.opposing or set(words) & context.parenthetic
-        if contrast and (shared or points) and self._unstated(excepts | void):
+        limited = shared or points or set(words) & self.vocabulary.exclusive
+        if contrast and limited and self._unstated(excepts | void):
             return True
         same = len(shared) >= max(_SHARED, _SAME_MATTER * len(self.stems))
         return (same and self._unstated(excepts - self.vocabulary.exclusive)) or (

@@ -136,7 +136,7 @@ def _sentence_of(fragment: Reading, evidence: Reading) -> Reading:
 
 
 def _subjects(headings: Reading, antecedent: str | None) -> frozenset[frozenset[str]]:
-    """Return the keys of what a pronoun may stand for: an antecedent, else the one thing that a heading names.
+    """Return the keys of what a pronoun may stand for: an antecedent, or the one thing a heading names.
 
     A heading that begins with a name that has a number, "Fjell 8 guide", names that too.
     """

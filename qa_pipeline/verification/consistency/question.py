@@ -1,4 +1,4 @@
-"""Whether what proves a claim speaks of what was asked: of the same things, in the same roles.
+"""Whether what proves a claim speaks of what was question_units: of the same things, in the same roles.
 
 A proved sentence is no answer to a question about its neighbour, and none where the question turns it round:
 "The teacher signs the report of the student" does not say who signs the report of the teacher.
@@ -76,45 +76,62 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     """
     vocabulary = lexicon(question.language)
     unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
-    asked = units(read(unquoted, question.language))
-    if not asked or not evidence.sentences or {unit.folded for unit in asked[:3]} & vocabulary.copulas:
+    question_units = units(read(unquoted, question.language))
+    if (
+        not question_units
+        or not evidence.sentences
+        or {unit.folded for unit in question_units[:3]} & vocabulary.copulas
+    ):
         return
     sentence = max(
         (read(evidence.text[slice(*span)], evidence.language) for span in evidence.sentences),
-        key=lambda reading: len({unit.key for unit in units(reading)} & {unit.key for unit in asked}),
+        key=lambda reading: len(
+            {unit.key for unit in units(reading)} & {unit.key for unit in question_units}
+        ),
     )
-    said = units(sentence)
-    places = {unit.key: place for place, unit in enumerate(said)}
+    sentence_units = units(sentence)
     passive_words = vocabulary.passive_agents | vocabulary.passive_words
-    passive = any(unit.folded in passive_words for unit in (*asked, *said))
-    subject = asked[0].folded in vocabulary.subject_askers
-    phrase = 0 if subject else _length_of_asked(asked, vocabulary)
+    passive = any(unit.folded in passive_words for unit in (*question_units, *sentence_units))
+    subject = question_units[0].folded in vocabulary.subject_askers
+    phrase = 0 if subject else _length_of_asked(question_units, vocabulary)
     bare: list[tuple[int, Unit]] = []
-    for place, unit in enumerate(asked):
-        if place < phrase or not unit.content or unit.key[0] in "#@~":
-            continue
-        if unit.folded in vocabulary.prepositions or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
-            continue
-        if not _once(unit, asked) or not _once(unit, said):
-            continue
-        there = places[unit.key]
-        role, other = _role(asked, place, vocabulary), _role(said, there, vocabulary)
+    for place, there in _shared_places(question_units, sentence_units, phrase, vocabulary):
+        unit = question_units[place]
+        role, other = _role(question_units, place, vocabulary), _role(sentence_units, there, vocabulary)
         if role is None or other is None:
             continue
-        agent = passive and role.preposition in vocabulary.passive_agents and there == _first(said)
+        agent = passive and role.preposition in vocabulary.passive_agents and there == _first(sentence_units)
         if not agent and not role.agrees(other):
             yield f'"{_written(unit, question)}" has another role in the evidence'
         elif not (passive or role.preposition or (role.case and role.case == other.case)):
             bare.append((there, unit))
-    yield from _turned_verb(asked, said, phrase, passive, vocabulary)
+    yield from _turned_verb(question_units, sentence_units, phrase, passive, vocabulary)
     spare = 1 if vocabulary.verb_second and not subject else 0
     for clause in _clauses(sentence, bare):
         if len(clause) - _longest_rise([there for there, _ in clause]) > spare:
             yield f'the evidence has "{_written(clause[0][1], question)}" in another order'
 
 
+def _shared_places(
+    question_units: Sequence[Unit], sentence_units: Sequence[Unit], phrase: int, vocabulary: Lexicon
+) -> Iterator[tuple[int, int]]:
+    """Yield the places in question and evidence of the words that have a role, and that each has once."""
+    places = {unit.key: place for place, unit in enumerate(sentence_units)}
+    for place, unit in enumerate(question_units):
+        if place < phrase or not unit.content or unit.key[0] in "#@~":
+            continue
+        if unit.folded in vocabulary.prepositions or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
+            continue
+        if _once(unit, question_units) and _once(unit, sentence_units):
+            yield place, places[unit.key]
+
+
 def _turned_verb(
-    asked: Sequence[Unit], said: Sequence[Unit], phrase: int, passive: bool, vocabulary: Lexicon
+    question_units: Sequence[Unit],
+    sentence_units: Sequence[Unit],
+    phrase: int,
+    passive: bool,
+    vocabulary: Lexicon,
 ) -> Iterator[str]:
     """Yield where a question asks for the other side of a verb than the evidence has.
 
@@ -122,40 +139,50 @@ def _turned_verb(
     verb in the passive asks for who does it, or what it is done to: the same verb in the active has the
     question's subject behind it.
     """
-    words = [unit for unit in asked if unit.content and _once(unit, asked) and _once(unit, said)]
-    places = {unit.key: place for place, unit in enumerate(said)}
+    words = [
+        unit
+        for unit in question_units
+        if unit.content and _once(unit, question_units) and _once(unit, sentence_units)
+    ]
+    places = {unit.key: place for place, unit in enumerate(sentence_units)}
     if len(words) < 2:
         return
     verb, subject = words[0], words[1]
     first, second = places[verb.key], places[subject.key]
-    if asked[0].folded in vocabulary.object_askers and not passive and second > first:
+    if question_units[0].folded in vocabulary.object_askers and not passive and second > first:
         yield f'"{subject.folded}" is on the other side of "{verb.folded}" in the evidence'
-    active = said[first].folded
+    active = sentence_units[first].folded
     turned = verb.folded.endswith(vocabulary.passive_endings or "\0") and not active.endswith("s")
     if turned and second < first:
         yield f'"{subject.folded}" is on the other side of "{verb.folded}" in the evidence'
 
 
-def _length_of_asked(asked: Sequence[Unit], vocabulary: Lexicon) -> int:
-    """Return how many words of a question say what is asked for: "how many days", "which of the rules"."""
+def _length_of_asked(question_units: Sequence[Unit], vocabulary: Lexicon) -> int:
+    """Return how many words of a question say what is question_units for: "how many days", "which of the rules"."""
     opens = next(
-        (at for at, unit in enumerate(asked[:3]) if unit.folded in vocabulary.question_openers), None
+        (at for at, unit in enumerate(question_units[:3]) if unit.folded in vocabulary.question_openers), None
     )
     if opens is None:
         return 0
     verbs = vocabulary.finite_verbs | vocabulary.auxiliaries
-    verb = next((at for at in range(opens + 1, len(asked)) if asked[at].folded in verbs), None)
+    verb = next(
+        (at for at in range(opens + 1, len(question_units)) if question_units[at].folded in verbs), None
+    )
     if verb is not None:
         return verb
-    return next((at + 1 for at in range(opens + 1, len(asked)) if asked[at].content), opens + 1)
+    return next(
+        (at + 1 for at in range(opens + 1, len(question_units)) if question_units[at].content), opens + 1
+    )
 
 
 def _clauses(sentence: Reading, words: Sequence[tuple[int, Unit]]) -> Iterator[Sequence[tuple[int, Unit]]]:
     """Yield the words of a question by the clause of the evidence, between commas, in which each is."""
-    said = units(sentence)
+    sentence_units = units(sentence)
     clauses: dict[int, list[tuple[int, Unit]]] = {}
     for there, unit in words:
-        clauses.setdefault(sentence.text.count(", ", 0, said[there].start), []).append((there, unit))
+        clauses.setdefault(sentence.text.count(", ", 0, sentence_units[there].start), []).append(
+            (there, unit)
+        )
     yield from clauses.values()
 
 
@@ -192,7 +219,7 @@ class _Role:
 
 
 def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None:
-    """Return the role of a word; None where it belongs to what is asked for, or may be an infinitive."""
+    """Return the role of a word; None where it belongs to what is question_units for, or may be an infinitive."""
     unit, before = text[place], text[place - 1].folded if place else ""
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
         return _Role(vocabulary.of_word, "", False, "", False)
