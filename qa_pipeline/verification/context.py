@@ -234,9 +234,7 @@ class _Spoken:
             return True
         words = self._folded(before)
         announces = before.rstrip().endswith(":") or self._of("announcing", words)
-        short = (
-            len(words) <= _SHORT_EXCEPTION and not self.words.intersection(words) - self.vocabulary.stop_words
-        )
+        short = len(words) <= _SHORT_EXCEPTION and not (self.words & set(words)) - self.vocabulary.stop_words
         reporting = set(words) & context.reporting if announces or short else set()
         return self._unstated(reporting | (self._of("voiding", words) if announces else set()))
 

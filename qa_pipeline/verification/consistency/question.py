@@ -158,7 +158,7 @@ def _turned_verb(
 
 
 def _length_of_asked(question_units: Sequence[Unit], vocabulary: Lexicon) -> int:
-    """Return how many words of a question say what is question_units for: "how many days", "which of the rules"."""
+    """Return how many words of a question are what is asked for: "how many days"."""
     opens = next(
         (at for at, unit in enumerate(question_units[:3]) if unit.folded in vocabulary.question_openers), None
     )
@@ -219,7 +219,7 @@ class _Role:
 
 
 def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None:
-    """Return the role of a word; None where it belongs to what is question_units for, or may be an infinitive."""
+    """Return the role of a word; None where it belongs to what is asked for, or may be an infinitive."""
     unit, before = text[place], text[place - 1].folded if place else ""
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
         return _Role(vocabulary.of_word, "", False, "", False)
