@@ -239,7 +239,7 @@ def _probe_place(claims: Sequence[str]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What the replies of a model are held against."""
+    """Hold what the replies of a model are compared with."""
 
     passages: Mapping[str, Passage]
     texts: DocumentTexts
