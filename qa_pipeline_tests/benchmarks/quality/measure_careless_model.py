@@ -4,15 +4,16 @@
         [--seed 0] [--show] [--alone]
 
 Questions are those that the extractive rules ask about the documents. Each is answered three times, always
-with the right citation: by its `own` answer, by a random sentence of another section of its `document`, and by
-one of `any` other document of its language; the last two are right and answer something else. The verifier accepts what shares
-half of its words with a sentence that it reads, and quotes that sentence; it rejects the rest, the probe with
-it. The judge gives 1.0 for all, so that a row whose claims hold and that is not unfit is accepted. Prints one
-JSON line for each group: rows, how many were accepted with the Wilson interval and by which step, and the
-reasons of the others; with --show also the rows accepted. That none of these answers its question by chance is
-for a person to say.
-The last line is what the verifier was asked: claims, calls and prompt tokens (four characters each); with
---alone each pair is asked about by itself.
+with the right citation: by its `own` answer, by a random sentence of another section of its `document`, and
+by one of `any` other document of its language; the last two are right and answer something else. The verifier
+accepts what shares half of its words with a sentence that it reads, and quotes that sentence; it rejects the
+rest, the probe with it. The judge gives 1.0 for all, so that a row whose claims hold and that is not unfit is
+accepted.
+
+Prints one JSON line for each group: rows, how many were accepted with the Wilson interval and by which step,
+and the reasons of the others; with --show also the rows accepted. That none of these answers its question by
+chance is for a person to say. The last line is what the verifier was asked: claims, calls and prompt tokens
+(four characters each); with --alone each pair is asked about by itself.
 """
 
 import random
