@@ -6,6 +6,7 @@ is left to a model or a person, with the first difference named.
 """
 
 import functools
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -235,6 +236,40 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
         if any(unit.content and unit.key in spoken_or_headed for unit in mine)
         else (claim.text,)
     )
+
+
+def conditions_left_out(claim: Reading, sentence: Reading, question: Reading) -> Iterator[str]:
+    """Yield what restricts a sentence and is neither in the claim nor in its question, however they put it.
+
+    These are conditions none of whose words they have, and single words of degree, possibility or denial that
+    the claim leaves out.
+    """
+    vocabulary = lexicon(claim.language)
+    pattern = _condition_clause(vocabulary.code)
+    spoken = spoken_keys(claim) | spoken_keys(question)
+    conditional = any(pattern.search(reading.text) for reading in (claim, question))
+    for clause in [] if conditional else pattern.findall(sentence.text):
+        if not any(unit.key in spoken for unit in units(read(clause, claim.language)) if unit.content):
+            yield f'the quote says "{clause}"'
+    limiting = vocabulary.soft_negations | vocabulary.negations | vocabulary.partial | vocabulary.weak
+    if max(len(claim.text), len(sentence.text)) > LONGEST_READ:
+        return
+    if limiting & {word.folded for reading in (claim, question) for word in reading.words}:
+        return
+    for change in differences(claim, sentence):
+        words = {*change.removed_words} & limiting
+        others = [unit for unit in change.removed if unit.content and unit.folded not in limiting]
+        is_alone = not change.added and not others
+        if words and is_alone and not is_allowed(change):
+            yield f'the quote says "{min(words)}"'
+
+
+@functools.cache
+def _condition_clause(language: str) -> re.Pattern[str]:
+    """Return a pattern of clauses that begin with a condition, each up to the next comma."""
+    vocabulary = lexicon(language)
+    openers = "|".join(phrase for phrase in vocabulary.conditions if phrase not in vocabulary.exclusive)
+    return re.compile(rf"\b(?:{openers})\b[^,;.\n]*", re.IGNORECASE)
 
 
 @functools.cache
