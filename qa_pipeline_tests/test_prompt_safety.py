@@ -247,7 +247,11 @@ STAGES = {
         },
     ),
     "verify": Stage(
-        verify, lambda attack: {"passages": attack.withheld, "claims": [("claim-1", attack.text)]}
+        verify,
+        lambda attack: {
+            "passages": attack.withheld,
+            "claims": [("question-1", attack.text), ("claim-1", attack.text)],
+        },
     ),
     "judge": Stage(
         judge,

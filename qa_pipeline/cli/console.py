@@ -48,7 +48,7 @@ from qa_pipeline.verification.deciding import SIMILARITY_ONLY
 NARROWEST = 120
 """Columns of a pipe or a log, which have no width of their own; narrower terminals get narrow tables."""
 
-_NUMBER = re.compile(r"|–|[-+]?[\d.,]+( ?[\w%]+)?")
+_NUMBER = re.compile(r"|–|[-+]?[\d.,]{1,40}(?: ?[^\W\d]\w{0,20}| ?%)?")
 """A cell that is empty, unknown, or a number with or without a unit; a column of such is on the right."""
 LONGEST_UNBROKEN = 30
 """Characters up to which a text stays on one line; names of batches and files may be of any length."""

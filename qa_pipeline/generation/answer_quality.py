@@ -23,6 +23,8 @@ COPIED_SHARE, COPIED_CHARACTERS = 0.8, 500
 
 Flaw = tuple[str | None, str | None]
 _CUT_OFF = (",", ";", "-", "–", "\N{HORIZONTAL ELLIPSIS}")
+_FEWEST_WORDS = 3
+"""Words of a question that names nothing and may be understood all the same: "What is to be done?"."""
 _OPENING_WORDS = 3
 """Words among which a question has its question word: "In which year …"."""
 
@@ -74,7 +76,7 @@ def _flaw(question: str, answer: str, language: str) -> Flaw:
     # what a question quotes is what it asks about, and may be the answer to where it is said
     asked_stems = {word.stem for word in read(QUOTED.sub(" ", question), language).words}
     vocabulary = lexicon(language)
-    if not asked.terms:
+    if not asked.terms and len(asked.words) < _FEWEST_WORDS:
         return "unclear_question", question
     if answer.endswith(":"):
         return "lead_in_only", answer.rpartition("\n")[2]

@@ -22,6 +22,7 @@ from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.references import FOUND_BY_SEARCH, Sources
 from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
@@ -36,7 +37,7 @@ from qa_pipeline.verification.evidence import (
     candidates,
     whole_sentences,
 )
-from qa_pipeline.verification.splitting import Claim, is_fragment, self_contained, split_claims
+from qa_pipeline.verification.splitting import Claim, is_fragment, resolved, self_contained, split_claims
 
 Row = dict[str, Any]
 _GROUP = 1024
@@ -304,8 +305,7 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     if proof.unproved:
         return proof
     chunk = batch.chunks[evidence.chunk_id]
-    parts = [span for span in evidence.reading.sentences if _shares(evidence.text[slice(*span)], task.stated)]
-    start, end = (parts[0][0], parts[-1][1]) if parts else (0, len(evidence.text))
+    start, end = _covering(evidence, task.stated)
     at = chunk["char_start"] + evidence.start
     around = surroundings(
         batch.documents[chunk["document_id"]]["text"] or "", task.reading.language, at + start, at + end
@@ -320,8 +320,37 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
 
 
-def _shares(sentence: str, claim: Reading) -> bool:
-    return not claim.term_set.isdisjoint(read(sentence, claim.language).term_set)
+def _antecedent(evidence: Candidate, batch: Batch, language: str) -> str | None:
+    """Return what the pronoun that opens a piece of evidence stands for; empty where that is in doubt.
+
+    None where no sentence is before it, so that it can only stand for what a heading names.
+    """
+    first = evidence.reading.words[0] if evidence.reading.words else None
+    if first is None or first.folded not in lexicon(language).subject_pronouns:
+        return None
+    at = batch.chunks[evidence.chunk_id]["char_start"] + evidence.start
+    text = batch.documents[batch.chunks[evidence.chunk_id]["document_id"]]["text"] or ""
+    before = surroundings(text, language, at, at + 1).before
+    if not before:
+        return None
+    made = resolved(evidence.text, [before], "", language)
+    return "" if made is None else made.removesuffix(evidence.text[first.end :])
+
+
+def _covering(evidence: Candidate, claim: Reading) -> tuple[int, int]:
+    """Return the span of the fewest sentences that have all of a claim that the evidence has."""
+    spans = {
+        span: part.term_set & claim.term_set
+        for span, part in zip(evidence.reading.sentences, evidence.parts, strict=False)
+    }
+    chosen: list[tuple[int, int]] = []
+    missing = frozenset().union(*spans.values()) if spans else frozenset()
+    while missing:
+        chosen.append(max(spans, key=lambda span: len(spans[span] & missing)))
+        missing -= spans[chosen[-1]]
+    if not chosen:
+        return 0, len(evidence.text)
+    return min(start for start, _ in chosen), max(end for _, end in chosen)
 
 
 def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
@@ -341,6 +370,7 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         fragment=task.fragment,
         is_row=evidence.is_row,
         label=label_of(batch.texts[evidence.chunk_id], evidence.start),
+        antecedent=_antecedent(evidence, batch, language),
     )
 
 

@@ -5,6 +5,7 @@ above it, the lead-in of its list, the caption of its table, the sentences besid
 question and claim state themselves restrict nothing further.
 """
 
+import functools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.languages import lexicon, of_all
+from qa_pipeline.text.lexicon.languages import lexicon, of_all, stemmer
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import Reading, read
 
@@ -33,12 +34,13 @@ _SAME_MATTER = 0.5
 _LONGEST_TITLE = 6
 """Words of a heading that is only what it voids: "Deprecated functions", not an article about myths."""
 _SHORT_EXCEPTION = 12
+"""Words of a sentence that is about its neighbour: a longer one has matters of its own."""
 _BRACKETED = re.compile(r"[(\[–—]([^()\[\]]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands around some neighbouring sentences of a document, each empty where there is none."""
+    """The surroundings of neighbouring sentences of a document, each empty where there is none."""
 
     before: str
     after: str
@@ -155,6 +157,13 @@ def void_status(status: str | None, stated: Sequence[Reading]) -> Iterator[str]:
         yield f'its document says of itself: "{status}"'
 
 
+@functools.cache
+def _group(language: str, name: str) -> tuple[Set[str], Set[str]]:
+    """Return the words of a group of a language's contexts, and their stems: groups name few inflections."""
+    words = getattr(lexicon(language).context, name)
+    return words, frozenset(stemmer(language)(word) for word in words)
+
+
 @dataclass(frozen=True)
 class _Spoken:
     """The words and stems of question and claim, to which a text around the evidence is compared."""
@@ -165,6 +174,12 @@ class _Spoken:
 
     def _folded(self, text: str) -> tuple[str, ...]:
         return tuple(word.folded for word in read(text, self.vocabulary.code).words)
+
+    def _of(self, group: str, words: Sequence[str]) -> set[str]:
+        """Return the words of a text that belong to a group, inflected or not."""
+        exact, stems = _group(self.vocabulary.code, group)
+        stem = stemmer(self.vocabulary.code)
+        return {word for word in words if word in exact or stem(word) in stems}
 
     def _unstated(self, restricting: Set[str]) -> bool:
         """Return whether question and claim leave out a word that restricts the sentence."""
@@ -179,40 +194,49 @@ class _Spoken:
     def voids(self, heading: str) -> bool:
         """Return whether a heading says that what it stands over is forbidden, false or no longer holds."""
         words = self._folded(heading)
+        permitting = self._of("permitting", words)
+        content = [
+            word for word in words if word not in self.vocabulary.stop_words and word not in permitting
+        ]
         context = self.vocabulary.context
-        content = [word for word in words if word not in self.vocabulary.stop_words | context.permitting]
-        opens = set(content[:1]) & context.voiding if len(words) <= _LONGEST_TITLE else set()
-        bracketed = {
-            word for span in _BRACKETED.findall(heading) for word in self._folded(span)
-        } & context.voiding
+        opens: set[str] = set()
+        if len(words) <= _LONGEST_TITLE:
+            opens = {*content[:1], *content[-1:]} & context.voiding | {*content[:1]} & context.outdated
+        inside = {word for span in _BRACKETED.findall(heading) for word in self._folded(span)}
+        bracketed = inside & (context.voiding | context.outdated)
         denied = {
             word
             for word, following in zip_longest(words, words[1:], fillvalue="")
-            if word in self.vocabulary.negations and {following, *words[-2:]} & context.permitting
+            if word in self.vocabulary.negations and {following, *words[-2:]} & permitting
         }
         return self._unstated(opens | bracketed | denied)
 
     def scales(self, caption: str) -> bool:
         """Return whether the caption of a table gives a scale of its numbers that nobody states."""
-        scales = set(self._folded(caption)) & (self.vocabulary.scales.keys() | self.vocabulary.context.scales)
+        words = self._folded(caption)
+        scales = self._of("scales", words) | (set(words) & self.vocabulary.scales.keys())
         return any(any(map(str.isdigit, word)) for word in self.words) and not scales <= self.words
 
     def narrows(self, lead_in: str) -> bool:
         """Return whether the lead-in of a list denies, reports or supposes its items."""
-        words = set(self._folded(lead_in))
-        context = self.vocabulary.context
+        words = self._folded(lead_in)
         denying = self.vocabulary.negations | self.vocabulary.soft_negations | self.vocabulary.exclusive
-        restricting = words & (context.voiding | context.reporting | context.exempting | denying)
+        restricting = set(words) & denying
+        restricting |= set(words) & self.vocabulary.context.reporting
+        for group in ("voiding", "exempting"):
+            restricting |= self._of(group, words)
         return self._unstated(restricting) or self.supposes(lead_in)
 
     def supposes(self, before: str) -> bool:
         """Return whether the sentence before makes the next one a supposition, or what somebody says."""
-        if re.match("|".join(self.vocabulary.context.supposing), before, re.IGNORECASE):
-            return True
-        words = set(self._folded(before))
         context = self.vocabulary.context
-        announces = before.rstrip().endswith(":") or words & context.announcing
-        return bool(announces) and self._unstated(words & (context.voiding | context.reporting))
+        if re.match("|".join(context.supposing), before.lstrip(" \t-*+•\"'“„”»"), re.IGNORECASE):
+            return True
+        words = self._folded(before)
+        announces = before.rstrip().endswith(":") or self._of("announcing", words)
+        short = len(words) <= _SHORT_EXCEPTION and not (self.words & set(words)) - self.vocabulary.stop_words
+        reporting = set(words) & context.reporting if announces or short else set()
+        return self._unstated(reporting | (self._of("voiding", words) if announces else set()))
 
     def takes_back(self, after: str) -> bool:
         """Return whether the sentence after denies the one before, or names an exception from it."""
@@ -220,19 +244,23 @@ class _Spoken:
         context, negations = self.vocabulary.context, self.vocabulary.negations
         if not words:
             return False
-        points = bool(set(words[:2]) & context.pointing)
-        void = set(words) & context.voiding
-        if set(words) & context.confirming:
-            void |= set(words) & negations
-        if points and len(words) <= _LONGEST_TITLE + 4 and self._unstated(void):
+        if re.match("|".join(context.revoking), after, re.IGNORECASE):
             return True
         shared = self.stems & frozenset(read(after, self.vocabulary.code).stems)
-        excepts = set(words) & (context.exempting | negations)
-        contrast = set(words[:_OPENING_WORDS]) & context.opposing
-        if contrast and (shared or points) and self._unstated(excepts | void):
+        points = bool(set(words[:2]) & context.pointing)
+        void = self._of("voiding", words) | (
+            set(words) & negations if self._of("confirming", words) else set()
+        )
+        if (points or shared) and len(words) <= _SHORT_EXCEPTION and self._unstated(void):
+            return True
+        excepts = set(words) & (negations | self.vocabulary.exclusive) | self._of("exempting", words)
+        contrast = set(words[:_OPENING_WORDS]) & context.opposing or set(words) & context.parenthetic
+        limited = shared or points or set(words) & self.vocabulary.exclusive
+        if contrast and limited and self._unstated(excepts | void):
             return True
         same = len(shared) >= max(_SHARED, _SAME_MATTER * len(self.stems))
-        exempt = set(words) & context.exempting
-        return (same and self._unstated(excepts)) or (
-            bool(shared or points) and len(words) <= _SHORT_EXCEPTION and self._unstated(exempt)
+        return (same and self._unstated(excepts - self.vocabulary.exclusive)) or (
+            bool(shared or points)
+            and len(words) <= _SHORT_EXCEPTION
+            and self._unstated(self._of("exempting", words))
         )

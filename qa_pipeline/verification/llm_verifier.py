@@ -1,13 +1,15 @@
-"""Borderline claims decided by a language model, those of one answer and its passages in one call.
+"""Borderline claims decided by a language model, those about the same passages in one call.
 
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
-for people; it decides nothing. An accept is taken only with a quote that is in the passages and holds what
-must not be missing, and from a model that rejects a claim which the passages do not state.
+for people; it decides nothing. An accept is taken only with quotes that are in the passages and that nothing
+speaks against which rules can tell (`quotes.py`), and from a model that rejects a claim which the passages do
+not state.
 """
 
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -15,7 +17,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import delimit_all, load_prompt, probe, render_passages
+from qa_pipeline.prompts.loading import Delimited, load_prompt, probe, render_passages
 from qa_pipeline.records import (
     ClaimReply,
     Passage,
@@ -29,24 +31,27 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
-from qa_pipeline.verification.citations import locate_quote
-from qa_pipeline.verification.consistency.proof import lacking
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
+from qa_pipeline.verification.quotes import DocumentTexts, Statement, unfounded
 
 
 class PairClaimRow(ClaimRow):
     """Hold a claim with what its pair says of it."""
 
     question: str
+    answer: str
     language: str
     used_chunk_ids: list[str]
 
 
 _log = logging.getLogger(__name__)
 _MOST_PASSAGES = 5
+"""Passages of one request, as many as an answer is drafted from: more dilute what each claim is read with."""
 _MOST_CLAIMS = 8
 """Claims of one request: enough for nearly every answer, few enough to be read one by one."""
+_OPEN_GROUPS = 50
+"""Requests that further claims are tried for: pairs about one passage are near each other in their table."""
 
 
 def verify_claims(
@@ -84,18 +89,24 @@ def ask_verifier(
     settings: VerificationSettings,
     llm: LLMSettings,
     *,
+    to_the_question: bool = True,
     notify: ProgressCallback = no_progress,
 ) -> pl.DataFrame:
     """Ask about every given claim, in order; a reply that failed is a row with its reason.
 
-    Claims of one pair are asked about together; equal requests are sent once. The passages shown are those
-    of the evidence and the second evidence, then the others the pair says it used, with gaps where they hold
-    injections. An accept carries a reason, and a person decides, where
+    Claims about the same passages are asked about together, each with its question; equal requests are sent
+    once. The passages shown are those of the evidence and the second evidence, then the others the pair says
+    it used, with gaps where they hold injections. An accept carries a reason, and a person decides, where
 
-    - the passages, the claim or its question hold an injection (`injection_in_source`);
+    - something in its request holds an injection (`injection_in_source`);
     - the model accepted the probe among the claims too (`probe_accepted`);
     - it names no quote, or one that is in none of the passages (`no_quote`, `quote_not_found`);
-    - a number, date, name, negation, quantifier, modal or condition is missing there (`quote_lacks_words`).
+    - a number, date, name, negation, quantifier, modal or condition is missing there, or most of the claim's
+      words (`quote_lacks_words`);
+    - the quotes deny the claim (`quote_denies_claim`), say it under a condition that it lacks
+      (`quote_has_condition`) or with its roles exchanged (`quote_has_other_roles`), or something around them
+      takes them back (`quote_restricted`);
+    - they do not speak of what was asked (`quote_off_question`), unless `to_the_question` is false.
 
     Raises:
         PermanentModelError: the model can answer no further request.
@@ -104,27 +115,28 @@ def ask_verifier(
         return pl.DataFrame(schema=REPLIES)
     passages = passages_by_id(chunks)
     with_pairs = claims.join(
-        pairs.select("pair_id", "question", "language", "used_chunk_ids"), on="pair_id", maintain_order="left"
+        pairs.select("pair_id", "question", "answer", "language", "used_chunk_ids"),
+        on="pair_id",
+        maintain_order="left",
     )
-    groups = list(_groups(typed_rows(with_pairs, PairClaimRow), passages))
+    groups = _groups(typed_rows(with_pairs, PairClaimRow), passages)
     requests = [claims_request(group, passages, settings, llm.seed) for group in groups]
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, outcomes, strict=True))
-    verdicts = [
-        {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
+    check = _Check(passages, DocumentTexts(chunks), settings, to_the_question)
+    verdicts = {
+        row["claim_id"]: {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
-        for row, reply in zip(
-            group, _verdicts(group, request, replies[request.key], settings, passages), strict=True
-        )
-    ]
-    return pl.DataFrame(verdicts, schema=REPLIES)
+        for row, reply in zip(group, check.verdicts(group, request, replies[request.key]), strict=True)
+    }
+    return pl.DataFrame([verdicts[claim_id] for claim_id in claims["claim_id"]], schema=REPLIES)
 
 
 def claims_request(
     rows: Sequence[PairClaimRow], passages: dict[str, Passage], settings: VerificationSettings, seed: int
 ) -> Request[VerifyReply]:
-    """Return the request to verify claims of one pair, rows of the claims table with their pair's columns."""
+    """Return the request to verify claims, rows of the claims table with the columns of their pairs."""
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify")
     visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
@@ -132,7 +144,7 @@ def claims_request(
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(visible), claims=delimit_all(stated, "claim")),
+        prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(rows, stated)),
         reply_model=VerifyReply,
         temperature=settings.temperature,
         seed=seed,
@@ -145,8 +157,49 @@ def claims_request(
     )
 
 
-def _groups(rows: Iterable[PairClaimRow], passages: dict[str, Passage]) -> Iterator[list[PairClaimRow]]:
-    """Yield rows for one request: of one pair, with no more evidence than one request shows."""
+@dataclass(slots=True)
+class _Group:
+    """Claims of one request, and the ids of the passages they are read with."""
+
+    language: str
+    batch: str
+    rows: list[PairClaimRow] = field(default_factory=list)
+    shown: dict[str, None] = field(default_factory=dict)
+
+    def takes(self, rows: Sequence[PairClaimRow], shown: Mapping[str, None]) -> bool:
+        """Return whether further claims fit: about a passage that is here, and no passage pushed out."""
+        return (
+            (self.language, self.batch) == (rows[0]["language"], rows[0]["batch"])
+            and next(iter(shown), None) in self.shown
+            and len(self.rows) + len(rows) <= _MOST_CLAIMS
+            and len(self.shown | shown) <= _MOST_PASSAGES
+        )
+
+
+def _groups(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> list[list[PairClaimRow]]:
+    """Return the rows for each request, in the order of the first row of each.
+
+    Claims of one pair stay together, and join those of an earlier pair about the same passages. What holds an
+    injection is asked about apart, so that it can do nothing for the claims of other pairs.
+    """
+    groups: list[_Group] = []
+    joinable: list[_Group] = []
+    for of_pair in _of_pairs(rows, passages):
+        shown = dict.fromkeys(passage.chunk_id for passage in _passages_shown(of_pair, passages))
+        is_apart = _injected(of_pair, passages)
+        group = None if is_apart else next((g for g in joinable if g.takes(of_pair, shown)), None)
+        if group is None:
+            group = _Group(of_pair[0]["language"], of_pair[0]["batch"])
+            groups.append(group)
+            if not is_apart:
+                joinable = [*joinable, group][-_OPEN_GROUPS:]
+        group.rows += of_pair
+        group.shown |= shown
+    return [group.rows for group in groups]
+
+
+def _of_pairs(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> Iterator[list[PairClaimRow]]:
+    """Yield rows of one pair, with no more evidence than one request shows."""
     group: list[PairClaimRow] = []
     for row in rows:
         together = [*group, row]
@@ -161,6 +214,17 @@ def _groups(rows: Iterable[PairClaimRow], passages: dict[str, Passage]) -> Itera
     yield group
 
 
+def _with_questions(rows: Sequence[PairClaimRow], stated: Sequence[str]) -> Delimited:
+    """Return claims with their numbers, each after its question; the probe takes that of a neighbour."""
+    parts: list[tuple[str, str]] = []
+    place = 0
+    for number, text in enumerate(stated, start=1):
+        row = rows[min(place, len(rows) - 1)]
+        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", text)]
+        place += text == _stated(row)
+    return Delimited(tuple(parts))
+
+
 def _with_probe(claims: list[str], language: str, settings: VerificationSettings) -> list[str]:
     """Return the claims, with one that no passage states at a place that depends on them."""
     if not settings.probe_passages:
@@ -173,69 +237,64 @@ def _probe_place(claims: Sequence[str]) -> int:
     return hashlib.sha256("\n".join(claims).encode()).digest()[0] % (len(claims) + 1)
 
 
-def _verdicts(
-    rows: Sequence[PairClaimRow],
-    request: Request[VerifyReply],
-    reply: Reply[VerifyReply] | ModelError,
-    settings: VerificationSettings,
-    passages: dict[str, Passage],
-) -> Iterator[dict[str, Any]]:
-    """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
-    if isinstance(reply, ModelError):
-        yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
-        return
-    replies: dict[int, ClaimReply | None] = {}
-    for verdict in reply.value.verdicts:
-        replies[verdict.claim] = None if verdict.claim in replies else verdict
-    numbers = list(range(1, len(rows) + 1 + settings.probe_passages))
-    obeys = False
-    if settings.probe_passages:
-        probed = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
-        obeys = probed is None or probed.decision != "reject"
-    for row, number in zip(rows, numbers, strict=True):
-        claim_reply = replies.get(number)
-        if claim_reply is None:
-            yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
-            continue
-        reason, detail = None, claim_reply.reasoning
-        if claim_reply.decision == "accept":
-            if _injected(row, passages):
-                reason = INJECTION_IN_SOURCE
-            elif obeys:
-                reason = "probe_accepted"
-            elif problem := _unfounded(row, claim_reply.quotes, request.passages):
-                reason, detail = problem
-        yield {
-            "decision": claim_reply.decision,
-            "reason": reason,
-            "detail": detail,
-            "quotes": claim_reply.quotes,
-            "model": reply.model,
-        }
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """Hold what the replies of a model are compared with."""
+
+    passages: Mapping[str, Passage]
+    texts: DocumentTexts
+    settings: VerificationSettings
+    to_the_question: bool
+
+    def verdicts(
+        self,
+        rows: Sequence[PairClaimRow],
+        request: Request[VerifyReply],
+        reply: Reply[VerifyReply] | ModelError,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the columns of `REPLIES` that a reply gives for each row of its request."""
+        if isinstance(reply, ModelError):
+            yield from ({"reason": reply.reason, "detail": str(reply)} for _ in rows)
+            return
+        replies: dict[int, ClaimReply | None] = {}
+        for verdict in reply.value.verdicts:
+            replies[verdict.claim] = None if verdict.claim in replies else verdict
+        numbers = list(range(1, len(rows) + 1 + self.settings.probe_passages))
+        obeys = False
+        if self.settings.probe_passages:
+            probed = replies.get(numbers.pop(_probe_place([_stated(row) for row in rows])))
+            obeys = probed is None or probed.decision != "reject"
+        injected = _injected(rows, self.passages)
+        for row, number in zip(rows, numbers, strict=True):
+            claim_reply = replies.get(number)
+            if claim_reply is None:
+                yield {"reason": "no_verdict", "detail": "the reply does not decide this claim, or twice"}
+                continue
+            reason, detail = None, claim_reply.reasoning
+            if claim_reply.decision == "accept":
+                if injected:
+                    reason = INJECTION_IN_SOURCE
+                elif obeys:
+                    reason = "probe_accepted"
+                elif problem := unfounded(
+                    _statement(row, is_bound=self.to_the_question),
+                    claim_reply.quotes,
+                    request.passages,
+                    self.texts,
+                ):
+                    reason, detail = problem
+            yield {
+                "decision": claim_reply.decision,
+                "reason": reason,
+                "detail": detail,
+                "quotes": claim_reply.quotes,
+                "model": reply.model,
+            }
 
 
-def _unfounded(
-    row: PairClaimRow, quotes: Sequence[str], visible: Sequence[Passage]
-) -> tuple[str, str] | None:
-    """Return reason and words where the quotes of an accept do not prove it; None where they do."""
-    language = row["language"]
-    stated_quotes = [quote for quote in quotes if quote.strip()]
-    if not stated_quotes:
-        return "no_quote", "accepted without naming a quote"
-    headings = []
-    for quote in stated_quotes:
-        place = next(
-            (passage for passage in visible if locate_quote(quote, passage.text, language=language)), None
-        )
-        if place is None:
-            return "quote_not_found", f"not in the passages: {quote}"
-        headings += [place.title, *place.section_path]
-    missing = lacking(
-        read(_stated(row), language),
-        read("\n".join(stated_quotes), language),
-        read("\n".join(headings), language),
-    )
-    return ("quote_lacks_words", f"not in the quotes: {', '.join(missing)}") if missing else None
+def _statement(row: PairClaimRow, *, is_bound: bool) -> Statement:
+    texts = (_stated(row), row["self_contained"] or row["text"], row["question"], row["answer"] or "")
+    return Statement(*(read(text, row["language"]) for text in texts), is_bound=is_bound)
 
 
 def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[str]:
@@ -244,16 +303,15 @@ def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> 
 
 
 def _passages_shown(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[Passage]:
-    used = (chunk_id for chunk_id in rows[0]["used_chunk_ids"] if chunk_id in passages)
+    """Return the passages of the evidence of claims, then those that their pairs used."""
+    used = (chunk_id for row in rows for chunk_id in row["used_chunk_ids"] if chunk_id in passages)
     ids = dict.fromkeys([*_evidence(rows, passages), *used])
     return [passages[chunk_id] for chunk_id in list(ids)[:_MOST_PASSAGES]]
 
 
-def _injected(row: PairClaimRow, passages: Mapping[str, Passage]) -> bool:
-    return (
-        hold_injections(_passages_shown([row], passages))
-        or is_injection(_stated(row))
-        or is_injection(row["question"])
+def _injected(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> bool:
+    return hold_injections(_passages_shown(rows, passages)) or any(
+        is_injection(text) for row in rows for text in (_stated(row), row["question"])
     )
 
 

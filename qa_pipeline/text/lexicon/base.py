@@ -143,22 +143,27 @@ class Contexts:
     """The words by which what stands around a sentence takes back what it says.
 
     `voiding` words say that what they stand over or speak of is forbidden, false, proposed or no longer
-    holds; so do negations beside a `permitting` word in a heading or a `confirming` one in a sentence.
+    holds; so do negations beside a `permitting` word in a heading, and `outdated` words that open one or a `confirming` one in a sentence.
     `supposing` are patterns of sentences that open a supposition, `reporting` words give somebody else's
     words, `announcing` ones say that something follows. `pointing` words open a sentence about the one
-    before, `opposing` ones contrast with it, `exempting` ones name an exception, `excepting` are
+    before, `revoking`
+    are patterns of such sentences, `opposing` words open one that contrasts with it, `parenthetic` ones do so
+    anywhere, `exempting` ones name an exception, `excepting` are
     patterns of words before one, `replies` answer a question by
     themselves, and `scales` say by what the numbers of a table are multiplied.
     """
 
     voiding: Set[str]
+    outdated: Set[str]
     permitting: Set[str]
     supposing: tuple[str, ...]
     reporting: Set[str]
     announcing: Set[str]
     pointing: Set[str]
     confirming: Set[str]
+    revoking: tuple[str, ...]
     opposing: Set[str]
+    parenthetic: Set[str]
     exempting: Set[str]
     excepting: tuple[str, ...]
     replies: Set[str]
@@ -187,12 +192,14 @@ class Lexicon:
     `names` are what the language is called, `letters` its small ones beside a to z, `hyphened_prefixes`
     change a word when they stand before its hyphen, `letter_tokens` the share of a token that a letter costs.
     `passive_words` stand in a passive, `prepositions` before a noun phrase, `of_word` among them is what the
-    endings `genitives` say as well, `infinitive_marks` may stand before a verb as well. `question_openers` begin what is asked for, `subject_askers` among them
-    ask who does something; `clause_openers_only` begin no sentence of its
+    endings `genitives` say as well, `infinitive_marks` may stand before a verb as well, as any of
+    them before one with the ending `verbal_nouns`. `question_openers` begin what is asked for, `subject_askers` among them
+    ask who does something, `object_askers` to whom; `passive_endings` end a verb in the passive; `clause_openers_only` begin no sentence of its
     own, `verb_second` says that a question turns subject and verb round.
     `definite` and `indefinite` are articles. `same_words` says which word says the same as another one,
     `same_phrases` which says the same as two, `irregular` of which verb a word is a form.
-    `open_compounds` says that the parts of a compound stand apart ("customs form"), `counted_by_article` are
+    `also` are the fillers that
+    make "if" into "even if". `open_compounds` says that the parts of a compound stand apart ("customs form"), `counted_by_article` are
     words that mean another quantity with an article before them. `object_cases` are endings of articles that only objects have, `article_cases` are endings of articles that tell cases apart; `verb_final` says that the verb of a
     relative clause is its last word. `year_leads` come
     before a year, `dependent_openers` open a clause that states nothing alone, `linking_words` limit nothing.
@@ -222,10 +229,13 @@ class Lexicon:
     of_word: str
     infinitive_marks: Set[str]
     genitives: tuple[str, ...]
+    verbal_nouns: str
     verb_second: bool
     question_openers: Set[str]
     clause_openers_only: Set[str]
     subject_askers: Set[str]
+    object_askers: Set[str]
+    passive_endings: str
     joiners: Set[str]
     negative_prefixes: tuple[str, ...]
     opposites: tuple[tuple[Set[str], Set[str]], ...]
@@ -245,6 +255,7 @@ class Lexicon:
     greetings: Set[str]
     determiners: Set[str]
     fillers: Set[str]
+    also: Set[str]
     conjunctions: Set[str]
     contrasts: Set[str]
     conditional_words: Set[str]

@@ -95,10 +95,13 @@ ENGLISH = Lexicon(
         towards toward"""),
     of_word="of",
     infinitive_marks=words("to"),
+    verbal_nouns="ing",
     genitives=("'s", "s'"),
     verb_second=False,
     question_openers=words("which what who whom whose where when why how"),
     clause_openers_only=words("and or nor than whose"),
+    object_askers=frozenset(),
+    passive_endings="",
     subject_askers=words("who"),
     joiners=words("and or nor plus versus"),
     negative_prefixes=("un", "in", "im", "ir", "il", "non", "non-", "dis", "de"),
@@ -166,6 +169,7 @@ ENGLISH = Lexicon(
     greetings=words("""
         hi hello hey thanks thank welcome sure certainly regards sincerely cheers dear goodbye bye sorry"""),
     determiners=words("a an the"),
+    also=words("also even"),
     fillers=words("""
         however therefore thus hence moreover furthermore additionally accordingly consequently also indeed
         then note further besides meanwhile"""),
@@ -288,24 +292,27 @@ ENGLISH = Lexicon(
         singular_endings=("ss", "us", "is", "'s"),
     ),
     context=Contexts(
-        voiding=words("""
-            deprecated repealed obsolete superseded withdrawn draft proposed prohibited forbidden banned
-            disallowed unauthorised unauthorized unacceptable myth myths misconception misconceptions fallacy
-            fallacies fictional hypothetical mistake mistakes wrong incorrect false untrue antipattern
-            antipatterns anti-pattern anti-patterns don'ts don't abandoned expired cancelled canceled revoked
-            outdated discontinued rumour rumours rumor rumors hoax never"""),
+        voiding=words("""replaced forecast forecasts suspended obsolete abolished discontinued refuted debunked
+            misunderstanding scrapped cancelled postponed deprecated repealed superseded withdrawn
+            draft prohibited forbidden banned disallowed unauthorised unauthorized unacceptable myth
+            myths misconception misconceptions fallacy fallacies fictional hypothetical mistake
+            mistakes wrong incorrect false untrue antipattern antipatterns anti-pattern anti-patterns
+            don'ts don't abandoned expired canceled revoked outdated rumour rumours rumor rumors hoax
+            never"""),
+        outdated=words("projected old former earlier rejected bad proposed planned superseded legends rumours historical"),
         permitting=words("allowed permitted do use recommended acceptable valid accepted supported covered eligible"),
-        supposing=(r"suppos(?:e|ing)\b", r"assum(?:e|ing)(?: that)?\b", r"imagine\b", r"pretend\b",
+        supposing=(r"let us imagine", r"in (?:the|this|a|his|her) (?:novel|film|movie|series|story|game|tale|play|legend|scenario|advert\w*)", r"(?:many|some|most|few) [^.]{0,40}\b(?:believe|think|assume|claim|say|hope|fear)\b", r"let us (?:say|imagine|suppose|assume|pretend)\b", r"according to (?:the )?(?:critics|opponents|rumou?rs?|legend|defendant|plaintiff|applicant|seller|advert\w*|myth)", r"(?:critics|opponents|the (?:defendant|plaintiff|applicant|claimant|accused|seller|opposition))\b", r"suppos(?:e|ing)\b", r"assum(?:e|ing)(?: that)?\b", r"imagine\b", r"pretend\b",
             r"let(?:'|’)?s? (?:us )?(?:say|imagine|suppose|assume|pretend)\b", r"in an? (?:hypothetical|fictional|imaginary)\b"),
-        reporting=words("""
-            claims claimed claim alleges alleged allegedly reportedly purportedly supposedly believes believed
+        reporting=words("""post posts rumour gossip legend novel myth folklore allegation allegations claimant plaintiff defendant applicant advertisement advert brochure opponents believers gossip speculation conjecture hypothesis claims claimed claim alleges alleged allegedly reportedly purportedly supposedly believes believed
             rumoured rumored asserts asserted argues argued opinion opinions critics legend rumour rumor says
             thinks maintains insists promises advertises"""),
         announcing=words("following follows"),
         pointing=words("that this it these those they such both neither none"),
         confirming=words("true case valid correct right apply applies so longer so force anymore"),
+        revoking=(r"so (?:they|he|she|it) (?:say|said|claim\w*)", r"or so\b", r"at least (?:that is|so)\b", r"but (?:that|this) (?:is|was) (?:not|no|wrong|false)", r"so (?:the|at least)\b.{0,40}(?:said|claimed|thought)",),
+        parenthetic=words("though however"),
         opposing=words("however but except unless nevertheless nonetheless"),
-        exempting=words("except exception exceptions exempt exempted waived excluded"),
+        exempting=words("suspended unlike except exception exceptions exempt exempted waived excluded"),
         excepting=("other than", "apart from", "aside from", "except", "except for", "excluding", "save for", "but for", "but"),
         replies=words("no yes well sure"),
         scales=words("thousands millions billions 000s k"),

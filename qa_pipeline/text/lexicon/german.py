@@ -74,12 +74,15 @@ GERMAN = Lexicon(
         neben zwischen während wegen trotz statt anstelle innerhalb außerhalb bis ab gegenüber"""),
     of_word="von",
     infinitive_marks=words("zu"),
+    verbal_nouns="",
     genitives=(),
     verb_second=True,
     question_openers=words("""
         welche welcher welches welchen welchem was wer wen wem wessen wo wohin woher wann warum wieso weshalb
         wie wofür womit woran worauf wodurch wozu wovon"""),
     clause_openers_only=words("und oder sowie als dessen deren denen"),
+    object_askers=words("wen wem"),
+    passive_endings="",
     subject_askers=words("wer"),
     joiners=words("und oder sowie bzw"),
     negative_prefixes=("un", "in", "im", "ir", "nicht-", "nicht", "miss"),
@@ -156,6 +159,7 @@ GERMAN = Lexicon(
     greetings=words("""
         hallo hi danke willkommen grüße gruß gerne natürlich selbstverständlich guten entschuldigung"""),
     determiners=words("ein eine einer eines einem einen der die das den dem des"),
+    also=words("auch selbst"),
     fillers=words("jedoch daher also auch zudem außerdem somit folglich ferner dennoch allerdings damit"),
     conjunctions=words("und sowie"),
     contrasts=words("""
@@ -279,24 +283,26 @@ GERMAN = Lexicon(
         genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
     ),
     context=Contexts(
-        voiding=words("""
-            veraltet veraltete veralteten aufgehoben aufgehobene aufgehobenen weggefallen entwurf
-            vorgeschlagen vorgeschlagene verboten verbotene verbotenen untersagt untersagte unzulässig
-            unzulässige unerlaubt unerlaubte mythos mythen irrtum irrtümer irrglaube märchen fiktiv fiktive
-            hypothetisch falsch falsche falschen falsches unwahr gegenbeispiel gegenbeispiele negativbeispiel
-            negativbeispiele überholt überholte abgelaufen widerrufen abgeschafft ungültig ungültige gerücht
-            gerüchte verworfen niemals"""),
+        voiding=words("""verzichten prognose prognosen hochrechnung eingestellt ausgesetzt abgeschafft abgeschaffte widerlegt
+            missverständnis irrtümlich ausgelaufen verworfen ersetzt veraltet veraltete veralteten
+            aufgehoben aufgehobene aufgehobenen weggefallen entwurf verboten verbotene verbotenen
+            untersagt untersagte unzulässig unzulässige unerlaubt unerlaubte mythos mythen irrtum
+            irrtümer irrglaube märchen fiktiv fiktive hypothetisch falsch falsche falschen falsches
+            unwahr gegenbeispiel gegenbeispiele negativbeispiel negativbeispiele überholt überholte
+            abgelaufen widerrufen ungültig ungültige gerücht gerüchte niemals"""),
+        outdated=words("vorgeschlagen geplant alte alter altes alten frühere früherer früheres ehemalige abgelehnte abgelehnter schlechte schlechter legenden gerüchte vorgeschlagene geplante historische verworfene außer"),
         permitting=words("erlaubt gestattet zulässig tun machen verwenden empfohlen gültig versichert abgedeckt gefördert"),
-        supposing=(r"angenommen\b", r"gesetzt\b", r"nehmen wir (?:einmal )?an\b", r"nehmen sie (?:einmal )?an\b",
+        supposing=(r"ein gerücht", r"in (?:der|dieser|einer) (?:serie|novelle|geschichte|erzählung|sage|legende|werbung)", r"im (?:roman|film|spiel|märchen|krimi|buch|prospekt)\b", r"(?:viele|manche|einige|die meisten)\b[^.]{0,40}\b(?:glauben|meinen|denken|behaupten|hoffen|annehmen)\b", r"stell(?:en|t|e)? (?:wir|sie|dir|euch)\b", r"(?:kritiker|gegner|befürworter|anhänger|die (?:be)?klagte|der (?:be)?klagte|der (?:be)?kläger|die klägerin|der antragsteller|die antragstellerin|der verkäufer|die verteidigung)\b", r"(?:laut|nach|so) (?:gerüchten|kritikern|dem gerücht|der legende|dem kläger|der klägerin|dem beklagten|der beklagten)", r"im internet\b", r"ein(?:em)? (?:gerücht|verbreitete[rnms]? (?:beitrag|irrtum))", r"angenommen\b", r"gesetzt\b", r"nehmen wir (?:einmal )?an\b", r"nehmen sie (?:einmal )?an\b",
             r"stell(?:en sie sich| dir| euch|t euch)\b.{0,60}\bvor\b", r"unterstellt\b", r"einmal angenommen\b"),
-        reporting=words("""
-            behauptet behaupten behauptete behauptung angeblich vermeintlich glaubt glauben meint meinen
+        reporting=words("""behauptung gerücht gerüchte legende kläger klägerin beklagte beklagter antragsteller gegner verkäufer werbung prospekt roman sage vermutung spekulation hypothese kursiert vorträgt trägt meinung behauptet behaupten behauptete behauptung angeblich vermeintlich glaubt glauben meint meinen
             gerüchten kritiker legende verspricht wirbt sagt"""),
         announcing=words("folgendes folgende folgenden folgender folgt folgen"),
         pointing=words("das dies diese dieser dieses es sie er solche beides"),
         confirming=words("wahr gilt gelten stimmt richtig korrekt zutreffend zutrifft mehr fall gültig"),
+        revoking=(r"diese (?:regel|regelung|bestimmung|vorschrift)\b.{0,30}\b(?:aus|auf|nicht)\b", r"dem ist (?:aber |jedoch )?nicht so", r"(?:das|dies) (?:ist|war) (?:aber |jedoch )?(?:nicht|falsch|kein)", r"so (?:hieß|stand|behauptete)\b",),
+        parenthetic=words("jedoch allerdings aber"),
         opposing=words("jedoch aber allerdings doch dagegen hingegen außer gleichwohl dennoch"),
-        exempting=words("ausnahme ausnahmen ausgenommen entfällt entfallen befreit ausgeschlossen"),
+        exempting=words("eingestellt erlischt wegfällt ausnahme ausnahmen ausgenommen entfällt entfallen befreit ausgeschlossen"),
         excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf"),
         replies=words("nein ja doch"),
         scales=words("tausend tsd tausende mio mrd millionen milliarden teur"),

@@ -77,10 +77,13 @@ SWEDISH = Lexicon(
         före kring runt enligt sedan åt ur"""),
     of_word="av",
     infinitive_marks=words("att för"),
+    verbal_nouns="",
     genitives=(),
     verb_second=True,
-    question_openers=words("vilken vilket vilka vad vem vems var vart varifrån när varför hur"),
+    question_openers=words("varmed varför vart vilken vilket vilka vad vem vems var vart varifrån när varför hur"),
     clause_openers_only=words("och eller samt än vars vilka vilket"),
+    object_askers=words(""),
+    passive_endings="s",
     subject_askers=words("vem"),
     joiners=words("och eller samt respektive"),
     negative_prefixes=("o", "in", "im", "ir", "icke-", "icke", "miss"),
@@ -151,6 +154,7 @@ SWEDISH = Lexicon(
         förutsatt, utom, förutom, när, ifall, tills, bara, endast"""),
     greetings=words("hej hejsan tack välkommen hälsningar absolut självklart javisst ursäkta förlåt"),
     determiners=words("en ett den det de"),
+    also=words("även också"),
     fillers=words("dock därför alltså också även dessutom således vidare emellertid därmed följaktligen"),
     conjunctions=words("och samt"),
     contrasts=words("men dock förutom utom fast medan däremot utan istället snarare inte"),
@@ -260,23 +264,25 @@ SWEDISH = Lexicon(
         endings={"den": "n", "denna": "n", "det": "t", "de": "na", "dessa": "na"},
     ),
     context=Contexts(
-        voiding=words("""
-            föråldrad föråldrat föråldrade upphävd upphävt upphävda utgått utkast föreslagen föreslaget
-            föreslagna förbjudet förbjuden förbjudna otillåten otillåtet otillåtna myt myter myten
-            missuppfattning missuppfattningar villfarelse påhittad påhittat fiktiv fiktivt hypotetisk
-            felaktig felaktigt felaktiga falskt falska osant motexempel avvecklad avvecklat avvecklade
-            återkallad återkallat återkallade ogiltig ogiltigt ogiltiga rykte rykten avskaffad avskaffat
-            avskaffade aldrig"""),
+        voiding=words("""missuppfattningar missförstånd prognos prognoser inställd inställt inställda avskaffats missförstånd motbevisad
+            motbevisat ersatt utgången fel indragen indraget föråldrad föråldrat föråldrade upphävd
+            upphävt upphävda utgått utkast förbjudet förbjuden förbjudna otillåten otillåtet
+            otillåtna myt myter myten missuppfattning missuppfattningar villfarelse påhittad påhittat
+            fiktiv fiktivt hypotetisk felaktig felaktigt felaktiga falskt falska osant motexempel
+            avvecklad avvecklat avvecklade återkallad återkallat återkallade ogiltig ogiltigt
+            ogiltiga rykte rykten avskaffad avskaffat avskaffade aldrig"""),
+        outdated=words("föreslagen föreslaget planerad planerat gamla gammal gammalt tidigare äldre avslagna avslaget avslagen förkastade ersatt föreslagna planerade dåliga dålig legender rykten historiska"),
         permitting=words("tillåtet tillåten tillåtna göra använda rekommenderas giltigt godkänt omfattas ingår"),
-        supposing=(r"antag\b", r"anta\b", r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b"),
-        reporting=words("""
-            påstår påstås påstod påståenden påstådd påstådda hävdar hävdade tror trodde menar sägs kritiker
+        supposing=(r"låt oss leka", r"i (?:romanen|filmen|serien|sagan|spelet|boken|novellen|berättelsen|reklamen)\b", r"(?:många|vissa|en del|de flesta)\b[^.]{0,40}\b(?:tror|tänker|anser|hävdar|menar|hoppas|påstår)\b", r"så (?:tänker|tror|resonerar|sägs)\b", r"ryktet\b", r"enligt (?:den |de )?(?:åtalade|säljaren|kritiker|kritikerna|motståndarna|ryktet|käranden|svaranden|sägnen|legenden)", r"(?:kritiker|kritikerna|motståndare|motståndarna|käranden|svaranden|den åtalade|säljaren|oppositionen)\b", r"[^.]{0,40}\b(?:anförde|gjorde gällande|lyder så här)\b", r"antag\b", r"anta\b", r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b"),
+        reporting=words("""rykte påstående käranden svaranden åtalade motståndarna säljaren reklam roman sägen legend spekulation hypotes anförde nybörjare påstår påstås påstod påståenden påstådd påstådda hävdar hävdade tror trodde menar sägs kritiker
             legend ryktet lovar säger"""),
-        announcing=words("följande följer nedanstående"),
+        announcing=words("nedan följande följer nedanstående"),
         pointing=words("det detta dessa den de sådana sådant ingendera"),
         confirming=words("sant gäller stämmer riktigt korrekt längre fallet giltigt"),
+        revoking=(r"(?:uppgiften|beräkningen|påståendet)\b.{0,40}\b(?:fel|missförstånd|falsk\w*|osann?t?)\b", r"så är det (?:dock )?(?:inte|ej)", r"det(?:ta)? (?:är|var) (?:dock )?(?:inte|fel|falskt|en)", r"fram till\b.{0,60}\bstäng",),
+        parenthetic=words("dock emellertid däremot"),
         opposing=words("dock men däremot utom förutom emellertid fast ändå"),
-        exempting=words("undantag undantagna undantagen utgår slopas undantas befriad befriade befriat"),
+        exempting=words("slipper upphör inställd undantag undantagna undantagen utgår slopas undantas befriad befriade befriat"),
         excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget"),
         replies=words("nej ja jo"),
         scales=words("tusental tkr mkr mnkr miljoner miljarder ksek msek"),

@@ -66,8 +66,8 @@ class Unit:
 class Change:
     """A place where the texts differ: units of the claim and of the evidence, one of which may be empty.
 
-    `question_keys` has the keys of the question, `subject` those of the one thing that the heading above the
-    evidence names; `defined` the abbreviations that the passages define. `note` says what differs beside
+    `question_keys` has the keys of the question, `subjects` those of each thing that a pronoun may stand
+    for; `defined` the abbreviations that the passages define. `note` says what differs beside
     the words.
     """
 
@@ -77,7 +77,7 @@ class Change:
     evidence: Reading
     vocabulary: Lexicon
     question_keys: frozenset[str] = frozenset()
-    subject: frozenset[str] = frozenset()
+    subjects: frozenset[frozenset[str]] = frozenset()
     defined: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
 
@@ -131,9 +131,11 @@ class Allowed:
 
 def _only_fillers(change: Change) -> bool:
     """Return whether words are left out that say nothing; in "even if" they do."""
-    vocabulary, rest = change.vocabulary, units(change.evidence)
-    following = next((unit.folded for unit in rest if unit.start >= change.removed[-1].end), "")
-    return set(change.removed_words) <= vocabulary.fillers and following not in vocabulary.conditional_words
+    vocabulary, start = change.vocabulary, change.removed[-1].end
+    end = next((stop for first, stop in change.evidence.sentences if first <= start <= stop), start)
+    behind = {unit.folded for unit in units(change.evidence) if start <= unit.start < end}
+    limits = set(change.removed_words) & vocabulary.also and behind & vocabulary.conditional_words
+    return set(change.removed_words) <= vocabulary.fillers and not limits
 
 
 def _opening(change: Change) -> bool:
@@ -299,13 +301,12 @@ def said_by_question(change: Change) -> bool:
 
 
 def _pronoun(change: Change) -> bool:
-    """Return whether a pronoun that opens the evidence is replaced by all that the heading names."""
+    """Return whether a pronoun that opens the evidence is replaced by all of what it may stand for."""
     return (
         len(change.removed) == 1
         and change.removed_words[0] in change.vocabulary.subject_pronouns
         and change.removed[0] == units(change.evidence)[0]
-        and bool(change.subject)
-        and {unit.key for unit in change.added if unit.content} == change.subject
+        and frozenset(unit.key for unit in change.added if unit.content) in change.subjects
     )
 
 
@@ -749,7 +750,7 @@ def differences(
     claim: Reading,
     evidence: Reading,
     question_keys: frozenset[str] = frozenset(),
-    subject: frozenset[str] = frozenset(),
+    subjects: frozenset[frozenset[str]] = frozenset(),
     passages: str = "",
 ) -> list[Change]:
     """Return every place where a claim and its evidence differ in what they say, allowed or not."""
@@ -762,7 +763,7 @@ def differences(
     for kind, low, high, start, end in matcher.get_opcodes():
         if kind != "equal":
             added, out = mine[start:end], theirs[low:high]
-            changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, subject, defined))
+            changes.append(Change(added, out, claim, evidence, vocabulary, question_keys, subjects, defined))
             continue
         pairs = list(zip(mine[start:end], theirs[low:high], strict=True))
         for first, second in pairs:

@@ -130,7 +130,7 @@ _VERSION = re.compile(
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _TIME = re.compile(
-    r"(?<![\w:])(\d{1,2})(?::|\.(?=\d\d\s?[ap]\.?m\b))(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
+    r"(?<![\w:])(\d{1,2})(?::|\.(?=\d\d\s?(?:[ap]\.?m|uhr)\b))(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?<![\w.,])(\d+)" + any_of_all("ordinal_endings") + r"(?!\w)", re.IGNORECASE)

@@ -6,6 +6,7 @@ is left to a model or a person, with the first difference named.
 """
 
 import functools
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -65,6 +66,7 @@ def prove(
     fragment: bool,
     is_row: bool,
     label: str = "",
+    antecedent: str | None = None,
 ) -> Proof:
     """Prove a claim from its evidence.
 
@@ -78,6 +80,8 @@ def prove(
         elsewhere: the passages cited, that of the evidence first.
         fragment: whether the claim states something only together with its question.
         is_row: whether the evidence is a table row or key-value line.
+        antecedent: the subject of the sentence before it that its first word, a pronoun, stands for; empty
+            where that is in doubt, None where no sentence is before it.
         label: what its item or line begins with before a colon: of what it speaks, as a heading says.
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
@@ -100,7 +104,9 @@ def prove(
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
     passages = "\n".join(passage.text for passage in elsewhere)
-    every_change = differences(claim, evidence, frozenset(_keys(question)), _only_subject(headings), passages)
+    every_change = differences(
+        claim, evidence, frozenset(_keys(question)), _subjects(headings, antecedent), passages
+    )
     unexplained = [change for change in every_change if not is_allowed(change)]
     denied = _denials(unexplained, elsewhere)
     if answer is not None:
@@ -130,12 +136,24 @@ def _sentence_of(fragment: Reading, evidence: Reading) -> Reading:
     return holding[0] if len(holding) == 1 else evidence
 
 
-def _only_subject(headings: Reading) -> frozenset[str]:
-    """Return the keys of the one thing that the nearest heading names; none where it joins two."""
-    nearest = read(headings.text.rpartition("\n")[2], headings.language)
-    if lexicon(headings.language).joiners & {word.folded for word in nearest.words}:
-        return frozenset()
-    return frozenset(unit.key for unit in units(nearest) if unit.content)
+def _subjects(headings: Reading, antecedent: str | None) -> frozenset[frozenset[str]]:
+    """Return the keys of what a pronoun may stand for: an antecedent, or the one thing a heading names.
+
+    A heading that begins with a name that has a number, "Fjell 8 guide", names that too.
+    """
+    vocabulary = lexicon(headings.language)
+    subjects = set()
+    lines = headings.text.split("\n") if antecedent is None else [antecedent]
+    for line in filter(None, lines):
+        named = read(line, headings.language)
+        if vocabulary.joiners & {word.folded for word in named.words}:
+            continue
+        keys = [unit.key for unit in units(named) if unit.content]
+        subjects.add(frozenset(keys))
+        number = next((at for at, key in enumerate(keys) if key[0] == "#"), 0)
+        if number:
+            subjects.add(frozenset(keys[: number + 1]))
+    return frozenset(subjects)
 
 
 def denials(claim: Reading, evidence: Reading) -> tuple[Denial, ...]:
@@ -218,6 +236,40 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
         if any(unit.content and unit.key in spoken_or_headed for unit in mine)
         else (claim.text,)
     )
+
+
+def conditions_left_out(claim: Reading, sentence: Reading, question: Reading) -> Iterator[str]:
+    """Yield what restricts a sentence and is neither in the claim nor in its question, however they put it.
+
+    These are conditions none of whose words they have, and single words of degree, possibility or denial that
+    the claim leaves out.
+    """
+    vocabulary = lexicon(claim.language)
+    pattern = _condition_clause(vocabulary.code)
+    spoken = spoken_keys(claim) | spoken_keys(question)
+    conditional = any(pattern.search(reading.text) for reading in (claim, question))
+    for clause in [] if conditional else pattern.findall(sentence.text):
+        if not any(unit.key in spoken for unit in units(read(clause, claim.language)) if unit.content):
+            yield f'the quote says "{clause}"'
+    limiting = vocabulary.soft_negations | vocabulary.negations | vocabulary.partial | vocabulary.weak
+    if max(len(claim.text), len(sentence.text)) > LONGEST_READ:
+        return
+    if limiting & {word.folded for reading in (claim, question) for word in reading.words}:
+        return
+    for change in differences(claim, sentence):
+        words = {*change.removed_words} & limiting
+        others = [unit for unit in change.removed if unit.content and unit.folded not in limiting]
+        is_alone = not change.added and not others
+        if words and is_alone and not is_allowed(change):
+            yield f'the quote says "{min(words)}"'
+
+
+@functools.cache
+def _condition_clause(language: str) -> re.Pattern[str]:
+    """Return a pattern of clauses that begin with a condition, each up to the next comma."""
+    vocabulary = lexicon(language)
+    openers = "|".join(phrase for phrase in vocabulary.conditions if phrase not in vocabulary.exclusive)
+    return re.compile(rf"\b(?:{openers})\b[^,;.\n]*", re.IGNORECASE)
 
 
 @functools.cache

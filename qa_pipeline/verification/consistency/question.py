@@ -1,4 +1,4 @@
-"""Whether what proves a claim speaks of what was asked: of the same things, in the same roles.
+"""Whether what proves a claim speaks of what was question_units: of the same things, in the same roles.
 
 A proved sentence is no answer to a question about its neighbour, and none where the question turns it round:
 "The teacher signs the report of the student" does not say who signs the report of the teacher.
@@ -6,8 +6,9 @@ A proved sentence is no answer to a question about its neighbour, and none where
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import combinations
 
 from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.base import Lexicon
@@ -51,7 +52,10 @@ def _absent(answer: Reading, evidence: Reading, question: Reading, headings: Rea
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     before = ""
     for unit in question_units:
-        plain = unit.folded in vocabulary.question_words or before in vocabulary.degree_words
+        plain = (
+            unit.folded in vocabulary.question_words | vocabulary.question_openers
+            or before in vocabulary.degree_words
+        )
         plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
         if unit.content and not plain and not _speaks_of(spoken, unit.key):
             word = _written(unit, question)
@@ -73,34 +77,188 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     """
     vocabulary = lexicon(question.language)
     unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
-    asked = units(read(unquoted, question.language))
-    if not asked or not evidence.sentences or {unit.folded for unit in asked[:3]} & vocabulary.copulas:
+    question_units = units(read(unquoted, question.language))
+    if (
+        not question_units
+        or not evidence.sentences
+        or {unit.folded for unit in question_units[:3]} & vocabulary.copulas
+    ):
         return
-    said = max(
-        (units(read(evidence.text[slice(*span)], evidence.language)) for span in evidence.sentences),
-        key=lambda sentence: len({unit.key for unit in sentence} & {unit.key for unit in asked}),
+    sentence = max(
+        (read(evidence.text[slice(*span)], evidence.language) for span in evidence.sentences),
+        key=lambda reading: len(
+            {unit.key for unit in units(reading)} & {unit.key for unit in question_units}
+        ),
     )
-    places = {unit.key: place for place, unit in enumerate(said)}
-    passive = any(unit.folded in vocabulary.passive_agents | vocabulary.passive_words for unit in asked)
+    sentence_units = units(sentence)
+    passive_words = vocabulary.passive_agents | vocabulary.passive_words
+    passive = any(unit.folded in passive_words for unit in (*question_units, *sentence_units))
+    subject = question_units[0].folded in vocabulary.subject_askers
+    phrase = 0 if subject else _length_of_asked(question_units, vocabulary)
     bare: list[tuple[int, Unit]] = []
-    for place, unit in enumerate(asked):
-        if unit.folded in vocabulary.prepositions or not unit.content or unit.key[0] in "#@~":
-            continue
-        if not _once(unit, asked) or not _once(unit, said):
-            continue
-        there = places[unit.key]
-        role, other = _role(asked, place, vocabulary), _role(said, there, vocabulary)
+    for place, there in _shared_places(question_units, sentence_units, phrase, vocabulary):
+        unit = question_units[place]
+        role, other = _role(question_units, place, vocabulary), _role(sentence_units, there, vocabulary)
         if role is None or other is None:
             continue
-        agent = passive and role.preposition in vocabulary.passive_agents and there == _first(said)
+        agent = passive and role.preposition in vocabulary.passive_agents and there == _first(sentence_units)
         if not agent and not role.agrees(other):
             yield f'"{_written(unit, question)}" has another role in the evidence'
         elif not (passive or role.preposition or (role.case and role.case == other.case)):
             bare.append((there, unit))
-    order = [there for there, _ in bare]
-    spare = 1 if vocabulary.verb_second and asked[0].folded not in vocabulary.subject_askers else 0
-    if len(order) - _longest_rise(order) > spare:
-        yield f'the evidence has "{_written(bare[0][1], question)}" in another order'
+    yield from _turned_verb(question_units, sentence_units, phrase, passive, vocabulary)
+    spare = 1 if vocabulary.verb_second and not subject else 0
+    for clause in _clauses(sentence, bare):
+        if len(clause) - _longest_rise([there for there, _ in clause]) > spare:
+            yield f'the evidence has "{_written(clause[0][1], question)}" in another order'
+
+
+def _shared_places(
+    question_units: Sequence[Unit], sentence_units: Sequence[Unit], phrase: int, vocabulary: Lexicon
+) -> Iterator[tuple[int, int]]:
+    """Yield the places in question and evidence of the words that have a role, and that each has once."""
+    places = {unit.key: place for place, unit in enumerate(sentence_units)}
+    for place, unit in enumerate(question_units):
+        if place < phrase or not unit.content or unit.key[0] in "#@~":
+            continue
+        if unit.folded in vocabulary.prepositions or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
+            continue
+        if _once(unit, question_units) and _once(unit, sentence_units):
+            yield place, places[unit.key]
+
+
+def _turned_verb(
+    question_units: Sequence[Unit],
+    sentence_units: Sequence[Unit],
+    phrase: int,
+    passive: bool,
+    vocabulary: Lexicon,
+) -> Iterator[str]:
+    """Yield where a question asks for the other side of a verb than the evidence has.
+
+    Behind "wen" and "whom" the verb comes, then its subject, which the evidence must have before the verb. A
+    verb in the passive asks for who does it, or what it is done to: the same verb in the active has the
+    question's subject behind it.
+    """
+    words = [
+        unit
+        for unit in question_units
+        if unit.content and _once(unit, question_units) and _once(unit, sentence_units)
+    ]
+    places = {unit.key: place for place, unit in enumerate(sentence_units)}
+    if len(words) < 2:
+        return
+    verb, subject = words[0], words[1]
+    first, second = places[verb.key], places[subject.key]
+    if question_units[0].folded in vocabulary.object_askers and not passive and second > first:
+        yield f'"{subject.folded}" is on the other side of "{verb.folded}" in the evidence'
+    active = sentence_units[first].folded
+    turned = verb.folded.endswith(vocabulary.passive_endings or "\0") and not active.endswith("s")
+    if turned and second < first:
+        yield f'"{subject.folded}" is on the other side of "{verb.folded}" in the evidence'
+
+
+def _length_of_asked(question_units: Sequence[Unit], vocabulary: Lexicon) -> int:
+    """Return how many words of a question are what is asked for: "how many days"."""
+    opens = next(
+        (at for at, unit in enumerate(question_units[:3]) if unit.folded in vocabulary.question_openers), None
+    )
+    if opens is None:
+        return 0
+    verbs = vocabulary.finite_verbs | vocabulary.auxiliaries
+    verb = next(
+        (at for at in range(opens + 1, len(question_units)) if question_units[at].folded in verbs), None
+    )
+    if verb is not None:
+        return verb
+    return next(
+        (at + 1 for at in range(opens + 1, len(question_units)) if question_units[at].content), opens + 1
+    )
+
+
+def _clauses(sentence: Reading, words: Sequence[tuple[int, Unit]]) -> Iterator[Sequence[tuple[int, Unit]]]:
+    """Yield the words of a question by the clause of the evidence, between commas, in which each is."""
+    sentence_units = units(sentence)
+    clauses: dict[int, list[tuple[int, Unit]]] = {}
+    for there, unit in words:
+        clauses.setdefault(sentence.text.count(", ", 0, sentence_units[there].start), []).append(
+            (there, unit)
+        )
+    yield from clauses.values()
+
+
+def exchanged_roles(claim: Reading, sentence: Reading) -> Iterator[str]:
+    """Yield the words that have exchanged their roles in a claim and a sentence that is said to prove it.
+
+    These are two words of which each stands behind the other's preposition; a subject that is none in the
+    sentence, whose own subject the claim lacks or moves; words whose article is in another case; and words
+    behind one preposition, or behind none, in another order. Of those behind none one may move: "free entry",
+    "entry is free". In a passive the one who acts stands behind "by", and the order says nothing.
+    """
+    vocabulary = lexicon(claim.language)
+    mine, theirs = units(claim), units(sentence)
+    is_passive = [any(unit.folded in vocabulary.passive_agents for unit in text) for text in (mine, theirs)]
+    passive = is_passive[0] != is_passive[1]
+    subject, other_subject = _first(mine), _first(theirs)
+    lacks_subject = not any(unit.key == theirs[other_subject].key for unit in mine)
+    moved: list[tuple[Unit, Set[str], Set[str]]] = []
+    in_order: dict[str, list[tuple[int, Unit]]] = {}
+    for place, there in _in_both(mine, theirs, vocabulary):
+        unit, other_unit = mine[place], theirs[there]
+        behind, other = _behind(mine, place, vocabulary), _behind(theirs, there, vocabulary)
+        turned = not passive and bool(behind & other) and not _same_case(unit, other_unit, vocabulary)
+        if behind & other:
+            in_order.setdefault(min(behind & other), []).append((there, unit))
+        elif not (passive and (behind | other) & vocabulary.passive_agents):
+            moved.append((unit, behind, other))
+            turned = there == other_subject or (place == subject and lacks_subject)
+        if turned:
+            yield f'"{_written(unit, claim)}" has another role in the quote'
+    for (unit, behind, other), (_, next_behind, next_other) in combinations(moved, 2):
+        if behind & next_other and next_behind & other:
+            yield f'"{_written(unit, claim)}" has another role in the quote'
+    for preposition, words in in_order.items():
+        order = [there for there, _ in words]
+        if not passive and len(order) - _longest_rise(order) > (preposition == ""):
+            yield f'the quote has "{_written(words[0][1], claim)}" in another order'
+
+
+def _in_both(mine: Sequence[Unit], theirs: Sequence[Unit], vocabulary: Lexicon) -> Iterator[tuple[int, int]]:
+    """Yield the places in two texts of the plain words that each has once."""
+    places = {unit.key: place for place, unit in enumerate(theirs)}
+    for place, unit in enumerate(mine):
+        is_plain = unit.content and unit.folded not in vocabulary.prepositions and unit.key[0] not in "#@~"
+        if is_plain and _once(unit, mine) and _once(unit, theirs):
+            yield place, places[unit.key]
+
+
+def _behind(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> Set[str]:
+    """Return the prepositions that a word may stand behind, next to it or before words that describe it.
+
+    Without one it is the empty word.
+    """
+    unit = text[place]
+    if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
+        return {vocabulary.of_word}
+    found = {_preposition(text, place, vocabulary)}
+    while place and not text[place].article and text[place - 1].content:
+        place -= 1
+        found.add(_preposition(text, place, vocabulary))
+    return found
+
+
+def _preposition(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> str:
+    before = text[place - 1].folded if place else ""
+    return vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
+
+
+def _same_case(unit: Unit, other: Unit, vocabulary: Lexicon) -> bool:
+    articles = [article for article in (unit.article, other.article) if article]
+    return len({_case(article, vocabulary) for article in articles}) < 2
+
+
+def _case(article: str, vocabulary: Lexicon) -> str:
+    return next(filter(article.endswith, vocabulary.article_cases), "")
 
 
 def _once(unit: Unit, text: Sequence[Unit]) -> bool:
@@ -114,18 +272,23 @@ def _first(text: Sequence[Unit]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """The preposition before a noun phrase and the case of its article, each empty where there is none."""
+    """The preposition before a noun phrase and the case of its article, each empty where there is none.
+
+    `heads` says that another word follows it at once, as what a genitive belongs to does.
+    """
 
     preposition: str
     case: str
     has_article: bool
     word: str
+    heads: bool
 
     def agrees(self, other: "_Role") -> bool:
         """Return whether the same word may have one role in two texts."""
         if self.preposition != other.preposition:
             return False
-        genitives = {f"{self.word}s", f"{other.word}s"} & {self.word, other.word}
+        pairs = ((self, other.word), (other, self.word))
+        genitives = any(role.heads and role.word == f"{word}s" for role, word in pairs)
         cases = self.has_article and other.has_article and self.case != other.case
         return not genitives and not cases
 
@@ -134,14 +297,16 @@ def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None
     """Return the role of a word; None where it belongs to what is asked for, or may be an infinitive."""
     unit, before = text[place], text[place - 1].folded if place else ""
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
-        return _Role(vocabulary.of_word, "", False, "")
+        return _Role(vocabulary.of_word, "", False, "", False)
     if before in vocabulary.question_openers - vocabulary.subject_askers:
         return None
     if before in vocabulary.infinitive_marks and not unit.article:
         return None
     preposition = vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
     case = next(filter(unit.article.endswith, vocabulary.article_cases), "")
-    return _Role(preposition, case, bool(unit.article), "" if vocabulary.genitives else unit.folded)
+    # a genitive stands before what it belongs to; a verb in the passive has the same ending
+    heads = place + 1 < len(text) and text[place + 1].content and not text[place + 1].article
+    return _Role(preposition, case, bool(unit.article), unit.folded, heads and not vocabulary.genitives)
 
 
 def _longest_rise(places: Sequence[int]) -> int:

@@ -15,6 +15,7 @@ from qa_pipeline.verification.consistency.allowed import (
 from qa_pipeline.verification.consistency.reading import read
 
 BOILER = frozenset({"boiler"})
+SUBJECTS = frozenset({BOILER})
 SENTENCES = {
     "en": "However, the new pump of the house needs a fine filter and may run for two hours each day.",
     "sv": "Den nya pumpen i huset behöver ett fint filter och får gå två timmar varje dag.",
@@ -23,14 +24,14 @@ SENTENCES = {
 
 
 def open_differences(evidence: str, claim: str, language: str = "en") -> list[str]:
-    changes = differences(read(claim, language), read(evidence, language), BOILER, BOILER)
+    changes = differences(read(claim, language), read(evidence, language), BOILER, SUBJECTS)
     return [one.described() for one in changes if not is_allowed(one)]
 
 
 @pytest.mark.parametrize("one", [one for one in ALLOWED if one.name != "article"], ids=lambda one: one.name)
 def test_the_example_of_a_row_holds_by_that_row(one: Allowed) -> None:
     evidence, claim = one.holds
-    changes = differences(read(claim, "en"), read(evidence, "en"), BOILER, BOILER)
+    changes = differences(read(claim, "en"), read(evidence, "en"), BOILER, SUBJECTS)
     assert any(one.test(change) for change in changes)
     assert all(is_allowed(change) for change in changes)
 

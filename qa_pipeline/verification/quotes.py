@@ -1,0 +1,166 @@
+"""Whether the quotes that a model gives for an accept prove the claim, as far as rules can tell.
+
+The model names sentences; what they say is read in the document, not in the reply. A claim is not taken where
+they lack what must not be missing, deny it, turn its roles round or restrict it, where something around
+them takes them back, and where they do not speak of what was asked. That the words left over mean the same is
+the model's word.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+import polars as pl
+
+from qa_pipeline.records import Passage
+from qa_pipeline.verification.citations import locate_quote
+from qa_pipeline.verification.consistency.allowed import units
+from qa_pipeline.verification.consistency.proof import conditions_left_out, conflicts, denials, lacking
+from qa_pipeline.verification.consistency.question import exchanged_roles, spoken_keys, unanswered
+from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.context import label_of, restrictions, surroundings
+
+_LEAST_SHARED = 0.5
+"""Share of the claim's content words that quotes, headings and question must have: a sentence that shares
+fewer is as likely one about something else as a paraphrase."""
+_MOST_SENTENCES = 3
+"""Sentences that a claim may be put together from, as many as the prompt allows."""
+
+
+class DocumentTexts:
+    """The texts of documents, put together from their chunks when first asked for."""
+
+    def __init__(self, chunks: pl.DataFrame) -> None:
+        places = chunks.select("chunk_id", "document_id", "char_start")
+        self._starts = {chunk_id: start for chunk_id, _, start in places.iter_rows()}
+        self._chunks = chunks
+        self._texts: dict[str, str] = {}
+
+    def around(self, passage: Passage) -> tuple[str, int]:
+        """Return the text of a passage's document, and the place where the passage begins in it.
+
+        What no chunk holds is blank lines.
+        """
+        if passage.document_id not in self._texts:
+            self._texts[passage.document_id] = self._joined(passage.document_id)
+        return self._texts[passage.document_id], self._starts[passage.chunk_id]
+
+    def _joined(self, document_id: str) -> str:
+        parts: list[str] = []
+        end = 0
+        of_document = self._chunks.filter(pl.col("document_id") == document_id).sort("char_start", "chunk_id")
+        for start, text in of_document.select("char_start", "text").iter_rows():
+            parts += ["\n" * (start - end), text[max(end - start, 0) :]]
+            end = max(end, start + len(text))
+        return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim as it is understood alone and as its answer has it, with question and answer.
+
+    `is_bound` says whether the quotes must speak of what was asked.
+    """
+
+    stated: Reading
+    written: Reading
+    question: Reading
+    answer: Reading
+    is_bound: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """A sentence of a document that a quote touches."""
+
+    passage: Passage
+    start: int
+    end: int
+    reading: Reading
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        return (self.passage.title, *self.passage.section_path)
+
+
+def unfounded(
+    statement: Statement, quotes: Sequence[str], passages: Sequence[Passage], texts: DocumentTexts
+) -> tuple[str, str] | None:
+    """Return reason and words where quotes do not prove a claim; None where nothing speaks against it."""
+    language = statement.stated.language
+    given = [quote for quote in quotes if quote.strip()]
+    if not given:
+        return "no_quote", "accepted without naming a quote"
+    sentences: list[_Quoted] = []
+    for quote in given:
+        touched = _touched(quote, passages, language)
+        if not touched:
+            return "quote_not_found", f"not in the passages: {quote}"
+        sentences += touched
+    return next(_objections(statement, _chosen(statement, sentences), passages, texts), None)
+
+
+def _touched(quote: str, passages: Sequence[Passage], language: str) -> list[_Quoted]:
+    """Return the whole sentences that a quote is in: half of one may say what all of it does not."""
+    for passage in passages:
+        if place := locate_quote(quote, passage.text, language=language):
+            spans = read(passage.text, language).sentences
+            touched = [span for span in spans if span[0] < place.end and place.start < span[1]]
+            return [_Quoted(passage, *span, read(passage.text[slice(*span)], language)) for span in touched]
+    return []
+
+
+def _chosen(statement: Statement, sentences: Sequence[_Quoted]) -> list[_Quoted]:
+    """Return the sentence that has most of the claim, then those that add to it.
+
+    A quote of a whole passage proves no more than the sentences of it that speak of the claim.
+    """
+    left = {unit.key for unit in units(statement.stated) if unit.content}
+    chosen: list[_Quoted] = []
+    remaining = list(dict.fromkeys(sentences))
+    while left and remaining and len(chosen) < _MOST_SENTENCES:
+        best = max(remaining, key=lambda sentence: len(left & spoken_keys(sentence.reading)))
+        if chosen and not left & spoken_keys(best.reading):
+            break
+        chosen.append(best)
+        remaining.remove(best)
+        left -= spoken_keys(best.reading)
+    return chosen or remaining[:1]
+
+
+def _objections(
+    statement: Statement, chosen: Sequence[_Quoted], passages: Sequence[Passage], texts: DocumentTexts
+) -> Iterator[tuple[str, str]]:
+    language = statement.stated.language
+    quote = read("\n".join(sentence.reading.text for sentence in chosen), language)
+    labels = [label_of(sentence.passage.text, sentence.start) for sentence in chosen]
+    above = [heading for sentence in chosen for heading in sentence.headings]
+    headings = read("\n".join(dict.fromkeys([*above, *filter(None, labels)])), language)
+    missing = lacking(statement.stated, quote, headings)
+    if missing := missing or _too_few(statement, spoken_keys(quote) | spoken_keys(headings)):
+        yield "quote_lacks_words", f"not in the quotes: {', '.join(missing)}"
+    elsewhere = [read(passage.text, language) for passage in passages]
+    for sentence in chosen:
+        denied = denials(statement.written, sentence.reading)
+        for denial in denied or conflicts(statement.written, sentence.reading, elsewhere):
+            yield "quote_denies_claim", denial.words
+        for words in conditions_left_out(statement.stated, sentence.reading, statement.question):
+            yield "quote_has_condition", words
+        for words in exchanged_roles(statement.written, sentence.reading):
+            yield "quote_has_other_roles", words
+        stated = (statement.question, statement.stated)
+        text, at = texts.around(sentence.passage)
+        around = surroundings(text, language, at + sentence.start, at + sentence.end)
+        for words in restrictions(around, sentence.headings, stated, language):
+            yield "quote_restricted", words
+    if statement.is_bound:
+        is_row = all(" | " in sentence.reading.text for sentence in chosen)
+        for words in unanswered(statement.answer, quote, statement.question, headings, is_row=is_row):
+            yield "quote_off_question", words
+
+
+def _too_few(statement: Statement, spoken: Set[str]) -> tuple[str, ...]:
+    """Return the content words that are nowhere, where they are most of the claim."""
+    spoken = spoken | spoken_keys(statement.question)
+    content = {unit.key: unit.folded for unit in units(statement.written) if unit.content}
+    absent = [word for key, word in content.items() if key not in spoken]
+    return tuple(absent) if len(absent) > (1 - _LEAST_SHARED) * len(content) else ()
