@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -34,6 +35,7 @@ from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
 from qa_pipeline.storage.rows import CitationStruct
 from qa_pipeline.storage.tables import PAIRS
+from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.references import (
     FOUND_BY_SEARCH,
@@ -354,7 +356,7 @@ def import_pairs(
     """
     sources = Sources(documents, chunks)
     texts = _Texts(documents, chunks)
-    languages = dict(documents.select("document_id", "language").iter_rows())
+    languages = _Languages(documents, chunks)
     seen: dict[str, int] = {}
     rows = []
     for pair in raw:
@@ -393,16 +395,16 @@ def _base(pair: RawPair) -> Row:
     }
 
 
-def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: dict[str, str | None]) -> Row:
+def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: "_Languages") -> Row:
     inside = [RawCitation(reference, reference) for reference in mark_references(pair.answer or "")]
     cited = [
         (citation, _resolve(citation, sources, texts)) for citation in _distinct([*pair.citations, *inside])
     ]
     chunk_ids = list(dict.fromkeys(i for _, resolution in cited for i in resolution.chunk_ids))
     owners = [resolution.document_id for _, resolution in cited if resolution.document_id]
-    language = pair.language or next((languages[i] for i in owners if languages.get(i) in LANGUAGES), "en")
-    answer = pair.answer or refusal(language or "en")
-    refused = is_refusal(answer, language or "en")
+    language = pair.language or languages.of_cited(owners) or languages.of_text(pair)
+    answer = pair.answer or refusal(language)
+    refused = is_refusal(answer, language)
     uncited = {"reason": FOUND_BY_SEARCH, "detail": "it cites nothing: evidence is searched for in its batch"}
     return {
         **_base(pair),
@@ -441,6 +443,27 @@ def _resolve(citation: RawCitation, sources: Sources, texts: "_Texts") -> Resolu
     if chunk_id is not None:
         return sources.chunk(chunk_id)
     return Resolution("unknown_document") if document_id is None else sources.resolve(document_id)
+
+
+class _Languages:
+    """The languages of a batch, of which a pair that names none is in one."""
+
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        self._documents = dict(documents.select("document_id", "language").iter_rows())
+        lengths: Counter[str] = Counter()
+        for language, text in chunks.select("language", "text").iter_rows():
+            lengths[language] += len(text) if language in LANGUAGES else 0
+        self._of_batch = [language for language, length in lengths.most_common() if length]
+
+    def of_cited(self, document_ids: Iterable[str]) -> str | None:
+        """Return the language of the first cited document in a handled one."""
+        return next((self._documents[i] for i in document_ids if self._documents.get(i) in LANGUAGES), None)
+
+    def of_text(self, pair: RawPair) -> str:
+        """Return the language of the question, else of the answer; the main one where the batch lacks it."""
+        main = self._of_batch[0] if self._of_batch else "en"
+        other = in_other_language(pair.question or pair.answer or "", main)
+        return other if other in self._of_batch else main
 
 
 class _Texts:

@@ -5,8 +5,9 @@ one by one: on public sets of answerable and unanswerable questions the best sen
 chunk.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import polars as pl
@@ -17,17 +18,36 @@ from qa_pipeline.records import index_text
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import REFUSALS
 from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.text.language import in_other_language
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.evidence import ChunkWords, candidates
 
-Row = dict[str, Any]
 _LOOKED_INTO = 5
+_SEARCHED = 0.9
+"""Share of a batch's text in the language of a question from which its words were looked for in the batch.
+
+A manual has a few pieces in another language; a batch in two languages may answer in the other one.
+"""
 _RECALL_LOW = 0.50
 """A chunk with fewer of a question's words is about something else, if no vector is near either."""
 _RECALL_HIGH = 0.80
 """A sentence with so many of a question's words answers it, where one is near by vector too."""
 _QUESTION_WORDS = 2
 """Content words without which it is unclear what a question asks."""
+
+
+class _Signals(TypedDict):
+    """Hold what was searched for a question and how near it came: columns of refusals."""
+
+    best_chunk_id: str | None
+    similarity: float | None
+    token_recall: float | None
+    best_sentence: str | None
+    sentence_recall: float | None
+    sentence_similarity: float | None
+    question_words: int
+    chunks_searched: int
+    sentences_looked_at: int
 
 
 class _Searched:
@@ -40,11 +60,19 @@ class _Searched:
         for chunk_id, path, text, language in columns.iter_rows():
             self.readings[chunk_id] = read(blank_injections(text, language), language)
             indexed[chunk_id] = index_text(path, self.readings[chunk_id].written)
+        self._lengths: Counter[str] = Counter()
+        for reading in self.readings.values():
+            self._lengths[reading.language] += len(reading.written)
         self.words = ChunkWords(indexed, {i: reading.language for i, reading in self.readings.items()})
         vectors = ChunkVectors(embeddings, indexed, embedder)
         vectors.load(indexed)
         self._ids = list(indexed)
         self._matrix = vectors.matrix(self._ids)
+
+    def speaks(self, question: Reading) -> bool:
+        """Return whether a question and nearly all chunks are in one language."""
+        share = self._lengths[question.language] / max(self._lengths.total(), 1)
+        return share >= _SEARCHED and in_other_language(question.written, question.language) is None
 
     def nearest(self, vector: Vectors, most: int) -> list[tuple[str, float]]:
         """Return the chunks with the best cosines to a vector, best first, and their cosines."""
@@ -55,8 +83,11 @@ class _Searched:
         return [(self._ids[place], float(cosines[place])) for place in places]
 
 
-def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[Row]:
-    """Return what was searched for each question, in order, and how near it came: rows of refusals."""
+def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encoder) -> list[_Signals]:
+    """Return what was searched for each question, in order, and how near it came.
+
+    Words that were looked for in chunks of another language have no recall: it would prove nothing.
+    """
     vectors = TextVectors([asked_question.written for asked_question in questions], embedder)
     near = [
         searched.nearest(vectors.of(asked_question.written), _LOOKED_INTO) for asked_question in questions
@@ -75,7 +106,7 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
     of_sentences = TextVectors(
         [sentence.text for chunk_sentences in sentences for sentence in chunk_sentences], embedder
     )
-    rows: list[Row] = []
+    rows: list[_Signals] = []
     for question, by_vector, by_words, question_sentences in zip(
         questions, near, chunks_by_words, sentences, strict=True
     ):
@@ -85,12 +116,12 @@ def _signals(questions: Sequence[Reading], searched: _Searched, embedder: Encode
         cosines = [float(of_sentences.of(sentence.text) @ vector) for sentence in question_sentences]
         best = max(range(len(shares)), key=lambda n: (shares[n], cosines[n], -n), default=None)
         first = by_words or by_vector
-        nothing = 0.0 if terms and searched.readings else None
+        words_found = by_words[0][1] if by_words else 0.0 if terms and searched.readings else None
         rows.append(
             {
                 "best_chunk_id": first[0][0] if first else None,
                 "similarity": by_vector[0][1] if by_vector else None,
-                "token_recall": by_words[0][1] if by_words else nothing,
+                "token_recall": words_found if searched.speaks(question) else None,
                 "best_sentence": None if best is None else question_sentences[best].text,
                 "sentence_recall": None if best is None else shares[best],
                 "sentence_similarity": max(cosines, default=None),

@@ -221,7 +221,35 @@ def test_the_language_is_given_or_that_of_the_cited_document() -> None:
 
     found = import_pairs(raw, swedish, chunks(swedish), "b")
 
-    assert found["language"].to_list() == ["sv", "de", "en"]
+    assert found["language"].to_list() == ["sv", "de", "sv"]
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("Vad ska ägaren göra innan pumpen startas på våren?", "sv"),
+        ("Was muss der Besitzer tun, bevor die Pumpe im Frühjahr gestartet wird?", "de"),
+        ("What must the owner do before the pump is started in spring?", "sv"),
+        ("Pumpen?", "sv"),
+    ],
+)
+def test_a_pair_that_cites_nothing_is_in_its_questions_language_where_the_batch_has_it(
+    question: str, language: str
+) -> None:
+    swedish = documents({"a.md": "Ägaren ska tömma tanken innan pumpen startas på våren."}, "sv")
+    german = documents({"b.md": "Der Besitzer muss den Tank leeren."}, "de")
+    batch = pl.concat([swedish, german])
+    raw = parse_pairs(lines({"question": question, "answer": "This is not available."}), "pairs.jsonl")
+
+    assert import_pairs(raw, batch, chunks(batch), "b")["language"].to_list() == [language]
+
+
+def test_a_pair_that_cites_nothing_in_a_batch_without_text_is_in_english() -> None:
+    raw = parse_pairs(
+        lines({"question": "Vad ska ägaren göra innan pumpen startas?", "answer": "x"}), "a.jsonl"
+    )
+
+    assert import_pairs(raw, DOCUMENTS.clear(), CHUNKS.clear(), "b")["language"].to_list() == ["en"]
 
 
 @pytest.mark.parametrize(

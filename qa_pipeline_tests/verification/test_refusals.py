@@ -1,6 +1,9 @@
+import json
+
 import polars as pl
 import pytest
 
+from qa_pipeline.generation.pairs_file import import_pairs, parse_pairs
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.refusals import is_refusal
 from qa_pipeline.verification.refusals import judge_refusals
@@ -38,6 +41,66 @@ def test_a_question_about_a_known_subject_stays_unproved() -> None:
 
 def test_a_question_of_few_words_is_not_proved_unanswerable_by_them() -> None:
     assert outcome("Who was he?")[0] == "unproved_refusal"
+
+
+HELD = [
+    (
+        "sv",
+        "Ägaren ska tömma tanken innan pumpen startas på våren.",
+        "Vad ska ägaren göra med tankarna innan pumparna startas om våren?",
+        "Det framgår inte av dokumenten.",
+    ),
+    (
+        "de",
+        "Der Besitzer muss den Tank leeren, bevor die Pumpe im Frühjahr gestartet wird.",
+        "Was müssen die Besitzer mit den Tanks machen, bevor Pumpen im Frühjahr gestartet werden?",
+        "Diese Information ist nicht in der Wissensdatenbank verfügbar.",
+    ),
+]
+
+
+OTHER = {
+    "sv": "Medlemmar får låna fem böcker i fyra veckor på biblioteket i stadens centrum.",
+    "de": "Mitglieder dürfen in der Bibliothek der Stadt fünf Bücher für vier Wochen leihen.",
+}
+
+
+@pytest.mark.parametrize(("language", "text", "question", "answer"), HELD)
+def test_an_imported_refusal_that_cites_nothing_is_not_right_where_the_batch_has_the_answer(
+    language: str, text: str, question: str, answer: str
+) -> None:
+    batch = documents({"a.md": text, "b.md": OTHER[language]}, language)
+    raw = parse_pairs(json.dumps({"question": question, "answer": answer}).encode(), "pairs.jsonl")
+    rows = import_pairs(raw, batch, chunks(batch), "b")
+
+    found = judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+
+    assert rows["language"].to_list() == [language]
+    assert found["outcome"].to_list() != ["correct_refusal"]
+
+
+@pytest.mark.parametrize(("language", "text", "question", "answer"), HELD)
+def test_nothing_is_proved_by_words_of_another_language_than_the_batchs(
+    language: str, text: str, question: str, answer: str
+) -> None:
+    batch = documents({"a.md": text}, language)
+    asked = "Who won the Olympic marathon that was run in the city of Sydney?"
+    for language_of_row in ("en", language):
+        rows = pairs(pair(answer, cites=[], coverage="none", question=asked, language=language_of_row))
+        found = judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+        assert found.select("outcome", "token_recall").row(0) == ("unproved_refusal", None)
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(20, "correct_refusal"), (1, "unproved_refusal")])
+def test_a_batch_in_two_languages_may_answer_in_the_other_one(share: int, outcome: str) -> None:
+    english = documents({"a.md": " ".join(TEXTS.values()) * share})
+    batch = pl.concat([english, documents({"b.md": HELD[0][1]}, "sv")])
+    asked = "Who won the Olympic marathon that was run in the city of Sydney?"
+    rows = pairs(pair("Refused.", cites=[], coverage="none", question=asked))
+
+    found = judge_refusals(rows, chunks(batch), HashEmbedder(), VerificationSettings())
+
+    assert found["outcome"].to_list() == [outcome]
 
 
 def test_an_order_in_a_document_answers_nothing() -> None:
