@@ -9,7 +9,7 @@ not state.
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -50,8 +50,6 @@ _MOST_PASSAGES = 5
 """Passages of one request, as many as an answer is drafted from: more dilute what each claim is read with."""
 _MOST_CLAIMS = 8
 """Claims of one request: enough for nearly every answer, few enough to be read one by one."""
-_OPEN_GROUPS = 50
-"""Requests that further claims are tried for: pairs about one passage are near each other in their table."""
 
 
 def verify_claims(
@@ -157,45 +155,26 @@ def claims_request(
     )
 
 
-@dataclass(slots=True)
-class _Group:
-    """Claims of one request, and the ids of the passages they are read with."""
-
-    language: str
-    batch: str
-    rows: list[PairClaimRow] = field(default_factory=list)
-    shown: dict[str, None] = field(default_factory=dict)
-
-    def takes(self, rows: Sequence[PairClaimRow], shown: Mapping[str, None]) -> bool:
-        """Return whether further claims fit: about a passage that is here, and no passage pushed out."""
-        return (
-            (self.language, self.batch) == (rows[0]["language"], rows[0]["batch"])
-            and next(iter(shown), None) in self.shown
-            and len(self.rows) + len(rows) <= _MOST_CLAIMS
-            and len(self.shown | shown) <= _MOST_PASSAGES
-        )
-
-
 def _groups(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> list[list[PairClaimRow]]:
     """Return the rows for each request, in the order of the first row of each.
 
-    Claims of one pair stay together, and join those of an earlier pair about the same passages. What holds an
-    injection is asked about apart, so that it can do nothing for the claims of other pairs.
+    Claims of one pair stay together, and join those of earlier pairs that are read with the very same
+    passages. What holds an injection is asked about apart, so that it does nothing for claims of other pairs.
     """
-    groups: list[_Group] = []
-    joinable: list[_Group] = []
+    groups: list[list[PairClaimRow]] = []
+    latest: dict[tuple[str, str, frozenset[str]], list[PairClaimRow]] = {}
     for of_pair in _of_pairs(rows, passages):
-        shown = dict.fromkeys(passage.chunk_id for passage in _passages_shown(of_pair, passages))
-        is_apart = _injected(of_pair, passages)
-        group = None if is_apart else next((g for g in joinable if g.takes(of_pair, shown)), None)
-        if group is None:
-            group = _Group(of_pair[0]["language"], of_pair[0]["batch"])
-            groups.append(group)
-            if not is_apart:
-                joinable = [*joinable, group][-_OPEN_GROUPS:]
-        group.rows += of_pair
-        group.shown |= shown
-    return [group.rows for group in groups]
+        shown = frozenset(passage.chunk_id for passage in _passages_shown(of_pair, passages))
+        key = (of_pair[0]["language"], of_pair[0]["batch"], shown)
+        group = latest.get(key, [])
+        if _injected(of_pair, passages):
+            groups.append(of_pair)
+        elif group and len(group) + len(of_pair) <= _MOST_CLAIMS:
+            group += of_pair
+        else:
+            groups.append(of_pair)
+            latest[key] = of_pair
+    return groups
 
 
 def _of_pairs(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> Iterator[list[PairClaimRow]]:
@@ -294,7 +273,8 @@ class _Check:
 
 def _statement(row: PairClaimRow, *, is_bound: bool) -> Statement:
     texts = (_stated(row), row["self_contained"] or row["text"], row["question"], row["answer"] or "")
-    return Statement(*(read(text, row["language"]) for text in texts), is_bound=is_bound)
+    stated, written, question, answer = (read(text, row["language"]) for text in texts)
+    return Statement(stated, written, question, answer, is_bound=is_bound)
 
 
 def _evidence(rows: Sequence[PairClaimRow], passages: Mapping[str, Passage]) -> list[str]:

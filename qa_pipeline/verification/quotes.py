@@ -15,8 +15,9 @@ from qa_pipeline.records import Passage
 from qa_pipeline.verification.citations import locate_quote
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import conditions_left_out, conflicts, denials, lacking
-from qa_pipeline.verification.consistency.question import exchanged_roles, spoken_keys, unanswered
+from qa_pipeline.verification.consistency.question import spoken_keys, unanswered
 from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.consistency.roles import exchanged_roles
 from qa_pipeline.verification.context import label_of, restrictions, surroundings
 
 _LEAST_SHARED = 0.5

@@ -70,7 +70,7 @@ def test_an_answer_is_a_sentence_of_the_passage_it_cites() -> None:
         AnswerReply,
         "answer",
         passages=render_passages(PASSAGES),
-        question=delimit("What is said where it reads “Wait 10 minutes.”?"),
+        question=delimit("What is stated under “Wait 10 minutes.”?"),
     )
     assert (reply.coverage, reply.answer, reply.used_chunks) == ("full", "Wait 10 minutes.", [2])
     assert [(one.passage, one.quote) for one in reply.citations] == [(2, "Wait 10 minutes.")]

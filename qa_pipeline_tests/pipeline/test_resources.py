@@ -151,7 +151,7 @@ def test_existing_pairs_are_checked_in_rounds_as_well(
 ) -> None:
     pairs = workspace.corpus.parent / "pairs.jsonl"
     row = {
-        "question": "How long should one wait after opening the lower valve?",
+        "question": "How long do you wait to drain the boiler?",
         "answer": "To drain the boiler, open the lower valve and wait 10 minutes.",
         "citations": ["guide.md"],
     }

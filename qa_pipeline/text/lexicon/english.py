@@ -192,7 +192,7 @@ ENGLISH = Lexicon(
         if unless because although, with without, over under, more less, always never, often never, sometimes
         always, only also, least most, up down"""),
     question_words=words("""
-        cost costs pay make made need needed needs know known hold holds get gets what which who whom whose
+        one cost costs pay make made need needed needs know known hold holds get gets what which who whom whose
         how many much long often when where why state states stated say says give gives given list lists
         listed table column row section under called name named value define defined mean means definition
         according document provide provides prescribe text explain describe described tell happens use used for step steps"""),

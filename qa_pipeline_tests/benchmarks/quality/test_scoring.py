@@ -102,7 +102,8 @@ def test_the_model_is_asked_about_every_claim_and_a_failed_reply_is_unknown(tmp_
         return deciding(lambda claim: "accept" if "Lund" in claim else "reject")(request)
 
     model = ScriptedModel(play)
-    found = scored(items(6), tmp_path, "llm", "cascade", model=model)
+    apart = [row | {"context": [*row["context"], f"Passage {place}."]} for place, row in enumerate(items(6))]
+    found = scored(apart, tmp_path, "llm", "cascade", model=model)
     assert found["score_llm"].to_list() == [1.0, 0.0, 0.0, 0.0, 0.0, None]
     assert len(model.asked) == 6
 
