@@ -35,7 +35,7 @@ _LONGEST_TITLE = 6
 """Words of a heading that is only what it voids: "Deprecated functions", not an article about myths."""
 _SHORT_EXCEPTION = 12
 """Words of a sentence that is about its neighbour: a longer one has matters of its own."""
-_BRACKETED = re.compile(r"[(\[–—]([^()\[\]]*)")
+_BRACKETED = re.compile(r"[(\[–—:]([^()\[\]]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class _Spoken:
         if len(words) <= _LONGEST_TITLE:
             opens = {*content[:1], *content[-1:]} & context.voiding | {*content[:1]} & context.outdated
         inside = {word for span in _BRACKETED.findall(heading) for word in self._folded(span)}
-        bracketed = inside & (context.voiding | context.outdated)
+        bracketed = inside & (context.voiding | context.outdated | context.tentative)
         denied = {
             word
             for word, following in zip_longest(words, words[1:], fillvalue="")
@@ -230,6 +230,8 @@ class _Spoken:
     def supposes(self, before: str) -> bool:
         """Return whether the sentence before makes the next one a supposition, or what somebody says."""
         context = self.vocabulary.context
+        if re.search(rf"\b(?:{'|'.join(context.quoting)})[.:]?$", before.rstrip(), re.IGNORECASE):
+            return True
         if re.match("|".join(context.supposing), before.lstrip(" \t-*+•\"'“„”»"), re.IGNORECASE):
             return True
         words = self._folded(before)
@@ -251,7 +253,8 @@ class _Spoken:
         void = self._of("voiding", words) | (
             set(words) & negations if self._of("confirming", words) else set()
         )
-        if (points or shared) and len(words) <= _SHORT_EXCEPTION and self._unstated(void):
+        near = points or shared or (void & negations and set(words) & context.pointing)
+        if near and len(words) <= _SHORT_EXCEPTION and self._unstated(void):
             return True
         excepts = set(words) & (negations | self.vocabulary.exclusive) | self._of("exempting", words)
         contrast = set(words[:_OPENING_WORDS]) & context.opposing or set(words) & context.parenthetic

@@ -143,7 +143,8 @@ class Contexts:
     """The words by which what stands around a sentence takes back what it says.
 
     `voiding` words say that what they stand over or speak of is forbidden, false, proposed or no longer
-    holds; so do negations beside a `permitting` word in a heading, and `outdated` words that open one or a `confirming` one in a sentence.
+    holds; so do negations beside a `permitting` word in a heading, `outdated` words that open one, and `tentative`
+    ones behind its colon. `quoting` are patterns of the end of a sentence that gives somebody's words or a `confirming` one in a sentence.
     `supposing` are patterns of sentences that open a supposition, `reporting` words give somebody else's
     words, `announcing` ones say that something follows. `pointing` words open a sentence about the one
     before, `revoking`
@@ -155,6 +156,8 @@ class Contexts:
 
     voiding: Set[str]
     outdated: Set[str]
+    tentative: Set[str]
+    quoting: tuple[str, ...]
     permitting: Set[str]
     supposing: tuple[str, ...]
     reporting: Set[str]
