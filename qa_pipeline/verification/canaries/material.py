@@ -22,6 +22,8 @@ _OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(\S.{2,300})")
 _LEAD_IN = re.compile(r"(?:(?<=[.!?] )|^)[^.!?#]{1,200}:$")
+_ASIDE = re.compile(r"\(\D*\)")
+"""Words in brackets, whose negation denies no item: "A number of reasons (not exhaustive):"."""
 _FEWEST_OF_LEAD_IN = 4
 """Words of a lead-in that says something of its items; a shorter one is a label: "For example:"."""
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
@@ -150,8 +152,9 @@ def _items(text: str) -> Iterator[tuple[str, str]]:
 def _lead_in(line: str) -> str:
     """Return the last sentence of a line, where it ends with a colon and says something of what follows."""
     match = _LEAD_IN.search(line)
-    is_statement = match is not None and len(match[0].split()) >= _FEWEST_OF_LEAD_IN
-    return match[0] if match and is_statement and _NO_PROSE.search(match[0][:-1]) is None else ""
+    if match is None or len(match[0].split()) < _FEWEST_OF_LEAD_IN or _ASIDE.search(match[0]):
+        return ""
+    return match[0] if _NO_PROSE.search(match[0][:-1]) is None else ""
 
 
 def is_prose(line: str) -> bool:

@@ -88,8 +88,13 @@ def _denies(lead_in: str, vocabulary: Lexicon) -> bool:
 
 
 def lead_in_dropped(item: Sentence, material: Material) -> Iterator[Draft]:
-    """Yield a whole statement that the lead-in of its list denies, without the lead-in."""
-    if is_prose(item.text) and _denies(item.lead_in, lexicon(item.language)):
+    """Yield a whole statement that the lead-in of its list calls forbidden or false, without the lead-in.
+
+    A lead-in with "not" need not deny its items: "What it does not guard against are:".
+    """
+    vocabulary = lexicon(item.language)
+    forbids = not vocabulary.context.voiding.isdisjoint(words(item.lead_in.casefold()))
+    if forbids and is_prose(item.text) and _denies(item.lead_in, vocabulary):
         yield Draft(item.text, item.chunk_id)
 
 
