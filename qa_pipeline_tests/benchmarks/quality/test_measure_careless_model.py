@@ -9,7 +9,7 @@ GUIDE = """# Kestrel guide
 
 ## Draining
 
-A drain valve is a valve that empties the boiler. To drain the boiler, open the lower valve and wait 10 minutes.
+A drain valve is a valve that empties the boiler. To drain it, open the lower valve and wait 10 minutes.
 
 ## Weight
 
