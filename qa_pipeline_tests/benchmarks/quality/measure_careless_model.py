@@ -158,7 +158,8 @@ def figures_of(outcomes: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for (group,), of_group in outcomes.group_by("group", maintain_order=True):
         grounded = of_group.filter(pl.col("outcome") == "grounded")
         accepted = grounded.height
-        reasons = Counter(of_group.filter(pl.col("outcome") != "grounded")["reason"])
+        others = of_group.filter(pl.col("outcome") != "grounded")
+        reasons = Counter(others.select(pl.coalesce("reason", "outcome")).to_series())
         yield {
             "group": group,
             "rows": of_group.height,
