@@ -236,8 +236,7 @@ class _Spoken:
             return True
         words = self._folded(before)
         announces = before.rstrip().endswith(":") or self._of("announcing", words)
-        short = len(words) <= _SHORT_EXCEPTION and not (self.words & set(words)) - self.vocabulary.stop_words
-        reporting = set(words) & context.reporting if announces or short else set()
+        reporting = set(words) & context.reporting if announces else set()
         return self._unstated(reporting | (self._of("voiding", words) if announces else set()))
 
     def takes_back(self, after: str) -> bool:
@@ -261,7 +260,9 @@ class _Spoken:
         limited = shared or points or set(words) & self.vocabulary.exclusive
         if contrast and limited and self._unstated(excepts | void):
             return True
+        # "If it is not …" says what holds in another case, and takes nothing back
         same = len(shared) >= max(_SHARED, _SAME_MATTER * len(self.stems))
+        same = same and words[0] not in self.vocabulary.conditional_words
         return (same and self._unstated(excepts - self.vocabulary.exclusive)) or (
             bool(shared or points)
             and len(words) <= _SHORT_EXCEPTION

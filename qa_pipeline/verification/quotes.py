@@ -20,7 +20,7 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.consistency.roles import exchanged_roles
 from qa_pipeline.verification.context import label_of, restrictions, surroundings
 
-_LEAST_SHARED = 0.5
+_LEAST_SHARED = 1 / 3
 """Share of the claim's content words that quotes, headings and question must have: a sentence that shares
 fewer is as likely one about something else as a paraphrase."""
 _MOST_SENTENCES = 3

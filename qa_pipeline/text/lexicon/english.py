@@ -292,7 +292,7 @@ ENGLISH = Lexicon(
         singular_endings=("ss", "us", "is", "'s"),
     ),
     context=Contexts(
-        voiding=words("""replaced forecast forecasts suspended obsolete abolished discontinued refuted debunked
+        voiding=words("""forecast forecasts suspended obsolete abolished discontinued refuted debunked
             misunderstanding scrapped cancelled postponed deprecated repealed superseded withdrawn
             draft prohibited forbidden banned disallowed unauthorised unauthorized unacceptable myth
             myths misconception misconceptions fallacy fallacies fictional hypothetical mistake

@@ -284,7 +284,7 @@ GERMAN = Lexicon(
     ),
     context=Contexts(
         voiding=words("""verzichten prognose prognosen hochrechnung eingestellt ausgesetzt abgeschafft abgeschaffte widerlegt
-            missverständnis irrtümlich ausgelaufen verworfen ersetzt veraltet veraltete veralteten
+            missverständnis irrtümlich ausgelaufen verworfen veraltet veraltete veralteten
             aufgehoben aufgehobene aufgehobenen weggefallen entwurf verboten verbotene verbotenen
             untersagt untersagte unzulässig unzulässige unerlaubt unerlaubte mythos mythen irrtum
             irrtümer irrglaube märchen fiktiv fiktive hypothetisch falsch falsche falschen falsches

@@ -265,7 +265,7 @@ SWEDISH = Lexicon(
     ),
     context=Contexts(
         voiding=words("""missuppfattningar missförstånd prognos prognoser inställd inställt inställda avskaffats missförstånd motbevisad
-            motbevisat ersatt utgången fel indragen indraget föråldrad föråldrat föråldrade upphävd
+            motbevisat utgången fel indragen indraget föråldrad föråldrat föråldrade upphävd
             upphävt upphävda utgått utkast förbjudet förbjuden förbjudna otillåten otillåtet
             otillåtna myt myter myten missuppfattning missuppfattningar villfarelse påhittad påhittat
             fiktiv fiktivt hypotetisk felaktig felaktigt felaktiga falskt falska osant motexempel

@@ -91,7 +91,10 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     )
     sentence_units = units(sentence)
     passive_words = vocabulary.passive_agents | vocabulary.passive_words
-    passive = any(unit.folded in passive_words for unit in (*question_units, *sentence_units))
+    is_passive = [
+        any(unit.folded in passive_words for unit in text) for text in (question_units, sentence_units)
+    ]
+    passive = is_passive[0] != is_passive[1]
     subject = question_units[0].folded in vocabulary.subject_askers
     phrase = 0 if subject else _length_of_asked(question_units, vocabulary)
     bare: list[tuple[int, Unit]] = []
