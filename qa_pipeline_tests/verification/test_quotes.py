@@ -1,8 +1,8 @@
 """What a model that accepts everything gets accepted, quoting what is nearest.
 
 `quotes_of_a_careless_model.tsv` has language, "lie" or "true", document (\\n ends a line), question,
-answer and the quote for it in each line. `unlisted_injections.tsv` has injections that no pattern finds:
-what an obedient model accepts because of them must not hang on a list.
+answer and the quote given for it in each line. `unlisted_injections.tsv` has injections that no pattern
+finds: what an obedient model accepts because of them must not hang on a list.
 """
 
 import csv

@@ -97,7 +97,11 @@ def draw_rows(chunks: pl.DataFrame, rows: int, seed: int) -> pl.DataFrame:
         for group, answer in answers.items():
             cited = citation("chunk", document_id=answer.document_id, chunk_id=answer.chunk_id)
             used = list(dict.fromkeys((answer.chunk_id, passage.chunk_id)))
-            more = {"question_type": group, "passage_ids": used, "used_chunk_ids": used}
+            more: dict[str, Any] = {
+                "question_type": group,
+                "passage_ids": used,
+                "used_chunk_ids": used,
+            }
             more |= {"language": passage.language, "question": candidate.question}
             drawn.append(pair(answer.text, cites=[cited], **more))
     return pairs(*drawn)
