@@ -22,7 +22,7 @@ _OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(\S.{2,300})")
 _LEAD_IN = re.compile(r"(?:(?<=[.!?] )|^)[^.!?#]{1,200}:$")
-_ASIDE = re.compile(r"\(\D*\)")
+_ASIDE = re.compile(r"\([^()\d]{0,200}\)")
 """Words in brackets, whose negation denies no item: "A number of reasons (not exhaustive):"."""
 _FEWEST_OF_LEAD_IN = 4
 """Words of a lead-in that says something of its items; a shorter one is a label: "For example:"."""
