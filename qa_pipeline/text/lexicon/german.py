@@ -291,7 +291,7 @@ GERMAN = Lexicon(
             unwahr gegenbeispiel gegenbeispiele negativbeispiel negativbeispiele überholt überholte
             abgelaufen widerrufen ungültig ungültige gerücht gerüchte niemals"""),
         tentative=words("vorschlag diskussion anhörung"),
-        quoting=(r"wie folgt", r"sehen es so", r"folgendes (?:vor|aus|an)",),
+        quoting=(r"sehen es so", r"folgendes (?:vor|aus|an)",),
         outdated=words("entfernte entfernt vorgeschlagen geplant alte alter altes alten frühere früherer früheres ehemalige abgelehnte abgelehnter schlechte schlechter legenden gerüchte vorgeschlagene geplante historische verworfene außer"),
         permitting=words("unterstützt verfügbar erlaubt gestattet zulässig tun machen verwenden empfohlen gültig versichert abgedeckt gefördert"),
         supposing=(r"[^.]{0,60}\btr(?:ug|ägt|agen|ugen)\b.{0,40}\bvor\b", r"ein gerücht", r"in (?:der|dieser|einer) (?:serie|novelle|geschichte|erzählung|sage|legende|werbung)", r"im (?:roman|film|spiel|märchen|krimi|buch|prospekt)\b", r"(?:viele|manche|einige|die meisten)\b[^.]{0,40}\b(?:glauben|meinen|denken|behaupten|hoffen|annehmen)\b", r"stell(?:en|t|e)? (?:wir|sie|dir|euch)\b", r"(?:kritiker|gegner|befürworter|anhänger|die (?:be)?klagte|der (?:be)?klagte|der (?:be)?kläger|die klägerin|der antragsteller|die antragstellerin|der verkäufer|die verteidigung)\b", r"(?:laut|nach|so) (?:gerüchten|kritikern|dem gerücht|der legende|dem kläger|der klägerin|dem beklagten|der beklagten)", r"im internet\b", r"ein(?:em)? (?:gerücht|verbreitete[rnms]? (?:beitrag|irrtum))", r"angenommen\b", r"gesetzt\b", r"nehmen wir (?:einmal )?an\b", r"nehmen sie (?:einmal )?an\b",
