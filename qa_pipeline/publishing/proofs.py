@@ -4,13 +4,16 @@ What a model or a person decided cannot be decided again here. It must still not
 before they ask anybody.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from qa_pipeline.publishing.candidates import ReleasedClaim, ReleasedRow
 from qa_pipeline.records import Passage
 from qa_pipeline.text.injection import blank_injections
+from qa_pipeline.verification.claims import antecedent_of
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import read
+from qa_pipeline.verification.context import label_of
 from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import is_row
 from qa_pipeline.verification.outcomes import SUPPORTED
@@ -18,6 +21,8 @@ from qa_pipeline.verification.splitting import is_fragment, self_contained, spli
 
 _MODELS = ("entailment", "llm")
 _OTHERS = ("similarity_only", "person")
+_MOST_PLACES = 20
+"""Places of a quote that are tried: a sentence that stands under every item of a list."""
 _TOLERATED = ("unsupported", "undecided")
 """Verdicts of a claim that an accepted row may have where accept_grounding is below 1."""
 
@@ -72,9 +77,10 @@ def _claim_problems(row: ReleasedRow, claim: ReleasedClaim, passages: Mapping[st
         yield f"has a claim that no step decides ({step})"
     elif step not in _OTHERS:
         proofs = [
-            _proof(row, claim, piece["quote"] or "", passage, passages)
+            _proof(row, claim, piece["quote"] or "", passage, at, passages)
             for piece in pieces
             if (passage := passages.get(piece["chunk_id"] or ""))
+            for at in _places(piece["quote"] or "", passage.text)
         ]
         if not proofs:
             yield f"rests on a passage that is not there, for {text[:60]!r}"
@@ -84,25 +90,39 @@ def _claim_problems(row: ReleasedRow, claim: ReleasedClaim, passages: Mapping[st
             yield f"states what its evidence denies: {text[:60]!r}"
 
 
+def _places(quote: str, text: str) -> list[int]:
+    """Return where a passage has a quote, since one of several places may speak of what was asked."""
+    places = [match.start() for match in re.finditer(re.escape(quote), text)] if quote else []
+    return places[:_MOST_PLACES] or [0]
+
+
 def _refused(proof: Proof, step: str) -> bool:
     """Return whether the rules keep a model from accepting such a claim."""
     return bool(proof.denied) or (step == "entailment" and proof.scope_differs)
 
 
 def _proof(
-    row: ReleasedRow, claim: ReleasedClaim, quote: str, passage: Passage, passages: Mapping[str, Passage]
+    row: ReleasedRow,
+    claim: ReleasedClaim,
+    quote: str,
+    passage: Passage,
+    at: int,
+    passages: Mapping[str, Passage],
 ) -> Proof:
     language = row["language"]
     stated = read(claim["self_contained"] or claim["text"], language)
     nearest_first = dict.fromkeys((passage.chunk_id, *claim["chunk_ids"]))
     readable = [passages[chunk_id] for chunk_id in nearest_first if chunk_id in passages]
+    evidence = read(quote, language)
     return prove(
         stated,
-        read(quote, language),
+        evidence,
         question=read(row["question"], language),
         answer=read(row["answer"], language),
         headings=read("\n".join((passage.title, *passage.section_path)), language),
         elsewhere=[read(blank_injections(shown.text, shown.language), language) for shown in readable],
         fragment=is_fragment(claim["text"], len(stated.term_set)),
         is_row=is_row(quote),
+        label=label_of(passage.text, at),
+        antecedent=antecedent_of(passage.text, at, evidence),
     )

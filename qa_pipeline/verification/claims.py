@@ -320,21 +320,19 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof
 
 
-def _antecedent(evidence: Candidate, batch: Batch, language: str) -> str | None:
-    """Return what the pronoun that opens a piece of evidence stands for; empty where that is in doubt.
+def antecedent_of(text: str, at: int, evidence: Reading) -> str | None:
+    """Return what the pronoun that opens a piece of a passage stands for; empty where that is in doubt.
 
-    None where no sentence is before it, so that it can only stand for what a heading names.
+    None where no sentence of the passage is before it, so that it can only stand for what a heading names.
     """
-    first = evidence.reading.words[0] if evidence.reading.words else None
+    first, language = (evidence.words[0] if evidence.words else None), evidence.language
     if first is None or first.folded not in lexicon(language).subject_pronouns:
         return None
-    at = batch.chunks[evidence.chunk_id]["char_start"] + evidence.start
-    text = batch.documents[batch.chunks[evidence.chunk_id]["document_id"]]["text"] or ""
     before = surroundings(text, language, at, at + 1).before
     if not before:
         return None
-    made = resolved(evidence.text, [before], "", language)
-    return "" if made is None else made.removesuffix(evidence.text[first.end :])
+    made = resolved(evidence.written, [before], "", language)
+    return "" if made is None else made.removesuffix(evidence.written[first.end :])
 
 
 def _covering(evidence: Candidate, claim: Reading) -> tuple[int, int]:
@@ -370,7 +368,7 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         fragment=task.fragment,
         is_row=evidence.is_row,
         label=label_of(batch.texts[evidence.chunk_id], evidence.start),
-        antecedent=_antecedent(evidence, batch, language),
+        antecedent=antecedent_of(batch.texts[evidence.chunk_id], evidence.start, evidence.reading),
     )
 
 
