@@ -31,7 +31,7 @@ def problems(question: str) -> list[str]:
         "evidence": [{"claim": ANSWER, "quote": ANSWER, "chunk_id": "c"}],
     }
     passage = Passage("c", title="Client", section_path=("Settings",), text=TEXT, language="en")
-    return [*proof_problems(cast(ReleasedRow, row), {"c": passage}, 1.0)]
+    return [*proof_problems(cast("ReleasedRow", row), {"c": passage}, 1.0)]
 
 
 def test_the_label_of_any_place_of_a_quote_may_speak_of_what_was_asked() -> None:
