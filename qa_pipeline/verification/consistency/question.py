@@ -14,6 +14,12 @@ from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.consistency.allowed import Unit, units
 from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.consistency.roles import (
+    case_of,
+    count_moves,
+    preposition_before,
+    shared_places,
+)
 
 _BETWEEN = "\x1f"
 _SHORTEST_PART = 4
@@ -98,8 +104,10 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     subject = question_units[0].folded in vocabulary.subject_askers
     phrase = 0 if subject else _length_of_asked(question_units, vocabulary)
     bare: list[tuple[int, Unit]] = []
-    for place, there in _shared_places(question_units, sentence_units, phrase, vocabulary):
+    for place, there in shared_places(question_units, sentence_units, vocabulary):
         unit = question_units[place]
+        if place < phrase or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
+            continue
         role, other = _role(question_units, place, vocabulary), _role(sentence_units, there, vocabulary)
         if role is None or other is None:
             continue
@@ -111,22 +119,8 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     yield from _turned_verb(question_units, sentence_units, phrase, passive, vocabulary)
     spare = 1 if vocabulary.verb_second and not subject else 0
     for clause in _clauses(sentence, bare):
-        if len(clause) - _longest_rise([there for there, _ in clause]) > spare:
+        if count_moves([there for there, _ in clause]) > spare:
             yield f'the evidence has "{_written(clause[0][1], question)}" in another order'
-
-
-def _shared_places(
-    question_units: Sequence[Unit], sentence_units: Sequence[Unit], phrase: int, vocabulary: Lexicon
-) -> Iterator[tuple[int, int]]:
-    """Yield the places in question and evidence of the words that have a role, and that each has once."""
-    places = {unit.key: place for place, unit in enumerate(sentence_units)}
-    for place, unit in enumerate(question_units):
-        if place < phrase or not unit.content or unit.key[0] in "#@~":
-            continue
-        if unit.folded in vocabulary.prepositions or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
-            continue
-        if _once(unit, question_units) and _once(unit, sentence_units):
-            yield place, places[unit.key]
 
 
 def _turned_verb(
@@ -230,19 +224,11 @@ def _role(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> _Role | None
         return None
     if before in vocabulary.infinitive_marks and not unit.article:
         return None
-    preposition = vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
-    case = next(filter(unit.article.endswith, vocabulary.article_cases), "")
+    preposition = preposition_before(text, place, vocabulary)
+    case = case_of(unit.article, vocabulary)
     # a genitive stands before what it belongs to; a verb in the passive has the same ending
     heads = place + 1 < len(text) and text[place + 1].content and not text[place + 1].article
     return _Role(preposition, case, bool(unit.article), unit.folded, heads and not vocabulary.genitives)
-
-
-def _longest_rise(places: Sequence[int]) -> int:
-    """Return the length of the longest rising subsequence."""
-    longest: list[int] = []
-    for at, place in enumerate(places):
-        longest.append(1 + max((longest[i] for i in range(at) if places[i] < place), default=0))
-    return max(longest, default=0)
 
 
 def _written(unit: Unit, reading: Reading) -> str:

@@ -32,7 +32,7 @@ def exchanged_roles(claim: Reading, sentence: Reading) -> Iterator[str]:
     lacks_subject = all(unit.key != theirs[other_subject].key for unit in mine)
     moved: list[tuple[Unit, Set[str], Set[str]]] = []
     in_order: dict[str, list[tuple[int, Unit]]] = {}
-    for place, there in _in_both(mine, theirs, vocabulary):
+    for place, there in shared_places(mine, theirs, vocabulary):
         unit, other_unit = mine[place], theirs[there]
         behind, other = _behind(mine, place, vocabulary), _behind(theirs, there, vocabulary)
         turned = not passive and bool(behind & other) and not _same_case(unit, other_unit, vocabulary)
@@ -47,12 +47,14 @@ def exchanged_roles(claim: Reading, sentence: Reading) -> Iterator[str]:
         if behind & next_other and next_behind & other:
             yield f'"{unit.folded}" has another role in the quote'
     for preposition, words in in_order.items():
-        moves = _moves([there for there, _ in words])
+        moves = count_moves([there for there, _ in words])
         if not passive and moves > (preposition == ""):
             yield f'the quote has "{words[0][1].folded}" in another order'
 
 
-def _in_both(mine: Sequence[Unit], theirs: Sequence[Unit], vocabulary: Lexicon) -> Iterator[tuple[int, int]]:
+def shared_places(
+    mine: Sequence[Unit], theirs: Sequence[Unit], vocabulary: Lexicon
+) -> Iterator[tuple[int, int]]:
     """Yield the places in two texts of the plain words that each has once."""
     places = {unit.key: place for place, unit in enumerate(theirs)}
     keys, other_keys = (Counter(unit.key for unit in text) for text in (mine, theirs))
@@ -70,28 +72,30 @@ def _behind(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> Set[str]:
     unit = text[place]
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
         return {vocabulary.of_word}
-    found = {_preposition(text, place, vocabulary)}
+    found = {preposition_before(text, place, vocabulary)}
     while place and not text[place].article and text[place - 1].content:
         place -= 1
-        found.add(_preposition(text, place, vocabulary))
+        found.add(preposition_before(text, place, vocabulary))
     return found
 
 
-def _preposition(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> str:
+def preposition_before(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> str:
+    """Return the preposition next before a word, in its usual form; empty without one."""
     before = text[place - 1].folded if place else ""
     return vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
 
 
 def _same_case(unit: Unit, other: Unit, vocabulary: Lexicon) -> bool:
     articles = [article for article in (unit.article, other.article) if article]
-    return len({_case(article, vocabulary) for article in articles}) < 2
+    return len({case_of(article, vocabulary) for article in articles}) < 2
 
 
-def _case(article: str, vocabulary: Lexicon) -> str:
+def case_of(article: str, vocabulary: Lexicon) -> str:
+    """Return the ending by which an article tells its case; empty where it tells none."""
     return next(filter(article.endswith, vocabulary.article_cases), "")
 
 
-def _moves(places: Sequence[int]) -> int:
+def count_moves(places: Sequence[int]) -> int:
     """Return how many words must move until all are in order."""
     ends: list[int] = []
     for place in places:
