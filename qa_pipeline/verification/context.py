@@ -1,4 +1,4 @@
-"""What governs a sentence in its document and may take back what it says.
+"""The surroundings of a sentence in its document that may take back what it says.
 
 A sentence proves a claim only where nothing around it restricts, denies, reports or supposes it: the headings
 above it, the lead-in of its list, the caption of its table, the sentences beside it, its footnote. Words that

@@ -1,4 +1,4 @@
-"""Whether the quotes that a model gives for an accept prove the claim, as far as rules can tell.
+"""Checks of the quotes that a model gives for an accept, as far as rules can tell.
 
 The model names sentences; what they say is read in the document, not in the reply. A claim is not taken where
 they lack what must not be missing, deny it, turn its roles round or restrict it, where something around

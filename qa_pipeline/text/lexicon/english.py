@@ -292,30 +292,55 @@ ENGLISH = Lexicon(
         singular_endings=("ss", "us", "is", "'s"),
     ),
     context=Contexts(
-        voiding=words("""forecast forecasts suspended obsolete abolished discontinued refuted debunked
-            misunderstanding scrapped cancelled postponed deprecated repealed superseded withdrawn
-            draft prohibited forbidden banned disallowed unauthorised unauthorized unacceptable myth
-            myths misconception misconceptions fallacy fallacies fictional hypothetical mistake
-            mistakes wrong incorrect false untrue antipattern antipatterns anti-pattern anti-patterns
-            don'ts don't abandoned expired canceled revoked outdated rumour rumours rumor rumors hoax
-            never"""),
+        voiding=words("""
+            forecast forecasts suspended obsolete abolished discontinued refuted debunked misunderstanding
+            scrapped cancelled postponed deprecated repealed superseded withdrawn draft prohibited
+            forbidden banned disallowed unauthorised unauthorized unacceptable myth myths misconception
+            misconceptions fallacy fallacies fictional hypothetical mistake mistakes wrong incorrect false
+            untrue antipattern antipatterns anti-pattern anti-patterns don'ts don't abandoned expired
+            canceled revoked outdated rumour rumours rumor rumors hoax never"""),
         tentative=words("proposal consultation discussion comment comments"),
         quoting=(r"this way", r"like this", r"in these words",),
-        outdated=words("removed projected old former earlier rejected bad proposed planned superseded legends rumours historical"),
-        permitting=words("available allowed permitted do use recommended acceptable valid accepted supported covered eligible"),
-        supposing=(r"let us imagine", r"in (?:the|this|a|his|her) (?:novel|film|movie|series|story|game|tale|play|legend|scenario|advert\w*)", r"(?:many|some|most|few) [^.]{0,40}\b(?:believe|think|assume|claim|say|hope|fear)\b", r"let us (?:say|imagine|suppose|assume|pretend)\b", r"according to (?:the )?(?:critics|opponents|rumou?rs?|legend|defendant|plaintiff|applicant|seller|advert\w*|myth)", r"(?:critics|opponents|the (?:defendant|plaintiff|applicant|claimant|accused|seller|opposition))\b", r"suppos(?:e|ing)\b", r"assum(?:e|ing)(?: that)?\b", r"imagine\b", r"pretend\b",
-            r"let(?:'|’)?s? (?:us )?(?:say|imagine|suppose|assume|pretend)\b", r"in an? (?:hypothetical|fictional|imaginary)\b"),
-        reporting=words("""post posts rumour gossip legend novel myth folklore allegation allegations claimant plaintiff defendant applicant advertisement advert brochure opponents believers gossip speculation conjecture hypothesis claims claimed claim alleges alleged allegedly reportedly purportedly supposedly believes believed
-            rumoured rumored asserts asserted argues argued opinion opinions critics legend rumour rumor says
-            thinks maintains insists promises advertises"""),
+        outdated=words("""
+            removed projected old former earlier rejected bad proposed planned superseded legends rumours
+            historical"""),
+        permitting=words("""
+            available allowed permitted do use recommended acceptable valid accepted supported covered
+            eligible"""),
+        supposing=(
+            r"let us imagine",
+            r"in (?:the|this|a|his|her) (?:novel|film|movie|series|story|game|tale|play|legend|scenario|advert\w*)",
+            r"(?:many|some|most|few) [^.]{0,40}\b(?:believe|think|assume|claim|say|hope|fear)\b",
+            r"let us (?:say|imagine|suppose|assume|pretend)\b",
+            r"according to (?:the )?(?:critics|opponents|rumou?rs?|legend|defendant|plaintiff|applicant|seller|advert\w*|myth)",
+            r"(?:critics|opponents|the (?:defendant|plaintiff|applicant|claimant|accused|seller|opposition))\b",
+            r"suppos(?:e|ing)\b", r"assum(?:e|ing)(?: that)?\b", r"imagine\b", r"pretend\b",
+            r"let(?:'|’)?s? (?:us )?(?:say|imagine|suppose|assume|pretend)\b",
+            r"in an? (?:hypothetical|fictional|imaginary)\b",
+        ),
+        reporting=words("""
+            post posts rumour gossip legend novel myth folklore allegation allegations claimant plaintiff
+            defendant applicant advertisement advert brochure opponents believers speculation conjecture
+            hypothesis claims claimed claim alleges alleged allegedly reportedly purportedly supposedly
+            believes believed rumoured rumored asserts asserted argues argued opinion opinions critics
+            rumor says thinks maintains insists promises advertises"""),
         announcing=words("following follows"),
         pointing=words("that this it these those they such both neither none"),
-        confirming=words("true case valid correct right apply applies so longer so force anymore"),
-        revoking=(r"at least,? (?:it|that) was\b", r"never (?:rely|trust|believe)\b", r"(?:this|that|the) \w+ (?:ended|expired|was (?:dropped|abandoned|scrapped|replaced|withdrawn|overruled))\b", r"in (?:practice|fact|reality)\b", r"so (?:they|he|she|it) (?:say|said|claim\w*)", r"or so\b", r"at least (?:that is|so)\b", r"but (?:that|this) (?:is|was) (?:not|no|wrong|false)", r"so (?:the|at least)\b.{0,40}(?:said|claimed|thought)",),
+        confirming=words("true case valid correct right apply applies so longer force anymore"),
+        revoking=(
+            r"at least,? (?:it|that) was\b", r"never (?:rely|trust|believe)\b",
+            r"(?:this|that|the) \w+ (?:ended|expired|was (?:dropped|abandoned|scrapped|replaced|withdrawn|overruled))\b",
+            r"in (?:practice|fact|reality)\b", r"so (?:they|he|she|it) (?:say|said|claim\w*)", r"or so\b",
+            r"at least (?:that is|so)\b", r"but (?:that|this) (?:is|was) (?:not|no|wrong|false)",
+            r"so (?:the|at least)\b.{0,40}(?:said|claimed|thought)",
+        ),
         parenthetic=words("though however"),
         opposing=words("however but except unless nevertheless nonetheless"),
         exempting=words("suspended unlike except exception exceptions exempt exempted waived excluded"),
-        excepting=("other than", "apart from", "aside from", "except", "except for", "excluding", "save for", "but for", "but"),
+        excepting=(
+            "other than", "apart from", "aside from", "except", "except for", "excluding", "save for",
+            "but for", "but",
+        ),
         replies=words("no yes well sure"),
         scales=words("thousands millions billions 000s k"),
     ),

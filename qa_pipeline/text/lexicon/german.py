@@ -283,29 +283,58 @@ GERMAN = Lexicon(
         genders={"er": "der", "sie": "die", "es": "das", "dieser": "der"},
     ),
     context=Contexts(
-        voiding=words("""verzichten prognose prognosen hochrechnung eingestellt ausgesetzt abgeschafft abgeschaffte widerlegt
-            missverständnis irrtümlich ausgelaufen verworfen veraltet veraltete veralteten
+        voiding=words("""
+            verzichten prognose prognosen hochrechnung eingestellt ausgesetzt abgeschafft abgeschaffte
+            widerlegt missverständnis irrtümlich ausgelaufen verworfen veraltet veraltete veralteten
             aufgehoben aufgehobene aufgehobenen weggefallen entwurf verboten verbotene verbotenen
-            untersagt untersagte unzulässig unzulässige unerlaubt unerlaubte mythos mythen irrtum
-            irrtümer irrglaube märchen fiktiv fiktive hypothetisch falsch falsche falschen falsches
-            unwahr gegenbeispiel gegenbeispiele negativbeispiel negativbeispiele überholt überholte
-            abgelaufen widerrufen ungültig ungültige gerücht gerüchte niemals"""),
+            untersagt untersagte unzulässig unzulässige unerlaubt unerlaubte mythos mythen irrtum irrtümer
+            irrglaube märchen fiktiv fiktive hypothetisch falsch falsche falschen falsches unwahr
+            gegenbeispiel gegenbeispiele negativbeispiel negativbeispiele überholt überholte abgelaufen
+            widerrufen ungültig ungültige gerücht gerüchte niemals"""),
         tentative=words("vorschlag diskussion anhörung"),
         quoting=(r"sehen es so", r"folgendes (?:vor|aus|an)",),
-        outdated=words("entfernte entfernt vorgeschlagen geplant alte alter altes alten frühere früherer früheres ehemalige abgelehnte abgelehnter schlechte schlechter legenden gerüchte vorgeschlagene geplante historische verworfene außer"),
-        permitting=words("unterstützt verfügbar erlaubt gestattet zulässig tun machen verwenden empfohlen gültig versichert abgedeckt gefördert"),
-        supposing=(r"[^.]{0,60}\btr(?:ug|ägt|agen|ugen)\b.{0,40}\bvor\b", r"ein gerücht", r"in (?:der|dieser|einer) (?:serie|novelle|geschichte|erzählung|sage|legende|werbung)", r"im (?:roman|film|spiel|märchen|krimi|buch|prospekt)\b", r"(?:viele|manche|einige|die meisten)\b[^.]{0,40}\b(?:glauben|meinen|denken|behaupten|hoffen|annehmen)\b", r"stell(?:en|t|e)? (?:wir|sie|dir|euch)\b", r"(?:kritiker|gegner|befürworter|anhänger|die (?:be)?klagte|der (?:be)?klagte|der (?:be)?kläger|die klägerin|der antragsteller|die antragstellerin|der verkäufer|die verteidigung)\b", r"(?:laut|nach|so) (?:gerüchten|kritikern|dem gerücht|der legende|dem kläger|der klägerin|dem beklagten|der beklagten)", r"im internet\b", r"ein(?:em)? (?:gerücht|verbreitete[rnms]? (?:beitrag|irrtum))", r"angenommen\b", r"gesetzt\b", r"nehmen wir (?:einmal )?an\b", r"nehmen sie (?:einmal )?an\b",
-            r"stell(?:en sie sich| dir| euch|t euch)\b.{0,60}\bvor\b", r"unterstellt\b", r"einmal angenommen\b"),
-        reporting=words("""behauptung gerücht gerüchte legende kläger klägerin beklagte beklagter antragsteller gegner verkäufer werbung prospekt roman sage vermutung spekulation hypothese kursiert vorträgt trägt meinung behauptet behaupten behauptete behauptung angeblich vermeintlich glaubt glauben meint meinen
-            gerüchten kritiker legende verspricht wirbt sagt"""),
+        outdated=words("""
+            entfernte entfernt vorgeschlagen geplant alte alter altes alten frühere früherer früheres
+            ehemalige abgelehnte abgelehnter schlechte schlechter legenden gerüchte vorgeschlagene
+            geplante historische verworfene außer"""),
+        permitting=words("""
+            unterstützt verfügbar erlaubt gestattet zulässig tun machen verwenden empfohlen gültig
+            versichert abgedeckt gefördert"""),
+        supposing=(
+            r"[^.]{0,60}\btr(?:ug|ägt|agen|ugen)\b.{0,40}\bvor\b", r"ein gerücht",
+            r"in (?:der|dieser|einer) (?:serie|novelle|geschichte|erzählung|sage|legende|werbung)",
+            r"im (?:roman|film|spiel|märchen|krimi|buch|prospekt)\b",
+            r"(?:viele|manche|einige|die meisten)\b[^.]{0,40}\b(?:glauben|meinen|denken|behaupten|hoffen|annehmen)\b",
+            r"stell(?:en|t|e)? (?:wir|sie|dir|euch)\b",
+            r"(?:kritiker|gegner|befürworter|anhänger|die (?:be)?klagte|der (?:be)?klagte|der (?:be)?kläger|die klägerin|der antragsteller|die antragstellerin|der verkäufer|die verteidigung)\b",
+            r"(?:laut|nach|so) (?:gerüchten|kritikern|dem gerücht|der legende|dem kläger|der klägerin|dem beklagten|der beklagten)",
+            r"im internet\b", r"ein(?:em)? (?:gerücht|verbreitete[rnms]? (?:beitrag|irrtum))",
+            r"angenommen\b", r"gesetzt\b", r"nehmen wir (?:einmal )?an\b", r"nehmen sie (?:einmal )?an\b",
+            r"stell(?:en sie sich| dir| euch|t euch)\b.{0,60}\bvor\b", r"unterstellt\b",
+            r"einmal angenommen\b",
+        ),
+        reporting=words("""
+            behauptung gerücht gerüchte legende kläger klägerin beklagte beklagter antragsteller gegner
+            verkäufer werbung prospekt roman sage vermutung spekulation hypothese kursiert vorträgt trägt
+            meinung behauptet behaupten behauptete angeblich vermeintlich glaubt glauben meint meinen
+            gerüchten kritiker verspricht wirbt sagt"""),
         announcing=words("folgendes folgende folgenden folgender folgt folgen"),
         pointing=words("das dies diese dieser dieses es sie er solche beides"),
         confirming=words("wahr gilt gelten stimmt richtig korrekt zutreffend zutrifft mehr fall gültig"),
-        revoking=(r"so zumindest\b", r"so (?:stand|hieß|war) es\b", r"in (?:wahrheit|wirklichkeit|der praxis)\b", r"diese (?:regel|regelung|bestimmung|vorschrift)\b.{0,30}\b(?:aus|auf|nicht)\b", r"dem ist (?:aber |jedoch )?nicht so", r"(?:das|dies) (?:ist|war) (?:aber |jedoch )?(?:nicht|falsch|kein)", r"so (?:hieß|stand|behauptete)\b",),
+        revoking=(
+            r"so zumindest\b", r"so (?:stand|hieß|war) es\b",
+            r"in (?:wahrheit|wirklichkeit|der praxis)\b",
+            r"diese (?:regel|regelung|bestimmung|vorschrift)\b.{0,30}\b(?:aus|auf|nicht)\b",
+            r"dem ist (?:aber |jedoch )?nicht so",
+            r"(?:das|dies) (?:ist|war) (?:aber |jedoch )?(?:nicht|falsch|kein)",
+            r"so (?:hieß|stand|behauptete)\b",
+        ),
         parenthetic=words("jedoch allerdings aber"),
         opposing=words("jedoch aber allerdings doch dagegen hingegen außer gleichwohl dennoch"),
-        exempting=words("eingestellt erlischt wegfällt ausnahme ausnahmen ausgenommen entfällt entfallen befreit ausgeschlossen"),
-        excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf"),
+        exempting=words("""
+            eingestellt erlischt wegfällt ausnahme ausnahmen ausgenommen entfällt entfallen befreit
+            ausgeschlossen"""),
+        excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf",),
         replies=words("nein ja doch"),
         scales=words("tausend tsd tausende mio mrd millionen milliarden teur"),
     ),

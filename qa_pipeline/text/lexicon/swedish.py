@@ -264,28 +264,54 @@ SWEDISH = Lexicon(
         endings={"den": "n", "denna": "n", "det": "t", "de": "na", "dessa": "na"},
     ),
     context=Contexts(
-        voiding=words("""missuppfattningar missförstånd prognos prognoser inställd inställt inställda avskaffats missförstånd motbevisad
-            motbevisat utgången fel indragen indraget föråldrad föråldrat föråldrade upphävd
-            upphävt upphävda utgått utkast förbjudet förbjuden förbjudna otillåten otillåtet
-            otillåtna myt myter myten missuppfattning missuppfattningar villfarelse påhittad påhittat
-            fiktiv fiktivt hypotetisk felaktig felaktigt felaktiga falskt falska osant motexempel
-            avvecklad avvecklat avvecklade återkallad återkallat återkallade ogiltig ogiltigt
-            ogiltiga rykte rykten avskaffad avskaffat avskaffade aldrig"""),
+        voiding=words("""
+            missuppfattningar missförstånd prognos prognoser inställd inställt inställda avskaffats
+            motbevisad motbevisat utgången fel indragen indraget föråldrad föråldrat föråldrade upphävd
+            upphävt upphävda utgått utkast förbjudet förbjuden förbjudna otillåten otillåtet otillåtna myt
+            myter myten missuppfattning villfarelse påhittad påhittat fiktiv fiktivt hypotetisk felaktig
+            felaktigt felaktiga falskt falska osant motexempel avvecklad avvecklat avvecklade återkallad
+            återkallat återkallade ogiltig ogiltigt ogiltiga rykte rykten avskaffad avskaffat avskaffade
+            aldrig"""),
         tentative=words("förslag remiss diskussion"),
         quoting=(r"så här", r"så här i reklamen",),
-        outdated=words("borttagna utgångna utgången föreslagen föreslaget planerad planerat gamla gammal gammalt tidigare äldre avslagna avslaget avslagen förkastade ersatt föreslagna planerade dåliga dålig legender rykten historiska"),
-        permitting=words("stöds tillgänglig tillgängligt tillåtet tillåten tillåtna göra använda rekommenderas giltigt godkänt omfattas ingår"),
-        supposing=(r"tänk (?:er|om)\b", r"så här (?:lät|sade|löd)\b", r"[^.]{0,40}\bberättas\b", r"låt oss leka", r"i (?:romanen|filmen|serien|sagan|spelet|boken|novellen|berättelsen|reklamen)\b", r"(?:många|vissa|en del|de flesta)\b[^.]{0,40}\b(?:tror|tänker|anser|hävdar|menar|hoppas|påstår)\b", r"så (?:tänker|tror|resonerar|sägs)\b", r"ryktet\b", r"enligt (?:den |de )?(?:åtalade|säljaren|kritiker|kritikerna|motståndarna|ryktet|käranden|svaranden|sägnen|legenden)", r"(?:kritiker|kritikerna|motståndare|motståndarna|käranden|svaranden|den åtalade|säljaren|oppositionen)\b", r"[^.]{0,40}\b(?:anförde|gjorde gällande|lyder så här)\b", r"antag\b", r"anta\b", r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b"),
-        reporting=words("""rykte påstående käranden svaranden åtalade motståndarna säljaren reklam roman sägen legend spekulation hypotes anförde nybörjare påstår påstås påstod påståenden påstådd påstådda hävdar hävdade tror trodde menar sägs kritiker
-            legend ryktet lovar säger"""),
+        outdated=words("""
+            borttagna utgångna utgången föreslagen föreslaget planerad planerat gamla gammal gammalt
+            tidigare äldre avslagna avslaget avslagen förkastade ersatt föreslagna planerade dåliga dålig
+            legender rykten historiska"""),
+        permitting=words("""
+            stöds tillgänglig tillgängligt tillåtet tillåten tillåtna göra använda rekommenderas giltigt
+            godkänt omfattas ingår"""),
+        supposing=(
+            r"tänk (?:er|om)\b", r"så här (?:lät|sade|löd)\b", r"[^.]{0,40}\bberättas\b", r"låt oss leka",
+            r"i (?:romanen|filmen|serien|sagan|spelet|boken|novellen|berättelsen|reklamen)\b",
+            r"(?:många|vissa|en del|de flesta)\b[^.]{0,40}\b(?:tror|tänker|anser|hävdar|menar|hoppas|påstår)\b",
+            r"så (?:tänker|tror|resonerar|sägs)\b", r"ryktet\b",
+            r"enligt (?:den |de )?(?:åtalade|säljaren|kritiker|kritikerna|motståndarna|ryktet|käranden|svaranden|sägnen|legenden)",
+            r"(?:kritiker|kritikerna|motståndare|motståndarna|käranden|svaranden|den åtalade|säljaren|oppositionen)\b",
+            r"[^.]{0,40}\b(?:anförde|gjorde gällande|lyder så här)\b", r"antag\b", r"anta\b",
+            r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b",
+        ),
+        reporting=words("""
+            rykte påstående käranden svaranden åtalade motståndarna säljaren reklam roman sägen legend
+            spekulation hypotes anförde nybörjare påstår påstås påstod påståenden påstådd påstådda hävdar
+            hävdade tror trodde menar sägs kritiker ryktet lovar säger"""),
         announcing=words("nedan följande följer nedanstående"),
         pointing=words("det detta dessa den de sådana sådant ingendera"),
         confirming=words("sant gäller stämmer riktigt korrekt längre fallet giltigt"),
-        revoking=(r"(?:det|den|detta|denna) \w+ (?:är|har|blev) (?:numera |sedan )?(?:övergiv|underkän|avskaff|upphäv|slopa)", r"så (?:hette|sades|var) det\b", r"[^.]{0,40}har underkänt\b", r"i (?:verkligheten|praktiken|själva verket)\b", r"(?:uppgiften|beräkningen|påståendet)\b.{0,40}\b(?:fel|missförstånd|falsk\w*|osann?t?)\b", r"så är det (?:dock )?(?:inte|ej)", r"det(?:ta)? (?:är|var) (?:dock )?(?:inte|fel|falskt|en)", r"fram till\b.{0,60}\bstäng",),
+        revoking=(
+            r"(?:det|den|detta|denna) \w+ (?:är|har|blev) (?:numera |sedan )?(?:övergiv|underkän|avskaff|upphäv|slopa)",
+            r"så (?:hette|sades|var) det\b", r"[^.]{0,40}har underkänt\b",
+            r"i (?:verkligheten|praktiken|själva verket)\b",
+            r"(?:uppgiften|beräkningen|påståendet)\b.{0,40}\b(?:fel|missförstånd|falsk\w*|osann?t?)\b",
+            r"så är det (?:dock )?(?:inte|ej)", r"det(?:ta)? (?:är|var) (?:dock )?(?:inte|fel|falskt|en)",
+            r"fram till\b.{0,60}\bstäng",
+        ),
         parenthetic=words("dock emellertid däremot"),
         opposing=words("dock men däremot utom förutom emellertid fast ändå"),
-        exempting=words("undvik slipper upphör inställd undantag undantagna undantagen utgår slopas undantas befriad befriade befriat"),
-        excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget"),
+        exempting=words("""
+            undvik slipper upphör inställd undantag undantagna undantagen utgår slopas undantas befriad
+            befriade befriat"""),
+        excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget",),
         replies=words("nej ja jo"),
         scales=words("tusental tkr mkr mnkr miljoner miljarder ksek msek"),
     ),

@@ -1,4 +1,4 @@
-"""Whether what proves a claim speaks of what was asked: of the same things, in the same roles.
+"""Binding of evidence to its question: the same things must be spoken of, in the same roles.
 
 A proved sentence is no answer to a question about its neighbour, and none where the question turns it round:
 "The teacher signs the report of the student" does not say who signs the report of the teacher.

@@ -25,7 +25,7 @@ _LABEL = re.compile(
     r"|(?<=[.,;!?])\[\^?\d{1,3}\]",
     re.MULTILINE,
 )
-"""What numbers or marks a line or sentence and is no part of it: `- 6. `, `(2) `, `- [ ] SKA: `, `.[1]`."""
+"""Numbers and marks of a line or sentence that are no part of it: `- 6. `, `(2) `, `- [ ] SKA: `, `.[1]`."""
 
 
 @dataclass(frozen=True)

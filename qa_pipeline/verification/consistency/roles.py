@@ -1,4 +1,4 @@
-"""Whether a claim has the roles of the sentence that is said to prove it: who does what to whom.
+"""Roles of words in a claim and in the sentence that is to prove it: who does what to whom.
 
 The words may differ, since a model has read both as one statement; those that both have are compared.
 """
