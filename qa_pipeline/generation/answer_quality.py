@@ -72,32 +72,38 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
 
 def _flaw(question: str, answer: str, language: str) -> Flaw:
     """Return what makes a question or an answer unfit whoever wrote it; two nulls where nothing does."""
-    asked, said = read(question, language), read(answer, language)
+    question_text, answer_text = read(question, language), read(answer, language)
     # what a question quotes is what it asks about, and may be the answer to where it is said
-    asked_stems = {word.stem for word in read(QUOTED.sub(" ", question), language).words}
+    question_stems = {word.stem for word in read(QUOTED.sub(" ", question), language).words}
     vocabulary = lexicon(language)
-    if not asked.terms and len(asked.words) < _FEWEST_WORDS:
+    if not question_text.terms and len(question_text.words) < _FEWEST_WORDS:
         return "unclear_question", question
     if answer.endswith(":"):
         return "lead_in_only", answer.rpartition("\n")[2]
     if _cross_reference(language).fullmatch(answer):
         return "cross_reference_only", answer
-    if not said.words:
+    if not answer_text.words:
         return (None, None)
-    first, last = said.words[0], said.words[-1]
+    first, last = answer_text.words[0], answer_text.words[-1]
     dangling = vocabulary.joiners | vocabulary.determiners
     if first.folded in vocabulary.clause_openers_only or answer[-1] in _CUT_OFF:
         return "fragment", answer
     if last.folded in dangling and last.end == len(answer) and not answer[last.start : last.end].isupper():
         return "fragment", answer
-    if first.folded in vocabulary.pronouns.demonstratives and len(said.words) > 1:
-        named = said.words[1]
-        if named.content and named.stem not in asked.stems and named.folded not in vocabulary.finite_verbs:
-            return "dangling_reference", answer[: named.end]
-    openers = {word.folded for word in asked.words[:_OPENING_WORDS]} & vocabulary.question_openers
-    choice = {word.folded for word in asked.words} & (vocabulary.joiners - vocabulary.conjunctions)
+    if first.folded in vocabulary.pronouns.demonstratives and len(answer_text.words) > 1:
+        noun = answer_text.words[1]
+        if (
+            noun.content
+            and noun.stem not in question_text.stems
+            and noun.folded not in vocabulary.finite_verbs
+        ):
+            return "dangling_reference", answer[: noun.end]
+    openers = {word.folded for word in question_text.words[:_OPENING_WORDS]} & vocabulary.question_openers
+    choice = {word.folded for word in question_text.words} & (vocabulary.joiners - vocabulary.conjunctions)
     glue = vocabulary.determiners | vocabulary.copulas | vocabulary.auxiliaries
-    added = [word for word in said.words if word.folded not in glue and word.stem not in asked_stems]
+    added = [
+        word for word in answer_text.words if word.folded not in glue and word.stem not in question_stems
+    ]
     if openers and not choice and not added:
         return "repeats_question", answer
     return (None, None)

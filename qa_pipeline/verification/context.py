@@ -152,8 +152,8 @@ def restrictions(
 def void_status(status: str | None, stated: Sequence[Reading]) -> Iterator[str]:
     """Yield the status that the front matter of a document gives it, where nothing in it holds: "draft"."""
     words = frozenset(word.folded for reading in stated for word in reading.words)
-    said = {word.folded for word in read(status or "", "en").words}
-    if said & _VOID and not said & words:
+    status_words = {word.folded for word in read(status or "", "en").words}
+    if status_words & _VOID and not status_words & words:
         yield f'its document says of itself: "{status}"'
 
 

@@ -88,11 +88,11 @@ def unfounded(
 ) -> tuple[str, str] | None:
     """Return reason and words where quotes do not prove a claim; None where nothing speaks against it."""
     language = statement.stated.language
-    given = [quote for quote in quotes if quote.strip()]
-    if not given:
+    filled = [quote for quote in quotes if quote.strip()]
+    if not filled:
         return "no_quote", "accepted without naming a quote"
     sentences: list[_Quoted] = []
-    for quote in given:
+    for quote in filled:
         touched = _touched(quote, passages, language)
         if not touched:
             return "quote_not_found", f"not in the passages: {quote}"
@@ -115,16 +115,16 @@ def _chosen(statement: Statement, sentences: Sequence[_Quoted]) -> list[_Quoted]
 
     A quote of a whole passage proves no more than the sentences of it that speak of the claim.
     """
-    left = {unit.key for unit in units(statement.stated) if unit.content}
+    missing = {unit.key for unit in units(statement.stated) if unit.content}
     chosen: list[_Quoted] = []
     remaining = list(dict.fromkeys(sentences))
-    while left and remaining and len(chosen) < _MOST_SENTENCES:
-        best = max(remaining, key=lambda sentence: len(left & spoken_keys(sentence.reading)))
-        if chosen and not left & spoken_keys(best.reading):
+    while missing and remaining and len(chosen) < _MOST_SENTENCES:
+        best = max(remaining, key=lambda sentence: len(missing & spoken_keys(sentence.reading)))
+        if chosen and not missing & spoken_keys(best.reading):
             break
         chosen.append(best)
         remaining.remove(best)
-        left -= spoken_keys(best.reading)
+        missing -= spoken_keys(best.reading)
     return chosen or remaining[:1]
 
 

@@ -145,10 +145,10 @@ def _subjects(headings: Reading, antecedent: str | None) -> frozenset[frozenset[
     subjects = set()
     lines = headings.text.split("\n") if antecedent is None else [antecedent]
     for line in filter(None, lines):
-        named = read(line, headings.language)
-        if vocabulary.joiners & {word.folded for word in named.words}:
+        heading = read(line, headings.language)
+        if vocabulary.joiners & {word.folded for word in heading.words}:
             continue
-        keys = [unit.key for unit in units(named) if unit.content]
+        keys = [unit.key for unit in units(heading) if unit.content]
         subjects.add(frozenset(keys))
         number = next((at for at, key in enumerate(keys) if key[0] == "#"), 0)
         if number:

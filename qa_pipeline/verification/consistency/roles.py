@@ -72,11 +72,11 @@ def _behind(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> Set[str]:
     unit = text[place]
     if vocabulary.genitives and unit.folded.endswith(vocabulary.genitives):
         return {vocabulary.of_word}
-    found = {preposition_before(text, place, vocabulary)}
+    prepositions = {preposition_before(text, place, vocabulary)}
     while place and not text[place].article and text[place - 1].content:
         place -= 1
-        found.add(preposition_before(text, place, vocabulary))
-    return found
+        prepositions.add(preposition_before(text, place, vocabulary))
+    return prepositions
 
 
 def preposition_before(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> str:
