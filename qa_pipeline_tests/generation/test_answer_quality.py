@@ -90,3 +90,37 @@ def test_a_flawed_pair_is_not_asked_for_again() -> None:
     flawed = first.with_columns(answer=pl.lit("Sure! It is a."), status=pl.lit("flawed"))
     again = draft_answers(asked, frame, ScriptedModel([]), *options, previous=flawed)
     assert mark_flawed(again, frame)["reason"].to_list() == ["boilerplate"]
+
+
+UNFIT = [
+    ("en", "Which steps are required?", "The following steps are required:", "lead_in_only"),
+    ("en", "What is in section 4?", "See section 4 for details.", "cross_reference_only"),
+    ("de", "Was steht dort?", "Siehe Abschnitt 4.2.", "cross_reference_only"),
+    ("en", "What does the valve need?", "and a filter of steel", "fragment"),
+    ("en", "What does the valve need?", "A filter of steel and the", "fragment"),
+    ("de", "Was braucht das Ventil?", "dessen Filter neu ist", "fragment"),
+    ("en", "What happens at the start?", "This file is read.", "dangling_reference"),
+    ("en", "Who opens the valve?", "The valve opens.", "repeats_question"),
+    ("en", "Why?", "The water is hard.", "unclear_question"),
+]
+FIT = [
+    ("en", "Is the valve open or shut?", "Open"),
+    ("en", "Does the valve open?", "The valve opens."),
+    ("en", "When does the board meet?", "The board meets in May."),
+    ("en", "Why is the filter changed?", "because the water is hard"),
+    ("en", "What is this file?", "This file is a list of valves."),
+    ("en", "How do you open the valve?", "See that it is dry, then turn it."),
+]
+
+
+@pytest.mark.parametrize("origin", ["generated", "imported"])
+@pytest.mark.parametrize(("language", "text", "answer", "reason"), UNFIT)
+def test_an_answer_that_is_none_is_flawed_whoever_wrote_it(
+    language: str, text: str, answer: str, reason: str, origin: str
+) -> None:
+    assert looked_at(answer, language, question=text, origin=origin)[:2] == ("flawed", reason)
+
+
+@pytest.mark.parametrize(("language", "text", "answer"), FIT)
+def test_a_short_answer_that_adds_something_is_fit(language: str, text: str, answer: str) -> None:
+    assert looked_at(answer, language, question=text, origin="imported")[0] == "drafted"
