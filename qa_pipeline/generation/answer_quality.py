@@ -90,13 +90,10 @@ def _flaw(question: str, answer: str, language: str) -> Flaw:
         return "fragment", answer
     if last.folded in dangling and last.end == len(answer) and not answer[last.start : last.end].isupper():
         return "fragment", answer
-    if first.folded in vocabulary.pronouns.demonstratives and len(answer_text.words) > 1:
-        noun = answer_text.words[1]
-        if (
-            noun.content
-            and noun.stem not in question_text.stems
-            and noun.folded not in vocabulary.finite_verbs
-        ):
+    if first.folded in vocabulary.pronouns.demonstratives and len(answer_text.words) > 2:
+        noun, verb = answer_text.words[1:3]  # no noun is "defines" in "This defines the user"
+        is_named = not noun.content or noun.stem in question_text.stems
+        if not is_named and verb.folded in vocabulary.finite_verbs:
             return "dangling_reference", answer[: noun.end]
     openers = {word.folded for word in question_text.words[:_OPENING_WORDS]} & vocabulary.question_openers
     choice = {word.folded for word in question_text.words} & (vocabulary.joiners - vocabulary.conjunctions)

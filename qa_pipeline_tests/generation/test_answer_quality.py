@@ -104,6 +104,8 @@ UNFIT = [
     ("en", "Why?", "The water is hard.", "unclear_question"),
 ]
 FIT = [
+    ("de", "Was wird erstellt?", "Als Nächstes erstellen wir eine Unterklasse."),
+    ("en", "How is the option explained?", "This defines the user who may call it."),
     ("en", "Is the valve open or shut?", "Open"),
     ("en", "Does the valve open?", "The valve opens."),
     ("en", "When does the board meet?", "The board meets in May."),

@@ -80,7 +80,7 @@ GERMAN = Lexicon(
     question_openers=words("""
         welche welcher welches welchen welchem was wer wen wem wessen wo wohin woher wann warum wieso weshalb
         wie wofür womit woran worauf wodurch wozu wovon"""),
-    clause_openers_only=words("und oder sowie als dessen deren denen"),
+    clause_openers_only=words("und oder sowie dessen deren denen"),
     object_askers=words("wen wem"),
     passive_endings="",
     subject_askers=words("wer"),
