@@ -25,6 +25,23 @@ QuestionType = Literal[
 HOP_SCOPES: "Mapping[QuestionType, str]" = {"multi_hop": "within", "cross_document": "across"}
 """Types whose questions need two chunks, and where the two lie: in one document, or in two."""
 AnswerStyle = Literal["short", "sentence", "long_form", "steps"]
+RowFlaw = Literal[
+    "leaked_marker",
+    "boilerplate",
+    "answer_too_long",
+    "copied_passage",
+    "language_mismatch",
+    "unclear_question",
+    "not_standalone",
+    "lead_in_only",
+    "cross_reference_only",
+    "bare_heading",
+    "bare_cells",
+    "fragment",
+    "dangling_reference",
+    "repeats_question",
+]
+"""The reasons for which a pair is rejected before anything proves it."""
 
 
 class Question(TypedDict):

@@ -23,6 +23,8 @@ REASONS: Mapping[str, str] = {
     "unsupported_format": "its format is not supported",
     # pairs that were not accepted
     "ambiguous_citation": "its citation fits several documents",
+    "bare_cells": "the answer is a row of a table and no sentence",
+    "bare_heading": "the answer is a heading and nothing of its text",
     "cross_reference_only": "the answer only points elsewhere",
     "dangling_reference": "the answer speaks of something that its question does not name",
     "lead_in_only": "the answer announces what it does not give",

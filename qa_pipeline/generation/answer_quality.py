@@ -5,59 +5,63 @@ They are found before they cost a verifier or a judge.
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
+from itertools import pairwise
 
 import polars as pl
 
-from qa_pipeline.records import AnswerStyle
+from qa_pipeline.generation.standalone import leans_on
+from qa_pipeline.records import RowFlaw
+from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.text.language import QUOTED, in_other_language
 from qa_pipeline.text.lexicon.languages import any_of_all, lexicon
 from qa_pipeline.text.references import SOURCE_MARK, marked_numbers, without_marks
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.outcomes import FLAWED
 
-MOST_CHARACTERS: Mapping[AnswerStyle, int] = {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
-"""Characters of an answer by its style."""
-COPIED_SHARE, COPIED_CHARACTERS = 0.8, 500
-"""An answer that is word for word this share of a passage, and this long, is the passage and no answer."""
-
-Flaw = tuple[str | None, str | None]
+Flaw = tuple[RowFlaw, str]
 _CUT_OFF = (",", ";", "-", "–", "\N{HORIZONTAL ELLIPSIS}")
-_FEWEST_WORDS = 3
-"""Words of a question that names nothing and may be understood all the same: "What is to be done?"."""
 _OPENING_WORDS = 3
 """Words among which a question has its question word: "In which year …"."""
 
+_LONGEST_HEADING = 200
+"""Characters of an answer that is compared with headings: no heading that is one is longer."""
+_CELLS = re.compile(r"\|?[^`|:\n]*\S \| [^`:\n]*")
+"""Cells of a table between bars, without names of columns; in code a bar is an operator."""
 _DELIMITER = re.compile(
     r"</?(?:passage|question|answer|text|claim|sentence)-[0-9a-f-]+>|\{(?:passages|question|refusal|types)\}"
 )
 
 
-def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheckSettings) -> pl.DataFrame:
     """Return the pairs, of status flawed where their answer is, or drafted where an old flaw is gone.
 
-    Neither failures nor refusals are looked at. Reasons for any answer: lead_in_only, cross_reference_only,
-    fragment, dangling_reference, repeats_question, and for its question unclear_question. For those drafted
-    here also leaked_marker (of a citation or of the prompt), boilerplate (about the text or the writer),
-    answer_too_long, copied_passage, language_mismatch.
+    Neither failures nor refusals are looked at, nor reasons that the settings ignore. The reason is a
+    `RowFlaw`: the first five are looked for in answers drafted here alone, the others whoever wrote them.
     """
     drafted = pairs.filter(
         pl.col("status").is_in(["drafted", FLAWED]),
         pl.col("coverage") != "none",
     )
-    copied = _copied(drafted, chunks)
+    generated = drafted.filter(pl.col("origin") == "generated")
+    copied = _copied(generated, chunks, settings)
+    headings_only = _headings_only(drafted, chunks)
     flaw_rows = []
     columns = ("pair_id", "origin", "question", "answer", "language", "answer_style")
     for pair_id, origin, question, answer, language, style in drafted.select(columns).iter_rows():
-        flaw: Flaw = (None, None)
+        flaws: list[Flaw] = []
         if origin == "generated":
-            flaw = _flaw_of_draft(answer, language, style, pair_id in copied)
-        if flaw[0] is None and question is not None and answer is not None:
-            flaw = _flaw(question, without_marks(answer).strip(), language)
-        flaw_rows.append((pair_id, *flaw))
+            flaws += _flaws_of_draft(answer, language, settings.most_characters.get(style))
+            flaws += [("copied_passage", f"{len(answer)} characters word for word")] * (pair_id in copied)
+        if question is not None and answer is not None:
+            flaws += _flaws_of_question(question, language, settings.fewest_question_words)
+            flaws += [("bare_heading", answer)] * (pair_id in headings_only)
+            flaws += _flaws(question, without_marks(answer).strip(), language)
+        reported = (flaw for flaw in flaws if flaw[0] not in settings.ignore)
+        flaw_rows.append((pair_id, *next(reported, (None, None))))
     schema = dict.fromkeys(("pair_id", "flaw", "flaw_detail"), pl.String())
-    flaws = pl.DataFrame(flaw_rows, schema=schema, orient="row")
-    joined = pairs.join(flaws, on="pair_id", how="left", maintain_order="left")
+    flawed = pl.DataFrame(flaw_rows, schema=schema, orient="row")
+    joined = pairs.join(flawed, on="pair_id", how="left", maintain_order="left")
     looked_at = pl.col("pair_id").is_in(drafted["pair_id"].implode())
     return joined.with_columns(
         status=pl.when(pl.col("flaw").is_not_null())
@@ -70,31 +74,50 @@ def mark_flawed(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
     ).drop("flaw", "flaw_detail")
 
 
-def _flaw(question: str, answer: str, language: str) -> Flaw:
-    """Return what makes a question or an answer unfit whoever wrote it; two nulls where nothing does."""
+def _flaws_of_question(question: str, language: str, fewest_words: int) -> Iterator[Flaw]:
+    """Yield why nobody knows what is asked: nothing is named, it breaks off, or leans on a text not there."""
+    reading, vocabulary = read(question, language), lexicon(language)
+    words = reading.words
+    if not reading.terms and len(words) < fewest_words:
+        yield "unclear_question", question
+    once_only = vocabulary.indefinite | vocabulary.copulas  # "die, die die Steuer zahlen" is good German
+    doubled = any(
+        word.folded == following.folded and word.folded in once_only for word, following in pairwise(words)
+    )
+    open_ends = vocabulary.definite | vocabulary.conjunctions  # "setzt … ein?" ends well
+    last = words[-1] if words else None
+    breaks_off = last and last.folded in open_ends and not question[last.start : last.end].isupper()
+    if doubled or breaks_off:
+        yield "unclear_question", question
+    if phrase := leans_on(question, language):
+        yield "not_standalone", phrase
+
+
+def _flaws(question: str, answer: str, language: str) -> Iterator[Flaw]:
+    """Yield what makes an answer unfit whoever wrote it."""
     question_text, answer_text = read(question, language), read(answer, language)
     # what a question quotes is what it asks about, and may be the answer to where it is said
     question_stems = {word.stem for word in read(QUOTED.sub(" ", question), language).words}
     vocabulary = lexicon(language)
-    if not question_text.terms and len(question_text.words) < _FEWEST_WORDS:
-        return "unclear_question", question
     if answer.endswith(":"):
-        return "lead_in_only", answer.rpartition("\n")[2]
+        yield "lead_in_only", answer.rpartition("\n")[2]
     if _cross_reference(language).fullmatch(answer):
-        return "cross_reference_only", answer
+        yield "cross_reference_only", answer
+    if _CELLS.fullmatch(answer):
+        yield "bare_cells", answer
     if not answer_text.words:
-        return (None, None)
+        return
     first, last = answer_text.words[0], answer_text.words[-1]
     dangling = vocabulary.joiners | vocabulary.determiners
     if first.folded in vocabulary.clause_openers_only or answer[-1] in _CUT_OFF:
-        return "fragment", answer
+        yield "fragment", answer
     if last.folded in dangling and last.end == len(answer) and not answer[last.start : last.end].isupper():
-        return "fragment", answer
+        yield "fragment", answer
     if first.folded in vocabulary.pronouns.demonstratives and len(answer_text.words) > 2:
         noun, verb = answer_text.words[1:3]  # no noun is "defines" in "This defines the user"
         is_named = not noun.content or noun.stem in question_text.stems
         if not is_named and verb.folded in vocabulary.finite_verbs:
-            return "dangling_reference", answer[: noun.end]
+            yield "dangling_reference", answer[: noun.end]
     openers = {word.folded for word in question_text.words[:_OPENING_WORDS]} & vocabulary.question_openers
     choice = {word.folded for word in question_text.words} & (vocabulary.joiners - vocabulary.conjunctions)
     glue = vocabulary.determiners | vocabulary.copulas | vocabulary.auxiliaries
@@ -102,8 +125,7 @@ def _flaw(question: str, answer: str, language: str) -> Flaw:
         word for word in answer_text.words if word.folded not in glue and word.stem not in question_stems
     ]
     if openers and not choice and not added:
-        return "repeats_question", answer
-    return (None, None)
+        yield "repeats_question", answer
 
 
 @functools.cache
@@ -117,34 +139,52 @@ def _cross_reference(language: str) -> re.Pattern[str]:
     )
 
 
-def _flaw_of_draft(answer: str, language: str, style: AnswerStyle, copied: bool) -> Flaw:
-    """Return the reason code and the words that show it; two nulls for a good answer."""
+def _flaws_of_draft(answer: str, language: str, most_characters: int | None) -> Iterator[Flaw]:
+    """Yield what a model leaves in its drafts, with the words that show it."""
     marker = SOURCE_MARK.search(answer) or _DELIMITER.search(answer)
     if marker is not None:
-        return "leaked_marker", marker[0]
-    if numbers := marked_numbers(answer):
-        return "leaked_marker", f"[{numbers[0]}]"
+        yield "leaked_marker", marker[0]
+    elif numbers := marked_numbers(answer):
+        yield "leaked_marker", f"[{numbers[0]}]"
     if phrase := _boilerplate().search(answer):
-        return "boilerplate", phrase[0]
-    if len(answer) > MOST_CHARACTERS[style]:
-        return "answer_too_long", f"{len(answer)} characters, at most {MOST_CHARACTERS[style]}"
-    if copied:
-        return "copied_passage", f"{len(answer)} characters word for word"
-    other = in_other_language(answer, language)
-    return ("language_mismatch", f"in {other}, not in {language}") if other else (None, None)
+        yield "boilerplate", phrase[0]
+    if most_characters is not None and len(answer) > most_characters:
+        yield "answer_too_long", f"{len(answer)} characters, at most {most_characters}"
+    if other := in_other_language(answer, language):
+        yield "language_mismatch", f"in {other}, not in {language}"
 
 
-def _copied(drafted: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
+def _copied(generated: pl.DataFrame, chunks: pl.DataFrame, settings: AnswerCheckSettings) -> set[str]:
     """Return the pairs whose answer is most of a passage, word for word."""
     words = [pl.col(name).str.replace_all(r"\s+", " ").str.strip_chars() for name in ("answer", "text")]
-    used = drafted.select("pair_id", "answer", chunk_id="used_chunk_ids").explode("chunk_id")
-    passages = used.join(chunks.select("chunk_id", "text"), on="chunk_id").with_columns(words)
+    passages = _with_chunks(generated, chunks).with_columns(words)
     answer, text = pl.col("answer"), pl.col("text")
+    shortest = pl.max_horizontal(settings.copied_share * text.str.len_chars(), settings.copied_characters)
     copied = passages.filter(
-        answer.str.len_chars() >= pl.max_horizontal(COPIED_SHARE * text.str.len_chars(), COPIED_CHARACTERS),
+        answer.str.len_chars() >= shortest,
         text.str.contains(answer, literal=True),
     )
     return set(copied["pair_id"])
+
+
+def _headings_only(drafted: pl.DataFrame, chunks: pl.DataFrame) -> set[str]:
+    """Return the pairs whose answer stands in their passages as a heading and nowhere else."""
+    short = drafted.filter(pl.col("answer").str.len_chars() <= _LONGEST_HEADING)
+    answer = pl.col("answer").str.strip_chars(" .:#\n").str.to_lowercase()
+    passages = _with_chunks(short, chunks).with_columns(answer)
+    body = pl.col("text").str.replace_all(r"(?m)^#{1,6} .*$", "").str.to_lowercase()
+    headings = pl.col("section_path").list.eval(pl.element().str.strip_chars(" .:").str.to_lowercase())
+    stands = passages.group_by("pair_id").agg(
+        is_heading=headings.list.contains(pl.col("answer")).any(),
+        in_body=body.str.contains(pl.col("answer"), literal=True).any(),
+    )
+    return set(stands.filter("is_heading", ~pl.col("in_body"))["pair_id"])
+
+
+def _with_chunks(pairs: pl.DataFrame, chunks: pl.DataFrame) -> pl.DataFrame:
+    """Return each pair's answer beside the text and the headings of each chunk that it used."""
+    used = pairs.select("pair_id", "answer", chunk_id="used_chunk_ids").explode("chunk_id")
+    return used.join(chunks.select("chunk_id", "text", "section_path"), on="chunk_id")
 
 
 @functools.cache

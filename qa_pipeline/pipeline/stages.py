@@ -239,7 +239,7 @@ def _pairs(run: StageRun) -> pl.DataFrame:
             previous=run.previous,
             notify=run.notify,
         )
-        pairs.insert(0, mark_flawed(drafted, run["chunks"]))
+        pairs.insert(0, mark_flawed(drafted, run["chunks"], settings.generation.answer_checks))
     return _with_edits(run, pl.concat(pairs))
 
 
@@ -337,7 +337,8 @@ def _imported(run: StageRun, raw: list[RawPair]) -> pl.DataFrame:
     masking = _masking(run)
     if masking is not None:
         raw = mask_pairs(raw, texts_mask(masking), reference_mask(masking))
-    return mark_flawed(import_pairs(raw, run["documents"], run["chunks"], run.batch), run["chunks"])
+    imported = import_pairs(raw, run["documents"], run["chunks"], run.batch)
+    return mark_flawed(imported, run["chunks"], run.resources.settings.generation.answer_checks)
 
 
 def _masking(run: StageRun) -> MaskingSettings | None:

@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from pydantic import Field, model_validator
 
-from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType
+from qa_pipeline.records import HOP_SCOPES, STYLES, AnswerStyle, QuestionType, RowFlaw
 from qa_pipeline.settings.base import Group
 from qa_pipeline.storage.row_files import Limits
 
@@ -130,6 +130,25 @@ class GuardSettings(Group):
         return self.similarity if self.mode in ("embedding", "embedding_then_llm") else None
 
 
+class AnswerCheckSettings(Group):
+    """Checks of questions and answers before they cost a verifier or a judge."""
+
+    ignore: tuple[RowFlaw, ...] = ()
+    """Reasons for which no pair is rejected, such as not_standalone for questions of a conversation."""
+    fewest_question_words: int = Field(3, ge=0)
+    """unclear_question: words of a question that names nothing and may be understood all the same, such as
+    "What is to be done?"."""
+    most_characters: dict[AnswerStyle, int] = Field(
+        {"short": 200, "sentence": 800, "long_form": 2500, "steps": 2500}
+    )
+    """answer_too_long: characters of a drafted answer by its style; a style not named has no limit."""
+    copied_share: float = Field(0.8, gt=0, le=1)
+    """copied_passage: share of a passage that a drafted answer repeats word for word, together with
+    copied_characters."""
+    copied_characters: int = Field(500, gt=0)
+    """copied_passage: characters from which such an answer is the passage and no answer."""
+
+
 class GenerationSettings(Group):
     """Questions and answers."""
 
@@ -139,6 +158,7 @@ class GenerationSettings(Group):
     """Most questions planned over all sections and topics of a batch; null for no limit."""
     mix: MixSettings = MixSettings()
     guard: GuardSettings = GuardSettings()
+    answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
     """Hold each retrieved passage against its question before an answer is drafted."""
     validation_strategy: Literal["noop", "embedding", "llm"] = "embedding"

@@ -1,9 +1,9 @@
 import polars as pl
 import pytest
 
-from qa_pipeline.generation.answer_quality import MOST_CHARACTERS, mark_flawed
+from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.generation.answers import draft_answers
-from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.generation import AnswerCheckSettings, GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.tables import QUESTIONS
 from qa_pipeline_tests.curation import rows
@@ -33,10 +33,16 @@ FLAWED = [
 ]
 
 
-def looked_at(answer: str, language: str = "en", **values: object) -> tuple[str, str | None, str | None]:
+DEFAULT = AnswerCheckSettings()
+
+
+def looked_at(
+    answer: str, language: str = "en", settings: AnswerCheckSettings = DEFAULT, **values: object
+) -> tuple[str, str | None, str | None]:
     pair = rows.pair("p", answer=answer, language=language, used_chunk_ids=["c"], **values)
-    found = mark_flawed(rows.pairs(pair), rows.chunks(rows.chunk("c", LONG)))
-    return found.select("status", "reason", "detail").row(0)
+    chunk = rows.chunk("c", LONG, section_path=["Valves", "Opening the valve"])
+    checked = mark_flawed(rows.pairs(pair), rows.chunks(chunk), settings)
+    return checked.select("status", "reason", "detail").row(0)
 
 
 @pytest.mark.parametrize("language", GOOD)
@@ -58,7 +64,7 @@ def test_a_passage_word_for_word_is_no_answer_and_a_sentence_of_it_is_one() -> N
     assert looked_at(f"In short: {LONG}")[1] is None
 
 
-@pytest.mark.parametrize(("style", "most"), list(MOST_CHARACTERS.items()))
+@pytest.mark.parametrize(("style", "most"), list(DEFAULT.most_characters.items()))
 def test_every_style_has_its_length(style: str, most: int) -> None:
     assert looked_at("a" * most, answer_style=style)[1] is None
     assert looked_at("a" * (most + 1), answer_style=style)[1] == "answer_too_long"
@@ -75,7 +81,7 @@ def test_every_style_has_its_length(style: str, most: int) -> None:
 )
 def test_failures_refusals_and_what_others_wrote_stay_as_they_are(values: dict[str, object]) -> None:
     before = rows.pairs(rows.pair("p", answer="See [1].", **values))
-    assert mark_flawed(before, rows.chunks()).equals(before)
+    assert mark_flawed(before, rows.chunks(), DEFAULT).equals(before)
 
 
 def test_a_flaw_that_is_none_any_more_leaves_a_drafted_pair() -> None:
@@ -86,15 +92,15 @@ def test_a_flawed_pair_is_not_asked_for_again() -> None:
     frame = chunks("a")
     asked = QUESTIONS.frame([question("q", "a")])
     options = (GenerationSettings(), LLMSettings())
-    first = mark_flawed(draft_answers(asked, frame, ScriptedModel(ask_about_text), *options), frame)
+    first = mark_flawed(draft_answers(asked, frame, ScriptedModel(ask_about_text), *options), frame, DEFAULT)
     flawed = first.with_columns(answer=pl.lit("Sure! It is a."), status=pl.lit("flawed"))
     again = draft_answers(asked, frame, ScriptedModel([]), *options, previous=flawed)
-    assert mark_flawed(again, frame)["reason"].to_list() == ["boilerplate"]
+    assert mark_flawed(again, frame, DEFAULT)["reason"].to_list() == ["boilerplate"]
 
 
 UNFIT = [
     ("en", "Which steps are required?", "The following steps are required:", "lead_in_only"),
-    ("en", "What is in section 4?", "See section 4 for details.", "cross_reference_only"),
+    ("en", "What does the guide of the pump say?", "See section 4 for details.", "cross_reference_only"),
     ("de", "Was steht dort?", "Siehe Abschnitt 4.2.", "cross_reference_only"),
     ("en", "What does the valve need?", "and a filter of steel", "fragment"),
     ("en", "What does the valve need?", "A filter of steel and the", "fragment"),
@@ -102,15 +108,26 @@ UNFIT = [
     ("en", "What happens at the start?", "This file is read.", "dangling_reference"),
     ("en", "Who opens the valve?", "The valve opens.", "repeats_question"),
     ("en", "Why?", "The water is hard.", "unclear_question"),
+    ("en", "What does the valve open and?", "The water is hard.", "unclear_question"),
+    ("sv", "Vad är är ventilen?", "Den är en del av pumpen.", "unclear_question"),
+    ("en", "What does this file contain?", "A list of valves.", "not_standalone"),
+    ("de", "Was ist dieses Teil?", "Zum Öffnen des Ventils.", "not_standalone"),
+    ("en", "What does the guide of the pump explain?", "Opening the valve", "bare_heading"),
+    ("en", "How heavy is the valve?", "Valve | 12 kg | steel", "bare_cells"),
 ]
 FIT = [
+    ("de", "Wer setzt den Filter ein?", "Die Person, die Bereitschaft hat."),
     ("de", "Was wird erstellt?", "Als Nächstes erstellen wir eine Unterklasse."),
     ("en", "How is the option explained?", "This defines the user who may call it."),
     ("en", "Is the valve open or shut?", "Open"),
     ("en", "Does the valve open?", "The valve opens."),
     ("en", "When does the board meet?", "The board meets in May."),
     ("en", "Why is the filter changed?", "because the water is hard"),
-    ("en", "What is this file?", "This file is a list of valves."),
+    ("en", "Which file lists the valves?", "This file is a list of valves."),
+    ("en", "What were the sales in 2020?", "Year: 2020 | Sales: 40"),
+    ("en", "How are flags combined?", "Write `READ | WRITE` behind the name."),
+    ("en", "Is the switch on the unit ON or OFF?", "ON"),
+    ("en", "Who opens it once a week: the valve's owner or another?", "the person on duty"),
     ("en", "How do you open the valve?", "See that it is dry, then turn it."),
 ]
 
@@ -126,3 +143,22 @@ def test_an_answer_that_is_none_is_flawed_whoever_wrote_it(
 @pytest.mark.parametrize(("language", "text", "answer"), FIT)
 def test_a_short_answer_that_adds_something_is_fit(language: str, text: str, answer: str) -> None:
     assert looked_at(answer, language, question=text, origin="imported")[0] == "drafted"
+
+
+def test_a_reason_that_the_settings_ignore_rejects_nothing_and_the_next_one_does() -> None:
+    values = {"question": "What does this file contain?", "origin": "imported"}
+    lenient = AnswerCheckSettings(ignore=("not_standalone",))
+    assert looked_at("A list of valves.", settings=lenient, **values)[0] == "drafted"
+    assert looked_at("A list of valves:", settings=lenient, **values)[1] == "lead_in_only"
+
+
+def test_a_heading_that_the_text_says_too_is_an_answer() -> None:
+    assert looked_at("Valves", question="What is opened weekly?")[1] == "bare_heading"
+    assert looked_at("The valve", question="What is opened weekly?")[1] is None
+
+
+def test_the_limits_of_lengths_and_words_are_settings() -> None:
+    strict = AnswerCheckSettings(most_characters={"sentence": 20}, fewest_question_words=5)
+    assert looked_at(GOOD["en"], settings=strict)[1] == "answer_too_long"
+    assert looked_at("x" * 900, settings=strict, answer_style="long_form")[1] is None
+    assert looked_at("Wait.", question="Why is it so?", settings=strict)[1] == "unclear_question"

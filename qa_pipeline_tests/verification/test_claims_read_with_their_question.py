@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from qa_pipeline.generation.answer_quality import mark_flawed
+from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.deciding import decide_claims
@@ -28,7 +29,7 @@ def is_accepted(language: str, text: str, question: str, answer: str) -> bool:
     """Return whether all claims of an answer are proved without a model, and nothing makes the row unfit."""
     frame = documents({"a.md": text}, language)
     row = pairs(pair(answer, cites="a.md", language=language, question=question))
-    checked = mark_flawed(row, chunks(frame))
+    checked = mark_flawed(row, chunks(frame), AnswerCheckSettings())
     if checked["status"].item() != "drafted":
         return False
     claims = find_claims(checked, frame, chunks(frame), HashEmbedder(), VerificationSettings())

@@ -34,6 +34,7 @@ from qa_pipeline.pipeline import stages
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ClaimReply, VerifyReply, passages_by_id
 from qa_pipeline.retrieval.shard import embed_chunks
+from qa_pipeline.settings.generation import AnswerCheckSettings
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.text.sentences import split_sentences
@@ -135,7 +136,7 @@ def measure(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the outcome of each row, and what the verifier was asked."""
     settings, chunks = resources.settings.verification, frames["chunks"]
-    checked = mark_flawed(rows, chunks)
+    checked = mark_flawed(rows, chunks, AnswerCheckSettings())
     claims = stages.score_claims(resources, checked, frames["documents"], chunks, frames["embeddings"])
     model = ScriptedModel(accept_by_overlap)
     parts = claims.partition_by("pair_id", maintain_order=True) if alone else [claims]

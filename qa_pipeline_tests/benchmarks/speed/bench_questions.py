@@ -21,7 +21,7 @@ from qa_pipeline.generation.questions import write_questions
 from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import AnswerReply, DraftCitation, DraftQuestion, QuestionsReply, ReplyModel
-from qa_pipeline.settings.generation import GenerationSettings
+from qa_pipeline.settings.generation import AnswerCheckSettings, GenerationSettings
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.storage.tables import VERDICTS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
@@ -113,7 +113,7 @@ def _pairs(
 ) -> pl.DataFrame:
     model, llm = ScriptedModel(_reply), LLMSettings(workers=50)
     drafted = draft_answers(questions, chunks, model, GenerationSettings(), llm, previous=previous)
-    return mark_flawed(drafted, chunks)
+    return mark_flawed(drafted, chunks, AnswerCheckSettings())
 
 
 def _timed(name: str, seconds: dict[str, float], made: Callable[[], pl.DataFrame]) -> pl.DataFrame:
