@@ -178,7 +178,8 @@ class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
     `negations` deny in so many words, `soft_negations` by their meaning. `clause_openers` begin a clause that
-    a negation before them does not reach. `passive_agents` bring in who did it, `joiners` list equals.
+    a negation before them does not reach. `passive_agents` bring in who did it, `comparing`
+    what something is compared with, `joiners` list equals.
     `opposites` are pairs of groups: a word of one side denies a word of the other. `interrogatives` are groups
     of words that ask for one thing: a place, a time; not for any, as "what" does. `lower_bounds`,
     `upper_bounds` and `approximations` stand before (or, like "or more", after) a number. `universal`,
@@ -227,6 +228,7 @@ class Lexicon:
     soft_negations: Set[str]
     clause_openers: Set[str]
     passive_agents: Set[str]
+    comparing: Set[str]
     passive_words: Set[str]
     prepositions: Set[str]
     of_word: str

@@ -88,6 +88,7 @@ ENGLISH = Lexicon(
     clause_openers=words("""
         because since although though while but which who that if when unless whereas and or"""),
     passive_agents=words("by"),
+    comparing=words("than"),
     passive_words=words("be been being is are was were"),
     prepositions=words("""
         of in on at by for from to with into onto upon about over under between through during per via within

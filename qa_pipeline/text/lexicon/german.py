@@ -68,6 +68,7 @@ GERMAN = Lexicon(
         abgelehnt lehnte vermeidet vermeiden vermied"""),
     clause_openers=words("weil denn aber während dass wenn obwohl und oder sondern"),
     passive_agents=words("von vom durch"),
+    comparing=words("als"),
     passive_words=words("wird werden wurde wurden worden"),
     prepositions=words("""
         von vom in im an am auf für aus bei mit nach seit zu zum zur durch gegen ohne um über unter vor hinter

@@ -71,6 +71,7 @@ SWEDISH = Lexicon(
         undviker undvika undvek"""),
     clause_openers=words("eftersom därför men som medan om när att fast trots och eller"),
     passive_agents=words("av"),
+    comparing=words("än"),
     passive_words=words("blir blev bli blivit"),
     prepositions=words("""
         av i på för från till med om mot vid under över mellan genom per via efter hos utan inom utom bland

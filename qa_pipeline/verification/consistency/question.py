@@ -77,17 +77,12 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
 
     Compared are words that each text has once: the preposition or case they stand in, and the order of those
     that have none. Which of two words the verb is, is not known, so that languages whose questions turn
-    subject and verb round are read without one word, whichever lets the rest agree. "What is … of …?" has
-    no roles to exchange.
+    subject and verb round are read without one word, whichever lets the rest agree.
     """
     vocabulary = lexicon(question.language)
     unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
     question_units = units(read(unquoted, question.language))
-    if (
-        not question_units
-        or not evidence.sentences
-        or {unit.folded for unit in question_units[:3]} & vocabulary.copulas
-    ):
+    if not question_units or not evidence.sentences or _asks_what_belongs(question_units, vocabulary):
         return
     sentence = max(
         (read(evidence.text[slice(*span)], evidence.language) for span in evidence.sentences),
@@ -121,6 +116,17 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     for clause in _clauses(sentence, bare):
         if count_moves([there for there, _ in clause]) > spare:
             yield f'the evidence has "{_written(clause[0][1], question)}" in another order'
+
+
+def _asks_what_belongs(question_units: Sequence[Unit], vocabulary: Lexicon) -> bool:
+    """Return whether a question is "What is the … of …?", which "… has …" may answer: it fixes no roles."""
+    if not {unit.folded for unit in question_units[:3]} & vocabulary.copulas:
+        return False
+    return any(
+        (unit.content and preposition_before(question_units, place, vocabulary) == vocabulary.of_word)
+        or unit.folded.endswith(vocabulary.genitives or "\0")
+        for place, unit in enumerate(question_units)
+    )
 
 
 def _turned_verb(

@@ -80,9 +80,11 @@ def _behind(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> Set[str]:
 
 
 def preposition_before(text: Sequence[Unit], place: int, vocabulary: Lexicon) -> str:
-    """Return the preposition next before a word, in its usual form; empty without one."""
+    """Return the preposition or "than" next before a word, in its usual form; empty without one."""
     before = text[place - 1].folded if place else ""
-    return vocabulary.same_words.get(before, before) if before in vocabulary.prepositions else ""
+    if before not in vocabulary.prepositions | vocabulary.comparing:
+        return ""
+    return vocabulary.same_words.get(before, before)
 
 
 def _same_case(unit: Unit, other: Unit, vocabulary: Lexicon) -> bool:
