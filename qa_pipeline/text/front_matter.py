@@ -24,6 +24,9 @@ _LANGUAGE = ("language", "lang", *fields_of_all("language"))
 _LICENCE = ("licence", "license", *fields_of_all("licence"))
 _SOURCE = ("source_uri", "source_url", "source", "canonical", "canonical_url", "url", "pdf_url")
 _STATUS = ("status", "state")
+_VERSION = ("version", "revision", "edition")
+_SUCCESSORS = ("superseded_by", "replaced_by", "obsoleted_by")
+_IN_WORDS = re.compile(r"[^\W\d_]{4}")
 _FLAGS = ("draft", "deprecated", "obsolete", "repealed", "superseded", "withdrawn")
 _TRUE = frozenset({"true", "yes", "1"})
 _LONGEST = 50_000
@@ -73,9 +76,12 @@ def known_fields(fields: Mapping[str, object]) -> FrontMatter:
 
 
 def _status(fields: Mapping[str, object]) -> str | None:
-    """Return what a file says of its own standing: `status: repealed`, or `draft: true`."""
+    """Return what a file says of its standing: `status: repealed`, `draft: true`, `version: early draft`."""
     flags = (name for name in _FLAGS if str(fields.get(name, "")).strip().lower() in _TRUE)
-    return _first(fields, _STATUS) or next(flags, None)
+    successors = (name.partition("_")[0] for name in _SUCCESSORS if _first(fields, (name,)))
+    version = _first(fields, _VERSION)
+    in_words = version if version and _IN_WORDS.search(version) else None
+    return _first(fields, _STATUS) or next(flags, None) or next(successors, None) or in_words
 
 
 def _toml_fields(text: str) -> Mapping[str, object]:

@@ -10,14 +10,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise
 
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon, of_all, stemmer
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import Reading, read
 
-_VOID = frozenset(of_all("context.voiding"))
+_VOID, _VALID = (frozenset(of_all(f"context.{group}")) for group in ("voiding", "valid"))
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -35,31 +35,49 @@ _LONGEST_TITLE = 6
 """Words of a heading that is only what it voids: "Deprecated functions", not an article about myths."""
 _SHORT_EXCEPTION = 12
 """Words of a sentence that is about its neighbour: a longer one has matters of its own."""
+_LONGEST_DENIAL = 16
+"""Words of a sentence that denies all that the one before says: "this … no longer …"."""
+_SHORT_REPORT = 14
+"""Words of a sentence that says of the next one whose words it gives: a longer one reports its own matter."""
+_CODE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
 _BRACKETED = re.compile(r"[(\[–—:]([^()\[\]]*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The surroundings of neighbouring sentences of a document, each empty where there is none."""
+    """The surroundings of neighbouring sentences of a document, each empty where there is none.
+
+    `is_item` says that they are an item of a list that only its lead-in completes: neither a sentence of its
+    own nor one with a term before it, "Timeout: seconds until …".
+    """
 
     before: str
     after: str
     lead_ins: tuple[str, ...]
     footnotes: tuple[str, ...]
     is_row: bool
+    is_item: bool
 
 
 def surroundings(text: str, language: str, start: int, end: int) -> Surroundings:
     """Return what stands around the sentences from `start` to `end` of a document's canonical text."""
     spans = sentence_spans(text, language)
     if not spans:
-        return Surroundings("", "", (), (), is_row=False)
+        return Surroundings("", "", (), (), is_row=False, is_item=False)
     first = max(bisect_right(spans, (start, len(text))) - 1, 0)
     last = max(bisect_right(spans, (end - 1, len(text))) - 1, first)
     before = "" if first == 0 or _apart(text, spans, first - 1) else _written(text, spans[first - 1])
     after = "" if last + 1 == len(spans) or _apart(text, spans, last) else _written(text, spans[last + 1])
     lead_ins, footnotes = (*_lead_ins(text, spans, first),), (*_footnotes(text, start, end),)
-    return Surroundings(before, after, lead_ins, footnotes, is_row=" | " in text[slice(*spans[first])])
+    is_row = " | " in text[slice(*spans[first])]
+    line = text.rfind("\n", 0, spans[first][0]) + 1
+    item = _ITEM.match(text, line)
+    is_item = (
+        item is not None
+        and _LABEL.match(text, line, spans[last][1]) is None
+        and (text[max(item.end(), spans[first][0])].islower() or text[spans[last][1] - 1] not in ".!?")
+    )
+    return Surroundings(before, after, lead_ins, footnotes, is_row, is_item)
 
 
 def label_of(text: str, at: int) -> str:
@@ -136,7 +154,8 @@ def restrictions(
         if spoken.voids(heading):
             yield f'stands under "{heading}"'
     for lead_in in around.lead_ins:
-        if spoken.narrows(lead_in) or (around.is_row and spoken.scales(lead_in)):
+        is_part = around.is_item and spoken.leaves_out(lead_in)
+        if spoken.narrows(lead_in) or is_part or (around.is_row and spoken.scales(lead_in)):
             yield f'is introduced by "{lead_in}"'
     if around.is_row and headings and spoken.scales(headings[-1]):
         yield f'stands under "{headings[-1]}"'
@@ -150,10 +169,14 @@ def restrictions(
 
 
 def void_status(status: str | None, stated: Sequence[Reading]) -> Iterator[str]:
-    """Yield the status that the front matter of a document gives it, where nothing in it holds: "draft"."""
+    """Yield the status that the front matter of a document gives it, unless that says that it holds.
+
+    A status in words that are not known is one: "draft", "replaced by the rules of 2024".
+    """
     words = frozenset(word.folded for reading in stated for word in reading.words)
     status_words = {word.folded for word in read(status or "", "en").words}
-    if status_words & _VOID and not status_words & words:
+    holds = bool(status_words & _VALID) and not status_words & _VOID
+    if status_words and not holds and not status_words & words:
         yield f'its document says of itself: "{status}"'
 
 
@@ -203,68 +226,118 @@ class _Spoken:
         if len(words) <= _LONGEST_TITLE:
             opens = {*content[:1], *content[-1:]} & context.voiding | {*content[:1]} & context.outdated
         inside = {word for span in _BRACKETED.findall(heading) for word in self._folded(span)}
-        bracketed = inside & (context.voiding | context.outdated | context.tentative)
+        negations = self.vocabulary.negations
+        bracketed = inside & (context.voiding | context.outdated | context.tentative | negations)
+        past = set(words) & self.vocabulary.past_copulas
+        alternative = self.vocabulary.joiners - self.vocabulary.conjunctions  # "… or not"
+        reading = read(heading, self.vocabulary.code)
         denied = {
-            word
-            for word, following in zip_longest(words, words[1:], fillvalue="")
-            if word in self.vocabulary.negations and {following, *words[-2:]} & permitting
+            word.folded
+            for before, word in pairwise((None, *reading.words))
+            if word.folded in negations
+            and (before is None or before.folded not in alternative)
+            and heading[word.end : word.end + 1] != "-"  # "None-aware operators"
         }
-        return self._unstated(opens | bracketed | denied)
+        return self._unstated(opens | bracketed | denied | past)
 
     def scales(self, caption: str) -> bool:
-        """Return whether the caption of a table gives a scale of its numbers that nobody states."""
+        """Return whether the caption of a table names a scale, or another thing, that nobody states.
+
+        Another thing is named by letters with digits, "model P2", or by a word such as "predecessor".
+        """
         words = self._folded(caption)
         scales = self._of("scales", words) | (set(words) & self.vocabulary.scales.keys())
-        return any(any(map(str.isdigit, word)) for word in self.words) and not scales <= self.words
+        if any(any(map(str.isdigit, word)) for word in self.words) and not scales <= self.words:
+            return True
+        others = {word for word in words if _CODE.search(word)} | set(words) & self.vocabulary.context.framing
+        return self._unstated(others)
 
     def narrows(self, lead_in: str) -> bool:
         """Return whether the lead-in of a list denies, reports or supposes its items."""
         words = self._folded(lead_in)
         denying = self.vocabulary.negations | self.vocabulary.soft_negations | self.vocabulary.exclusive
         restricting = set(words) & denying
-        restricting |= set(words) & self.vocabulary.context.reporting
+        restricting |= set(words) & (self.vocabulary.context.reporting | self.vocabulary.context.imagining)
         for group in ("voiding", "exempting"):
             restricting |= self._of(group, words)
-        return self._unstated(restricting) or self.supposes(lead_in)
+        return self._unstated(restricting) or self._opens_a_supposition(lead_in)
+
+    def leaves_out(self, lead_in: str) -> bool:
+        """Return whether question and claim do not say what the lead-in of a list says of its items."""
+        wording, context = self.vocabulary.wording, self.vocabulary.context
+        plain = wording.empty | wording.pointing | context.announcing
+        words = read(lead_in, self.vocabulary.code).words
+        if len(words) == 1 and not lead_in.rstrip().endswith(":"):
+            return False  # a heading without a mark
+        return any(
+            word.content and word.folded not in plain and word.stem not in self.stems for word in words
+        )
 
     def supposes(self, before: str) -> bool:
         """Return whether the sentence before makes the next one a supposition, or what somebody says."""
+        if self._opens_a_supposition(before):
+            return True
+        context = self.vocabulary.context
+        words = self._folded(before)
+        announced = self._of("announcing", words)
+        others: set[str] = set()
+        if announced or before.rstrip().endswith(":"):
+            others = announced | self._of("voiding", words)
+        if others or len(words) <= _SHORT_REPORT:
+            others |= set(words) & (context.reporting | context.imagining)
+        return self._unstated(others | set(words[:1]) & context.framing)
+
+    def _opens_a_supposition(self, before: str) -> bool:
         context = self.vocabulary.context
         if re.search(rf"\b(?:{'|'.join(context.quoting)})[.:]?$", before.rstrip(), re.IGNORECASE):
             return True
-        if re.match("|".join(context.supposing), before.lstrip(" \t-*+•\"'“„”»"), re.IGNORECASE):
-            return True
-        words = self._folded(before)
-        announces = before.rstrip().endswith(":") or self._of("announcing", words)
-        reporting = set(words) & context.reporting if announces else set()
-        return self._unstated(reporting | (self._of("voiding", words) if announces else set()))
+        return (
+            re.match("|".join(context.supposing), before.lstrip(" \t-*+•\"'“„”»"), re.IGNORECASE) is not None
+        )
 
     def takes_back(self, after: str) -> bool:
         """Return whether the sentence after denies the one before, or names an exception from it."""
-        words = self._folded(after)
-        context, negations = self.vocabulary.context, self.vocabulary.negations
+        words, context = self._folded(after), self.vocabulary.context
         if not words:
             return False
-        if re.match("|".join(context.revoking), after, re.IGNORECASE):
+        if re.match("|".join(context.revoking), after, re.IGNORECASE) or words[0] in context.interjections:
             return True
         shared = self.stems & frozenset(read(after, self.vocabulary.code).stems)
-        points = bool(set(words[:2]) & context.pointing)
-        void = self._of("voiding", words) | (
-            set(words) & negations if self._of("confirming", words) else set()
-        )
-        near = points or shared or (void & negations and set(words) & context.pointing)
-        if near and len(words) <= _SHORT_EXCEPTION and self._unstated(void):
+        return self._denies(words, shared) or self._excepts(words, shared)
+
+    def _denies(self, words: Sequence[str], shared: Set[str]) -> bool:
+        """Return whether the words of the sentence after say that the one before does not hold."""
+        context, vocabulary = self.vocabulary.context, self.vocabulary
+        is_near = bool(shared or set(words[:2]) & context.pointing)
+        denying = set(words) & (vocabulary.negations | vocabulary.soft_negations)
+        void = self._of("voiding", words) | set(words) & context.retracting
+        void |= denying if self._of("confirming", words) else set()
+        now = set(words[:_OPENING_WORDS]) & context.changing
+        if is_near and self._unstated(now | (void if len(words) <= _SHORT_EXCEPTION else set())):
             return True
-        excepts = set(words) & (negations | self.vocabulary.exclusive) | self._of("exempting", words)
+        # "this", "that promise" speak of all that was said, "it" and "they" only of something in it
+        all_said = set(words) & vocabulary.pronouns.demonstratives or denying & void & context.pointing
+        supposed = words[0] in vocabulary.conditional_words  # "If this is not …" is about another case
+        then = set(words) & context.past if not self.words & context.past else set()
+        is_short = len(words) <= _LONGEST_DENIAL
+        return bool(all_said) and is_short and not supposed and self._unstated(void | then | denying)
+
+    def _excepts(self, words: Sequence[str], shared: Set[str]) -> bool:
+        """Return whether the words of the sentence after contrast with the one before, or restrict it."""
+        context, vocabulary = self.vocabulary.context, self.vocabulary
+        # "But" and "Only" in front take something back whatever they go on to say
+        refers = len(shared) >= _SHARED or set(words[1:_OPENING_WORDS]) & context.pointing
+        if words[0] in context.opposing and refers:
+            return True
+        points, only = set(words[:2]) & context.pointing, set(words) & vocabulary.exclusive
+        exempt = self._of("exempting", words)
+        denying = set(words) & (vocabulary.negations | vocabulary.soft_negations)
         contrast = set(words[:_OPENING_WORDS]) & context.opposing or set(words) & context.parenthetic
-        limited = shared or points or set(words) & self.vocabulary.exclusive
-        if contrast and limited and self._unstated(excepts | void):
+        if contrast and (shared or points or only) and self._unstated(denying | only | exempt):
             return True
         # "If it is not …" says what holds in another case, and takes nothing back
         same = len(shared) >= max(_SHARED, _SAME_MATTER * len(self.stems))
-        same = same and words[0] not in self.vocabulary.conditional_words
-        return (same and self._unstated(excepts - self.vocabulary.exclusive)) or (
-            bool(shared or points)
-            and len(words) <= _SHORT_EXCEPTION
-            and self._unstated(self._of("exempting", words))
-        )
+        if same and words[0] not in vocabulary.conditional_words and self._unstated(denying | exempt):
+            return True
+        is_short = len(words) <= _SHORT_EXCEPTION
+        return bool(shared or points) and is_short and self._unstated(exempt | (only if points else set()))

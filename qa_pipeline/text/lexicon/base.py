@@ -142,16 +142,21 @@ class Labels:
 class Contexts:
     """The words by which what stands around a sentence takes back what it says.
 
-    `voiding` words say that what they stand over or speak of is forbidden, false, proposed or no longer
-    holds; so do negations beside a `permitting` word in a heading, `outdated` words that open one, and `tentative`
-    ones behind its colon. `quoting` are patterns of the end of a sentence that gives somebody's words or a `confirming` one in a sentence.
-    `supposing` are patterns of sentences that open a supposition, `reporting` words give somebody else's
-    words, `announcing` ones say that something follows. `pointing` words open a sentence about the one
-    before, `revoking`
-    are patterns of such sentences, `opposing` words open one that contrasts with it, `parenthetic` ones do so
-    anywhere, `exempting` ones name an exception, `excepting` are
-    patterns of words before one, `replies` answer a question by
-    themselves, and `scales` say by what the numbers of a table are multiplied.
+    - `voiding`: words for what is forbidden, false, invented or no longer holds;
+    - `outdated`: the same at the head of a heading; `tentative`: behind its colon;
+    - `permitting`: words that a negation in a heading denies: "Not allowed";
+    - `supposing`: patterns of sentences that open a supposition or a story, `imagining` words of such ones;
+    - `reporting`: verbs and sources of what somebody else says; `quoting`: patterns of ends of such sentences;
+    - `announcing`: words that say that something follows;
+    - `pointing`: words that open a sentence about the one before; `revoking`: patterns of one that denies it;
+    - `interjections`: words that open a correction: "No, …"; `valid`: words for documents that hold;
+    - `confirming`: words that a negation turns into a denial: "not true";
+    - `retracting`: words of a sentence that takes back the one before; `changing`: words of times since then,
+      `past` verbs for times before, `framing` words that open a sentence about such a time;
+    - `opposing`: words that open a contrast; `parenthetic`: those that do so anywhere in a sentence;
+    - `exempting`: words that name an exception; `excepting`: phrases before one;
+    - `replies`: words that answer a question by themselves;
+    - `scales`: words by which the numbers of a table are multiplied.
     """
 
     voiding: Set[str]
@@ -167,6 +172,13 @@ class Contexts:
     revoking: tuple[str, ...]
     opposing: Set[str]
     parenthetic: Set[str]
+    retracting: Set[str]
+    changing: Set[str]
+    past: Set[str]
+    framing: Set[str]
+    imagining: Set[str]
+    interjections: Set[str]
+    valid: Set[str]
     exempting: Set[str]
     excepting: tuple[str, ...]
     replies: Set[str]

@@ -294,17 +294,23 @@ ENGLISH = Lexicon(
     ),
     context=Contexts(
         voiding=words("""
-            forecast forecasts suspended obsolete abolished discontinued refuted debunked misunderstanding
-            scrapped cancelled postponed deprecated repealed superseded withdrawn draft prohibited
-            forbidden banned disallowed unauthorised unauthorized unacceptable myth myths misconception
-            misconceptions fallacy fallacies fictional hypothetical mistake mistakes wrong incorrect false
-            untrue antipattern antipatterns anti-pattern anti-patterns don'ts don't abandoned expired
-            canceled revoked outdated rumour rumours rumor rumors hoax never"""),
+            abandoned abolished annulled anti-pattern anti-patterns antipattern antipatterns
+            banned bogus canceled cancelled debunked defunct deprecated disallowed discontinued
+            disproved disproven don't don'ts draft dropped expired fabricated fake faked
+            fallacies fallacy false fictional fictitious forbidden forecast forecasts hoax
+            horror hypothetical illegal imaginary inadmissible incorrect invented joke lapsed
+            lie lies misconception misconceptions mistake mistakes misunderstanding myth myths
+            never nonsense obsolete outdated outlawed overturned parody pitfalls postponed
+            prohibited refuted repealed rescinded retired revoked rumor rumors rumour rumours
+            satire scrapped superseded superstition superstitions suspended taboo turned
+            unacceptable unauthorised unauthorized unfounded unlawful unsafe untrue unwelcome
+            void withdrawn wrong"""),
         tentative=words("proposal consultation discussion comment comments"),
         quoting=(r"this way", r"like this", r"in these words",),
         outdated=words("""
-            removed projected old former earlier rejected bad proposed planned superseded legends rumours
-            historical"""),
+            abandoned abolished archived bad cancelled discarded discontinued dropped earlier
+            failed former historical legends obsolete old planned predecessor projected proposed
+            rejected removed rumours superseded unsuccessful withdrawn"""),
         permitting=words("""
             available allowed permitted do use recommended acceptable valid accepted supported covered
             eligible"""),
@@ -320,15 +326,29 @@ ENGLISH = Lexicon(
             r"in an? (?:hypothetical|fictional|imaginary)\b",
         ),
         reporting=words("""
-            post posts rumour gossip legend novel myth folklore allegation allegations claimant plaintiff
-            defendant applicant advertisement advert brochure opponents believers speculation conjecture
-            hypothesis claims claimed claim alleges alleged allegedly reportedly purportedly supposedly
-            believes believed rumoured rumored asserts asserted argues argued opinion opinions critics
-            rumor says thinks maintains insists promises advertises"""),
-        announcing=words("following follows"),
+            accused accuses advert advertisement advertises allegation allegations allege
+            alleged allegedly alleges applicant argued argues asserted asserts believe believed
+            believers believes billboard blog blogger boasted boasts brochure campaign
+            campaigners candidate candidates claim claimant claimed claims columnist comic
+            commercials complained complains complaint complaints conjecture contend contended
+            contends critic critics defendant demanded demands dreams dreamt editorial fairy
+            fantasy feared fears feels felt flyer folklore fortune- gossip guessed guesses
+            hearsay hinted hints hoped hopes horoscope hypothesis imagined imagines insist
+            insisted insists lawsuit leaflet legend lobby lobbyists movie myth newspaper novel
+            opinion opinions opponent opponents plaintiff plea pleaded pledged pledges
+            politician politicians post poster posts predicted predicts promise promised
+            promises prophecy prosecution prosecutor purport purportedly purports reckon reckons
+            reportedly rumor rumored rumour rumoured saga salesman salesperson satire says
+            sceptics sitcom skeptics slogan speculated speculates speculation spokesman
+            spokesperson spokeswoman superstition supposed supposedly suspected suspects swears
+            swore tabloid tabloids tale teller testified testimony thinks touted touts tradition
+            tweet vowed vows wished wishes witness witnesses"""),
+        announcing=words("""
+            following follows something"""),
         pointing=words("that this it these those they such both neither none"),
         confirming=words("true case valid correct right apply applies so longer force anymore"),
         revoking=(
+            r"since then\b",
             r"at least,? (?:it|that) was\b", r"never (?:rely|trust|believe)\b",
             r"(?:this|that|the) \w+ (?:ended|expired|was (?:dropped|abandoned|scrapped|replaced|withdrawn|overruled))\b",
             r"in (?:practice|fact|reality)\b", r"so (?:they|he|she|it) (?:say|said|claim\w*)", r"or so\b",
@@ -336,8 +356,42 @@ ENGLISH = Lexicon(
             r"so (?:the|at least)\b.{0,40}(?:said|claimed|thought)",
         ),
         parenthetic=words("though however"),
-        opposing=words("however but except unless nevertheless nonetheless"),
-        exempting=words("suspended unlike except exception exceptions exempt exempted waived excluded"),
+        retracting=words("""
+            abolished amended apologised apologized baseless broke ceased closed contested
+            contradicted contradicts corrected correction denied denies disagree disagrees
+            dismissed disproves disputed dissolved doubled doubtful dropped dubious ended error
+            exaggerated exaggeration expired expires failed fell groundless halted halved lapsed
+            lifted lost misleading misprint misquoted misread mistaken nobody overruled quashed
+            refused refuted refutes rejected rejects removed replaced retracted retraction
+            retracts reversed rubbish scrapped shelved stopped struck superseded terminated typo
+            unconfirmed unproven unverified vetoed"""),
+        changing=words("""
+            meanwhile nowadays recently today"""),
+        framing=words("""
+            competitor competitors earlier former formerly historically originally predecessor
+            predecessors previous previously until"""),
+        past=words("""
+            was were had did became came went said told turned ended lapsed vanished fell broke
+            lost won found thought knew gave took made held ran stood saw led met began left
+            applied existed changed lasted meant"""),
+        interjections=words("""
+            no not sorry pardon oops alas unfortunately regrettably sadly correction wrong nope
+            hardly"""),
+        valid=words("""
+            final published approved active current accepted adopted valid released stable live
+            complete completed public official done ok yes new latest standard recommended
+            effective enacted ready"""),
+        imagining=words("""
+            suppose supposing imagine imagined imaginary pretend pretending assume assumed
+            assuming hypothetical hypothetically fictional fictitious invented make-believe
+            scenario roleplay"""),
+        opposing=words("""
+            although but contrary except however nevertheless nonetheless only still though
+            unless yet"""),
+        exempting=words("""
+            avoid barred cease ceases except exception exceptions exclude excluded excludes
+            excluding exempt exempted exempts lapse lapses omit omits omitted suspended suspends
+            terminates unlike waived waives"""),
         excepting=(
             "other than", "apart from", "aside from", "except", "except for", "excluding", "save for",
             "but for", "but",

@@ -285,19 +285,26 @@ GERMAN = Lexicon(
     ),
     context=Contexts(
         voiding=words("""
-            verzichten prognose prognosen hochrechnung eingestellt ausgesetzt abgeschafft abgeschaffte
-            widerlegt missverständnis irrtümlich ausgelaufen verworfen veraltet veraltete veralteten
-            aufgehoben aufgehobene aufgehobenen weggefallen entwurf verboten verbotene verbotenen
-            untersagt untersagte unzulässig unzulässige unerlaubt unerlaubte mythos mythen irrtum irrtümer
-            irrglaube märchen fiktiv fiktive hypothetisch falsch falsche falschen falsches unwahr
-            gegenbeispiel gegenbeispiele negativbeispiel negativbeispiele überholt überholte abgelaufen
-            widerrufen ungültig ungültige gerücht gerüchte niemals"""),
+            aberglaube abgelaufen abgeschafft abgeschaffte abgeschafften abschreckend annulliert
+            aufgehoben aufgehobene aufgehobenen ausgelaufen ausgesetzt eingestellt entwurf
+            erfunden erfundene erlogen erloschen fallstricke falsch falsche falschen falsches
+            fiktiv fiktive fälschung gefälscht gegenbeispiel gegenbeispiele gekippt gerücht
+            gerüchte gestrichen gestrichene haltlos hochrechnung hypothetisch illegal illegale
+            irrglaube irrtum irrtümer irrtümlich lüge lügen missverständnis mythen mythos
+            märchen negativbeispiel negativbeispiele nichtig niemals parodie prognose prognosen
+            rechtswidrig rechtswidrige satire scherz stillgelegt tabu unbegründet unerlaubt
+            unerlaubte unerwünscht ungültig ungültige ungültigen unsinn unsitte unsitten
+            untersagt untersagte unwahr unzulässig unzulässige veraltet veraltete veralteten
+            verboten verbotene verbotenen verworfen verworfenen verzichten weggefallen widerlegt
+            widerrufen zurückgenommen zurückgezogen überholt überholte"""),
         tentative=words("vorschlag diskussion anhörung"),
         quoting=(r"sehen es so", r"folgendes (?:vor|aus|an)",),
         outdated=words("""
-            entfernte entfernt vorgeschlagen geplant alte alter altes alten frühere früherer früheres
-            ehemalige abgelehnte abgelehnter schlechte schlechter legenden gerüchte vorgeschlagene
-            geplante historische verworfene außer"""),
+            abgelehnt abgelehnte abgelehnter alte alten alter altes archivierte aufgegebene
+            außer ehemalige eingestellte eingestellter einstige einstiger entfernt entfernte
+            frühere früherer früheres geplant geplante gerüchte gescheiterte gestrichene
+            historische legenden schlechte schlechter veraltete verworfen verworfene
+            vorgeschlagen vorgeschlagene vorgänger vorgängers vormalige überholte"""),
         permitting=words("""
             unterstützt verfügbar erlaubt gestattet zulässig tun machen verwenden empfohlen gültig
             versichert abgedeckt gefördert"""),
@@ -315,14 +322,29 @@ GERMAN = Lexicon(
             r"einmal angenommen\b",
         ),
         reporting=words("""
-            behauptung gerücht gerüchte legende kläger klägerin beklagte beklagter antragsteller gegner
-            verkäufer werbung prospekt roman sage vermutung spekulation hypothese kursiert vorträgt trägt
-            meinung behauptet behaupten behauptete angeblich vermeintlich glaubt glauben meint meinen
-            gerüchten kritiker verspricht wirbt sagt"""),
-        announcing=words("folgendes folgende folgenden folgender folgt folgen"),
+            aberglaube ahnt angeblich anhänger anklage annahm annahmen antragsteller anzeige
+            befürchtet befürchtete befürworter behaupten behauptet behauptete behauptung
+            beklagte beklagter beschwerde beschwerden beschwert beteuert beteuerte blog
+            boulevardblatt broschüre dachte dachten denken denkt entgegnet erzählen erzählt
+            erzählte fantasie flugblatt fordert forderte forum fürchtet gegner gegnern gemunkelt
+            gerücht gerüchte gerüchten glauben glaubt handzettel hoffen hofft hoffte horoskop
+            hypothese hörensagen inserat kampagne kandidat kandidaten kandidatin klage klagt
+            klagte klatsch kläger klägerin kolumne komödie krimi kritiker kritikern kursiert
+            legende leitartikel leserbrief lobbyisten makler maklerin meinen meint meinte
+            meinung munkelt märchen plakat politiker politikerin prahlt prahlte preist pries
+            prognostiziert prophezeiung prospekt raunt roman rät rühmt rühmte sage sagt sagte
+            sagten schlug schlägt schwor slogan spekulation spekuliert spekulierte
+            staatsanwaltschaft theaterstück trägt träumt träumte unterstellt verkäufer
+            verkäuferin vermeintlich vermuten vermutet vermutete vermutung versichert
+            versicherte versprach versprechen verspricht verteidigung volksglaube volksmund
+            vorträgt vorwarf wahlkampf werbung wirbt wirft wähnt wähnte wünscht wünschte zeitung
+            zeuge zeugen zeugin"""),
+        announcing=words("""
+            allerhand folgen folgende folgenden folgender folgendes folgt"""),
         pointing=words("das dies diese dieser dieses es sie er solche beides"),
         confirming=words("wahr gilt gelten stimmt richtig korrekt zutreffend zutrifft mehr fall gültig"),
         revoking=(
+            r"seit(?:dem|her)\b",
             r"so zumindest\b", r"so (?:stand|hieß|war) es\b",
             r"in (?:wahrheit|wirklichkeit|der praxis)\b",
             r"diese (?:regel|regelung|bestimmung|vorschrift)\b.{0,30}\b(?:aus|auf|nicht)\b",
@@ -331,10 +353,42 @@ GERMAN = Lexicon(
             r"so (?:hieß|stand|behauptete)\b",
         ),
         parenthetic=words("jedoch allerdings aber"),
-        opposing=words("jedoch aber allerdings doch dagegen hingegen außer gleichwohl dennoch"),
+        retracting=words("""
+            abgewiesen ablehnte angehoben angezweifelt aufgehoben aufgelöst beendet berichtigt
+            berichtigung bestreitet bestritt bestritten dementiert dementierte druckfehler
+            endete entfernt entschuldigt entschuldigte erhöht ersetzt fehler fiel fraglich
+            geschlossen gesenkt gestoppt geändert geänderte halbiert hob irreführend kippte
+            korrektur korrigiert korrigierte lehnte leugnet niemand quatsch rückgängig
+            scheiterte strich tippfehler umstritten unbestätigt unbewiesen verdoppelt verlor
+            verneint verneinte verwarf widersprach widerspricht widersprochen zurückgewiesen
+            zweifelhaft übertreibung übertrieben"""),
+        changing=words("""
+            heute inzwischen mittlerweile neuerdings seitdem seither"""),
+        framing=words("""
+            bis bisher damals ehemals einst früher mitbewerber ursprünglich vorgänger
+            vorgängermodell vorgängers vormals"""),
+        past=words("""
+            war waren hatte hatten wurde wurden kam kamen ging gingen sagte zeigte zeigten
+            verschwand fiel fielen brach verlor gewann fand fanden ergab ergaben dachte wusste
+            gab gaben nahm machte hielt lief stand standen sah führte begann verließ galt galten
+            endete entfiel entfielen bestand erwies"""),
+        interjections=words("""
+            nein nicht leider pardon entschuldigung korrektur berichtigung falsch schade unsinn
+            quatsch von wegen kaum"""),
+        valid=words("""
+            gültig geltend kraft verabschiedet beschlossen veröffentlicht aktuell final
+            endgültig aktiv freigegeben genehmigt fertig neu stabil offiziell abgeschlossen"""),
+        imagining=words("""
+            angenommen annehmen angenommenen gesetzt erfunden erfundene erfundenen fiktiv
+            fiktiven hypothetisch szenario planspiel gedankenspiel rollenspiel spielen
+            durchspielen vorstellen"""),
+        opposing=words("""
+            aber allerdings ausgenommen außer dagegen dennoch doch freilich gleichwohl hingegen
+            indes jedoch lediglich nur trotzdem"""),
         exempting=words("""
-            eingestellt erlischt wegfällt ausnahme ausnahmen ausgenommen entfällt entfallen befreit
-            ausgeschlossen"""),
+            ausgenommen ausgeschlossen ausnahme ausnahmen ausnimmt ausschließt aussetzt befreit
+            eingestellt endet endete entfallen entfiel entfielen entfällt erlischt erlosch
+            meiden schließt verfällt vermeiden wegfällt"""),
         excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf",),
         replies=words("nein ja doch"),
         scales=words("tausend tsd tausende mio mrd millionen milliarden teur"),

@@ -266,19 +266,27 @@ SWEDISH = Lexicon(
     ),
     context=Contexts(
         voiding=words("""
-            missuppfattningar missförstånd prognos prognoser inställd inställt inställda avskaffats
-            motbevisad motbevisat utgången fel indragen indraget föråldrad föråldrat föråldrade upphävd
-            upphävt upphävda utgått utkast förbjudet förbjuden förbjudna otillåten otillåtet otillåtna myt
-            myter myten missuppfattning villfarelse påhittad påhittat fiktiv fiktivt hypotetisk felaktig
-            felaktigt felaktiga falskt falska osant motexempel avvecklad avvecklat avvecklade återkallad
-            återkallat återkallade ogiltig ogiltigt ogiltiga rykte rykten avskaffad avskaffat avskaffade
-            aldrig"""),
+            aldrig avskaffad avskaffade avskaffat avskaffats avskräckande avvecklad avvecklade
+            avvecklat bluff dementerad dementerat dementerats fallgropar falska falskt farliga
+            farligt fejk fel felaktig felaktiga felaktigt fiktiv fiktivt förbjuden förbjudet
+            förbjudna förfallen förfallet föråldrad föråldrade föråldrat hypotetisk hävd hävt
+            hävts indragen indraget inställd inställda inställt lögn lögner missförstånd
+            missuppfattning missuppfattningar motbevisad motbevisat motexempel myt myten myter
+            nedlagd nedlagda nedlagt nonsens ogiltig ogiltiga ogiltigförklarad ogiltigförklarat
+            ogiltigt olaglig olagliga olagligt olovlig olovligt osanning osant oskick otillåten
+            otillåtet otillåtna parodi preskriberad prognos prognoser påhittad påhittat rykte
+            rykten satir skräckexempel skröna skämt slopad slopade slopat uppdiktad uppdiktat
+            upphävd upphävda upphävt utgången utgått utkast vidskepelse villfarelse återkallad
+            återkallade återkallat"""),
         tentative=words("förslag remiss diskussion"),
         quoting=(r"så här", r"så här i reklamen",),
         outdated=words("""
-            borttagna utgångna utgången föreslagen föreslaget planerad planerat gamla gammal gammalt
-            tidigare äldre avslagna avslaget avslagen förkastade ersatt föreslagna planerade dåliga dålig
-            legender rykten historiska"""),
+            arkiverade arkiverat avslagen avslaget avslagna borttagna dålig dåliga ersatt
+            föregångare föregångaren föreslagen föreslaget föreslagna förfallna förkastad
+            förkastade förkastat förlegade gamla gammal gammalt historiska inaktuell inaktuella
+            inaktuellt inställda legender misslyckade nedlagd nedlagda planerad planerade
+            planerat rykten slopad slopade slopat tidigare upphävd upphävda utgången utgångna
+            äldre övergiven övergivet övergivna"""),
         permitting=words("""
             stöds tillgänglig tillgängligt tillåtet tillåten tillåtna göra använda rekommenderas giltigt
             godkänt omfattas ingår"""),
@@ -293,13 +301,28 @@ SWEDISH = Lexicon(
             r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b",
         ),
         reporting=words("""
-            rykte påstående käranden svaranden åtalade motståndarna säljaren reklam roman sägen legend
-            spekulation hypotes anförde nybörjare påstår påstås påstod påståenden påstådd påstådda hävdar
-            hävdade tror trodde menar sägs kritiker ryktet lovar säger"""),
-        announcing=words("nedan följande följer nedanstående"),
+            affisch affischen anförde anhängare anklagade anklagar anklagelse anklagelser annons
+            annonsen anser ansåg antydde antyder befarade befarar berättade berättar blogg
+            bloggen broschyr broschyren drömmer fantasi filmen folktro föreslog föreslår
+            förespråkare förmodade förmodar försvaret försäkrade försäkrar försäljare
+            försäljaren förutspådde förutspår gissade gissar hoppades hoppas horoskop hypotes
+            hävdade hävdar hörsägen inlägg inlägget insändare insändaren invände invänder
+            kampanj kampanjen kandidat kandidaten kandidater klagade klagar klagomål kritiker
+            kritikerna krävde kräver krönika krönikan käranden legend legenden lobbyister lovade
+            lovar lovas menade menar misstänker misstänkte motståndare motståndarna myten
+            mäklare mäklaren nybörjare pjäs pjäsen politiker påpekar påstod påstods påstådd
+            påstådda påstående påståenden påstår påstås reklam reklamblad roman romanen rykte
+            ryktet saga sagan serie skryter skröna skröt skvaller slogan spekulation spekulerade
+            spekulerar spådde spådom stämning svaranden sägen säger sägnen sägs tidning
+            tidningen tillverkaren trodde tror tv-serien tycker tyckte uppgav uppger uppges
+            utlovade utlovar utlovas vidskepelse vittnade vittne vittnen åklagare åklagaren
+            åtalade önskade önskar"""),
+        announcing=words("""
+            följande följer nedan nedanstående något"""),
         pointing=words("det detta dessa den de sådana sådant ingendera"),
         confirming=words("sant gäller stämmer riktigt korrekt längre fallet giltigt"),
         revoking=(
+            r"sedan dess\b",
             r"(?:det|den|detta|denna) \w+ (?:är|har|blev) (?:numera |sedan )?(?:övergiv|underkän|avskaff|upphäv|slopa)",
             r"så (?:hette|sades|var) det\b", r"[^.]{0,40}har underkänt\b",
             r"i (?:verkligheten|praktiken|själva verket)\b",
@@ -308,10 +331,38 @@ SWEDISH = Lexicon(
             r"fram till\b.{0,60}\bstäng",
         ),
         parenthetic=words("dock emellertid däremot"),
-        opposing=words("dock men däremot utom förutom emellertid fast ändå"),
+        retracting=words("""
+            avskaffades avslagits avslogs avslutades avvisades bestred bestrider dementerade
+            dementerar ersattes ersatts fördubblades förnekade förnekar gick grundlöst
+            halverades hävdes höjdes höjts ifrågasatt ifrågasätts ingen lades misslyckades
+            misstag misstaget missvisande motsäger motsägs nekade obekräftad obekräftat obevisat
+            ogrundad ogrundat omtvistat rev revs rättades rättat rättelse skrivfel slutade
+            slutat stoppades stoppats struntprat stängdes stängts sänktes sänkts tagits togs
+            tryckfel tveksamt tvivelaktigt upphävdes upphävts upphörde upphört vägrade ändrades
+            ändrats ångrade återkallades överdrift överdrivet"""),
+        changing=words("""
+            idag nuförtiden numera sedermera"""),
+        framing=words("""
+            dittills fordom föregångare föregångaren föregångarens förr konkurrent konkurrenten
+            tidigare ursprungligen"""),
+        past=words("""
+            var hade blev kom gick sade sa visade försvann föll bröt förlorade vann fann trodde
+            visste gav tog gjorde höll sprang stod såg ledde mötte började lämnade gällde fanns
+            ändrades avskaffades slutade ersattes upphörde lades togs hävdes"""),
+        interjections=words("""
+            nej inte tyvärr ursäkta förlåt rättelse fel tji knappast skrock nonsens ack"""),
+        valid=words("""
+            gällande gäller antagen beslutad fastställd publicerad aktuell slutlig aktiv giltig
+            godkänd klar ny stabil officiell färdig"""),
+        imagining=words("""
+            anta antag antar antas tänk föreställ leker påhittat påhittad tänkt fiktivt fiktiv
+            hypotetiskt scenario scenariot rollspel låtsas"""),
+        opposing=words("""
+            bara dock däremot emellertid endast fast förutom likväl men trots tvärtom utom ändå"""),
         exempting=words("""
-            undvik slipper upphör inställd undantag undantagna undantagen utgår slopas undantas befriad
-            befriade befriat"""),
+            avslutades avslutas befriad befriade befriat exkluderas inställd inställs omfattas
+            slipper slopas undantag undantagen undantagna undantas undvik upphör upphörde
+            upphört utesluten utesluter uteslutna utesluts utgår"""),
         excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget",),
         replies=words("nej ja jo"),
         scales=words("tusental tkr mkr mnkr miljoner miljarder ksek msek"),
