@@ -145,7 +145,9 @@ def check_models(settings: "Settings", role: str | None) -> None:
 
     check_model(settings, role)
     read_guidance(settings.generation)
+    resources = Resources(settings)
+    resources.check_readers()
     if settings.llm.hosted_models:
-        Resources(settings).check_models()
+        resources.check_models()
     for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from qa_pipeline.cli.arguments import Json, OnlyBatch, Out
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,21 +46,33 @@ def calibrate(
 
     Rows have id, language, question, context (list of passages), answer, label (1 is supported) and group_id
     (rows of one source); or premise, hypothesis, label and language. The models are those of the settings.
-    A threshold that cannot be shown to meet the target stays empty: the step then decides nothing.
+    A threshold that cannot be shown to meet the target is refused: that side then decides nothing. Where all
+    are refused, no file is written and the command ends with 1.
     """
-    from qa_pipeline.settings.thresholds import thresholds_bytes
+    from qa_pipeline.settings.thresholds import has_thresholds, thresholds_bytes
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
         labelled = _labelled(data or [], decisions)
         thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
         content = thresholds_bytes(thresholds)
-        if out is not None:
+        is_refused = not has_thresholds(thresholds, "entailment")
+        if out is not None and not is_refused:
             write_bytes(out, content)
         if as_json:
             sys.stdout.write(content.decode())
         else:
-            _show(thresholds, out)
+            _show(thresholds)
+        if is_refused:
+            sys.stderr.write(
+                f"Refused: {thresholds.models.entailment} is not shown to be right in {target_precision:g} "
+                "of what it accepts, rejects or finds contradicted, so nothing is written and it decides "
+                "nothing. Ask for less (--target-precision), label rows of more sources where a reason says "
+                "how many would do, or name another model.\n"
+            )
+            raise typer.Exit(FAILED)
+        if out is not None:
+            sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
 
 
 def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
@@ -106,7 +118,7 @@ def _licence(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _show(thresholds: "Thresholds", out: Path | None) -> None:
+def _show(thresholds: "Thresholds") -> None:
     from qa_pipeline.cli.console import print_line, show_table
 
     measured = thresholds.measured
@@ -114,7 +126,7 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
         [
             fit.step,
             fit.side,
-            "nothing" if fit.threshold is None else f"{fit.threshold:g}",
+            "refused" if fit.threshold is None else f"{fit.threshold:g}",
             f"{fit.right} of {fit.n}",
             fit.precision_low,
             f"{fit.confidence:.3g}",
@@ -139,7 +151,6 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     show_table("Accepted by", ["step", "rows", "precision"], steps)
     for line in _notes(thresholds):
         print_line(line)
-    print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
 
 def _share(estimate: "Interval") -> str | None:
