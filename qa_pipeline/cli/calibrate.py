@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,6 +30,10 @@ def calibrate(
             help="Output folder of a run; the decisions people made in it are used as labelled rows too."
         ),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most rows of a labelled set, spread over its sources; all by default."),
+    ] = None,
     target_precision: Annotated[
         float, typer.Option(help="Share of accepted rows that must be right, and of rejected ones.")
     ] = 0.98,
@@ -53,7 +58,7 @@ def calibrate(
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
-        labelled = _labelled(data or [], decisions)
+        labelled = _labelled(data or [], decisions, limit)
         thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
         content = thresholds_bytes(thresholds)
         is_refused = not has_thresholds(thresholds, "entailment")
@@ -75,14 +80,16 @@ def calibrate(
             sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
 
 
-def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
+def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "list[LabelledFile]":
     from qa_pipeline.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.evaluation.datasets.grounding_items import draw
     from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
     from qa_pipeline.storage.layout import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    files = [read_complete(path) for path in labelled_files(data)]
+    whole = [read_complete(path) for path in labelled_files(data)]
+    files = [replace(file, items=draw(file.items, limit)) for file in whole]
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 

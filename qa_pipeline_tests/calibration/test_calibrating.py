@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from qa_pipeline.cli.common import FAILED, OK
+from qa_pipeline.cli.common import BAD_INPUT, FAILED, OK
 from qa_pipeline.settings.thresholds import read_thresholds
 from qa_pipeline_tests.end_to_end import Workspace, invoke, new_workspace
 from qa_pipeline_tests.evaluation.labelled_files import write_lines
@@ -94,6 +94,8 @@ def test_a_model_that_reaches_the_precision_decides_claims_of_later_runs(
     assert said.count("the entailment model trained reads every claim and decides none") == 1
     assert decided == [UNDECIDED, UNDECIDED]
 
+    few = invoke("calibrate", "--data", labelled, "--limit", "20", "--target-precision", TARGET)
+    assert (few.code, "too few labelled rows to calibrate on" in few.stderr) == (BAD_INPUT, True)
     out = tmp_path / "fitted.json"
     options = ("--data", labelled, "--target-precision", TARGET, "--licence", "things=MIT", "--out", out)
     ran = invoke("calibrate", *options)
