@@ -367,14 +367,7 @@ def _weighty_words(language: str) -> Set[str]:
         *vocabulary.conditions,
     )
     bounds = {word for phrase in phrases for word in phrase.split()} - {*of_all("linking_words")}
-    return (
-        bounds
-        | vocabulary.universal
-        | vocabulary.partial
-        | vocabulary.exclusive
-        | vocabulary.strong
-        | vocabulary.weak
-    ) - vocabulary.joiners
+    return (bounds | vocabulary.quantifiers_and_modals) - vocabulary.joiners
 
 
 def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:

@@ -183,7 +183,7 @@ def negation_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
     """Yield the sentence with its main clause negated."""
     reading, vocabulary = _read(sentence)
     ahead: set[str] = set()
-    denied = {word.folded for word in reading.words} & (vocabulary.negations | vocabulary.soft_negations)
+    denied = {word.folded for word in reading.words} & vocabulary.denying
     for word in () if denied else reading.words:
         if word.folded in vocabulary.finite_verbs and ahead and reading.text[word.end : word.end + 1] == " ":
             if not ahead & (vocabulary.conditional_words | vocabulary.relatives):
@@ -261,10 +261,8 @@ def clause_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _limits(text: str, vocabulary: Lexicon) -> bool:
-    scope = (
-        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.conditional_words
-    )
-    scope |= vocabulary.contrasts | vocabulary.collectives | vocabulary.partial | vocabulary.weak
+    scope = vocabulary.limiting | vocabulary.conditional_words | vocabulary.collectives
+    scope |= vocabulary.partial | vocabulary.weak
     return bool(scope & {word.casefold() for word in words(text)})
 
 
