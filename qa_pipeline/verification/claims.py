@@ -16,7 +16,6 @@ import polars as pl
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.text_vectors import ChunkVectors, TextVectors
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -69,7 +68,6 @@ def find_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embedder: Encoder,
-    settings: VerificationSettings,
     notify: ProgressCallback = no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
@@ -84,7 +82,6 @@ def find_claims(
         documents: the batch's documents; evidence offsets point into their text.
         chunks: the batch's chunks.
         embedder: embeds claims and pieces of evidence, in one call for a group of pairs.
-        settings: sizes of the search; no threshold is applied here.
         notify: called with how many pairs are done.
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
