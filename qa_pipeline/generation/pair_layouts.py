@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from qa_pipeline.text.rendering import first_names
+
 Row = dict[str, Any]
 
 
@@ -176,13 +178,12 @@ def fitting(names: Collection[str]) -> list[Layout]:
 EXPECTED = f"expected {', '.join(map(str, LAYOUTS[:-1]))} or {LAYOUTS[-1]}"
 
 
+_NAMED_FIELDS = 12
+"""Fields of an entry shown in a detail: those of most layouts, in one line."""
+
+
 def _some(names: Collection[str]) -> str:
-    names_shown = ", ".join(_short(name) for name in list(names)[:12])
-    return (
-        f"{names_shown} and {len(names) - 12} more"
-        if len(names) > 12
-        else names_shown or "no field with a value"
-    )
+    return first_names([_short(name) for name in names], _NAMED_FIELDS) or "no field with a value"
 
 
 def _short(value: object) -> str:

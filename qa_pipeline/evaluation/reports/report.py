@@ -19,7 +19,7 @@ from qa_pipeline.evaluation.reports.deciders import (
 )
 from qa_pipeline.evaluation.reports.summaries import PARTS, rounded, summarise
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.text.rendering import figure, plural, ranked, render_markdown
+from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown
 
 Document = dict[str, Any]
 FORMAT = 1
@@ -52,8 +52,7 @@ def dataset_name(rows: pl.LazyFrame) -> str:
     """Return the names of the data sets that rows are of, as far as they are short and few."""
     names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
     names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return first_names(names, _MOST_NAMES)
 
 
 def report_document(
