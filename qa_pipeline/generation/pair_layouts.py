@@ -6,7 +6,8 @@ from typing import Any
 
 from qa_pipeline.text.rendering import first_names
 
-Row = dict[str, Any]
+Entry = dict[str, Any]
+"""An entry of a pairs file, or the fields of a pair: whatever its writer put there."""
 
 
 class UnusableEntry(Exception):  # noqa: N818 - it ends as a failed row, not as an error of the run
@@ -32,18 +33,18 @@ class Layout:
     """
 
     known_by: tuple[str, ...]
-    pair: Callable[[Row], Row]
+    pair: Callable[[Entry], Entry]
     also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return " + ".join(self.known_by)
 
 
-def _as_written(value: Row) -> Row:
+def _as_written(value: Entry) -> Entry:
     return {name: value[name] for name in ("question", "answer")}
 
 
-def _alpaca(value: Row) -> Row:
+def _alpaca(value: Entry) -> Entry:
     """Return a pair of alpaca; its input is part of the question, as in alpaca's own prompt."""
     if value.get("history"):
         raise UnusableEntry("several_turns", f"field history holds earlier turns; {_ONE_TURN}")
@@ -53,7 +54,7 @@ def _alpaca(value: Row) -> Row:
     return {"question": "\n\n".join(part for part in parts if part.strip()), "answer": value["output"]}
 
 
-def _completion(value: Row) -> Row:
+def _completion(value: Entry) -> Entry:
     prompt, completion = value["prompt"], value["completion"]
     if isinstance(prompt, list) and isinstance(completion, list):
         return _turn([*prompt, *completion])
@@ -71,7 +72,7 @@ _ROLES = {
 _ONE_TURN = "a later question may rest on the turns before it: write each as a pair that stands alone"
 
 
-def _turn(messages: object) -> Row:
+def _turn(messages: object) -> Entry:
     """Return the single question and answer of a chat, in the fields of OpenAI, TRL or ShareGPT."""
     if not isinstance(messages, list):
         raise UnusableEntry("wrong_type", f"expected a list of messages, found {type(messages).__name__}")
@@ -106,7 +107,7 @@ def _message(message: object) -> tuple[str, str]:
     return role, "\n".join(written)
 
 
-def _squad(value: Row) -> Row:
+def _squad(value: Entry) -> Entry:
     """Return a pair of SQuAD with the first answer, if any; the context is what it rests on."""
     answers = value["answers"]
     texts = answers.get("text") if isinstance(answers, dict) else answers
@@ -139,7 +140,7 @@ COLUMNS = LAYOUT_FIELDS | {
 """Names that columns of CSV files may have in any case."""
 
 
-def read_pair(entry: Row) -> Row:
+def read_pair(entry: Entry) -> Entry:
     """Return the fields of a pair and the further fields of its entry; empty values count as absent.
 
     Raises:
