@@ -37,12 +37,14 @@ class ClaimWithChunksRow(TypedDict):
 
 
 PAIR_BELOW = 0.8
-"""Pairs of passages are read where the best single passage entails less."""
+"""Pairs of passages are read where the best single passage entails less: a pair costs as much as a passage,
+and can add little where one already entails the claim."""
 MOST_PASSAGES = 8
-"""Cited passages read for a claim: its evidence, then by shared words."""
+"""Cited passages read for a claim: its evidence, then by shared words. Time grows with each."""
 FLAG_FROM = 0.5
 """Probability from which a word is flagged: more likely unsupported than not."""
 _GROUP = 256
+"""Claims read together: larger groups fill batches of the model better and need more memory."""
 _MOST_PAIRS = 3
 """Pairs of passages read for a claim, the best ones: further ones hardly ever entail more."""
 _BETWEEN = "\n"

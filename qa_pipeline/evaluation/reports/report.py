@@ -23,13 +23,16 @@ from qa_pipeline.text.rendering import figure, first_names, plural, ranked, rend
 
 Document = dict[str, Any]
 FORMAT = 1
+"""Version of the layout of `report.json`."""
 WORST = 20
-"""Rows that a report shows of the worst."""
+"""Rows that a report shows of the worst: as many as a person reads."""
 WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
 """Below so many rows, or documents they are about, a report says that they are few."""
 MOSTLY = 0.5
+"""Share of the rows below which a metric is said to be known of few: its mean speaks of the smaller part."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
+"""Characters of a name of a data set, and names: they stand in one line of a title."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,7 @@ def _by_likeness(document: Document) -> Iterator[str]:
 
 
 _MOST_LISTED = 4
+"""Metrics that are named in a sentence; more make it a list."""
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -241,6 +245,7 @@ def with_bounds(metric: Document) -> str:
 
 
 _NARROW = 0.02
+"""Width of an interval below which two places would show its ends as one number, or nearly."""
 
 
 def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
@@ -268,6 +273,7 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 
 _MOST_PARTS = 12
+"""Parts of the data that a table shows, the largest: as many as are taken in at a glance."""
 
 
 def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Document], int]]:
