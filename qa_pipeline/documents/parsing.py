@@ -145,7 +145,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
 
 
 def parser_version(settings: DocumentSettings) -> str:
-    """Hash of all that decides what becomes of a file's bytes: this package, its libraries, its settings.
+    """Hash of all that decides the columns of a file: this package, its libraries, its settings.
 
     How many files are parsed at once, and how long and in how much memory one may be, decides no text.
     """

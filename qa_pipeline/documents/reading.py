@@ -1,4 +1,4 @@
-"""A batch folder to the documents table: one row per file, whatever becomes of it."""
+"""A batch folder to the documents table: one row per file, also of those that fail."""
 
 import hashlib
 from collections.abc import Iterator, Set

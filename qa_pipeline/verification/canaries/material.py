@@ -46,7 +46,7 @@ class Sentence:
     text: str
     following: str | None
     lead_in: str = ""
-    """What announces the list that it is an item of."""
+    """Text that announces the list that it is an item of."""
 
 
 @dataclass(frozen=True)
