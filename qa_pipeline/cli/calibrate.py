@@ -180,6 +180,7 @@ def _notes(thresholds: "Thresholds") -> list[str]:
 
 
 MOST_MOVED = 10
+"""Pairs that are shown of those whose verdict changes, as many as fit a screen; all are counted."""
 
 
 def what_if(
