@@ -162,7 +162,7 @@ def test_the_example_settings_file_loads_and_marks_what_is_not_the_default(
     assert len(lines) > len(changed) > 0
 
 
-@pytest.mark.parametrize("page", ["local-servers", "verification", "embedding-models"])
+@pytest.mark.parametrize("page", ["local-servers", "verification", "embedding-models", "entailment-models"])
 def test_each_settings_example_of_a_page_loads(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,14 +113,20 @@ def calibrate_files(
         watch: called with which file is being scored.
 
     Raises:
-        InputError: the data is too little, of one label or scored by several models, or two sets share a
-            name.
+        InputError: the data is too little, of one label or scored by several models, two sets share a name,
+            or no model is configured.
+        SettingsError: the model cannot be used.
     """
     names = [file.name for file in files]
     if len(set(names)) < len(names):
         raise InputError(f"two files hold a set of one name: {', '.join(sorted(names))}; rename one")
     if unknown := sorted(set(licences) - set(names)):
         raise InputError(f"a licence is given for {', '.join(unknown)}, and the sets are {', '.join(names)}")
+    if resources.entailment is None:
+        raise InputError(
+            "there is nothing to calibrate without a model: set verification.entailment.model to a folder, "
+            "or to a name of the hub (and verification.entailment.revision to its commit)"
+        )
     scored = []
     for file in files:
         watch(f"{file.name}: {file.items.height} rows")

@@ -244,18 +244,25 @@ def _fit_side(
         precision=shown_point.right / shown_point.n if shown_point else None,
         precision_low=lower_bound(shown_point.right, shown_point.n, level) if shown_point else None,
         best_threshold=chosen.best.threshold if chosen.best else None,
-        why=None if chosen.passed else _why(chosen, target, confidence, _DONE[side]),
+        why=None if chosen.passed else _why(chosen, rows.groups, target, confidence, side),
     )
 
 
-def _why(chosen: Chosen, target: float, confidence: float, done: str) -> str:
+def _why(chosen: Chosen, scored: int, target: float, confidence: float, side: SideName) -> str:
     """Return the reason why no threshold was chosen, and how many groups would do where that is known."""
     best = chosen.best
+    if not scored:
+        return f"the model gives no score by which a claim could be {_DONE[side]}"
+    if not chosen.most:
+        laxest = HIGH[-1] if DIRECTIONS[side] == "from" else LOW[-1]
+        bound = "reaches" if DIRECTIONS[side] == "from" else "falls to"
+        return f"the score of none of {scored} groups {bound} {laxest:g}, the laxest threshold"
     if best is None or not chosen.tests:
         least = trials_needed(target, confidence) or 0
         return (
-            f"a target of {target:g} at a confidence of {confidence:g} takes {least} groups {done} without "
-            f"an error, and no threshold has more than {chosen.most}: {least - chosen.most} more would do"
+            f"a target of {target:g} at a confidence of {confidence:g} takes {least} groups {_DONE[side]} "
+            f"without an error, and no threshold has more than {chosen.most}: {least - chosen.most} more "
+            "would do"
         )
     low = lower_bound(best.right, best.n, confidence)
     reasons = (

@@ -244,6 +244,7 @@ DECIDING = (
 """Settings that only decide over stored scores; any other would compute scores or ask a model anew."""
 
 _NEAR = 3
+"""Names of settings that are suggested: as many as fit a line, and what `difflib` gives by default."""
 
 
 def read_changes(texts: Sequence[str]) -> dict[str, dict[str, Any]]:

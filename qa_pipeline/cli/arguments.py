@@ -63,13 +63,17 @@ def chosen_batches(names: list[str] | None, batches: "FoundBatches", corpus: str
     Raises:
         CorpusError: there is no such batch.
     """
+    from qa_pipeline.text.rendering import first_names
+
     for name in names or []:
         if name in batches.refused:
             raise CorpusError(batches.refused[name])
         if name not in batches.names:
-            near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES) or batches.names
-            more = f" and {len(batches.names) - MOST_NAMES} more" if len(batches.names) > MOST_NAMES else ""
-            raise CorpusError(f"{corpus} has no batch {name!r}; it has {', '.join(near[:MOST_NAMES])}{more}")
+            near = difflib.get_close_matches(name, batches.names, n=MOST_NAMES)
+            nearest_first = list(dict.fromkeys([*near, *batches.names]))
+            raise CorpusError(
+                f"{corpus} has no batch {name!r}; it has {first_names(nearest_first, MOST_NAMES)}"
+            )
     return list(dict.fromkeys(names or batches.names))
 
 
@@ -145,7 +149,9 @@ def check_models(settings: "Settings", role: str | None) -> None:
 
     check_model(settings, role)
     read_guidance(settings.generation)
+    resources = Resources(settings)
+    resources.check_readers()
     if settings.llm.hosted_models:
-        Resources(settings).check_models()
+        resources.check_models()
     for note in notes(settings):
         sys.stderr.write(f"Note: {note}\n")

@@ -2,13 +2,14 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from qa_pipeline.cli.arguments import Json, OnlyBatch, Out
-from qa_pipeline.cli.common import errors_as_exit_codes
+from qa_pipeline.cli.common import FAILED, errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ def calibrate(
             help="Output folder of a run; the decisions people made in it are used as labelled rows too."
         ),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most rows of a labelled set, spread over its sources; all by default."),
+    ] = None,
     target_precision: Annotated[
         float, typer.Option(help="Share of accepted rows that must be right, and of rejected ones.")
     ] = 0.98,
@@ -46,31 +51,45 @@ def calibrate(
 
     Rows have id, language, question, context (list of passages), answer, label (1 is supported) and group_id
     (rows of one source); or premise, hypothesis, label and language. The models are those of the settings.
-    A threshold that cannot be shown to meet the target stays empty: the step then decides nothing.
+    A threshold that cannot be shown to meet the target is refused: that side then decides nothing. Where all
+    are refused, no file is written and the command ends with 1.
     """
-    from qa_pipeline.settings.thresholds import thresholds_bytes
+    from qa_pipeline.settings.thresholds import has_thresholds, thresholds_bytes
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
-        labelled = _labelled(data or [], decisions)
+        labelled = _labelled(data or [], decisions, limit)
         thresholds = _calibrated(labelled, target_precision, confidence, name, licence or [])
         content = thresholds_bytes(thresholds)
-        if out is not None:
+        is_refused = not has_thresholds(thresholds, "entailment")
+        if out is not None and not is_refused:
             write_bytes(out, content)
         if as_json:
             sys.stdout.write(content.decode())
         else:
-            _show(thresholds, out)
+            _show(thresholds)
+        if is_refused:
+            sys.stderr.write(
+                f"Refused: {thresholds.models.entailment} is not shown to be right in {target_precision:g} "
+                "of what it accepts, rejects or finds contradicted, so nothing is written and it decides "
+                "nothing. Ask for less (--target-precision), label rows of more sources where a reason says "
+                "how many would do, or name another model.\n"
+            )
+            raise typer.Exit(FAILED)
+        if out is not None:
+            sys.stderr.write(f"Written: {out}; use it as verification.thresholds\n")
 
 
-def _labelled(data: list[Path], decisions: Path | None) -> "list[LabelledFile]":
+def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "list[LabelledFile]":
     from qa_pipeline.calibration.rows import decided_rows, read_complete
+    from qa_pipeline.evaluation.datasets.grounding_items import draw
     from qa_pipeline.evaluation.datasets.labelled_files import labelled_files
     from qa_pipeline.storage.layout import Layout
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    files = [read_complete(path) for path in labelled_files(data)]
+    whole = [read_complete(path) for path in labelled_files(data)]
+    files = [replace(file, items=draw(file.items, limit)) for file in whole]
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 
@@ -106,7 +125,7 @@ def _licence(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _show(thresholds: "Thresholds", out: Path | None) -> None:
+def _show(thresholds: "Thresholds") -> None:
     from qa_pipeline.cli.console import print_line, show_table
 
     measured = thresholds.measured
@@ -114,7 +133,7 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
         [
             fit.step,
             fit.side,
-            "nothing" if fit.threshold is None else f"{fit.threshold:g}",
+            "refused" if fit.threshold is None else f"{fit.threshold:g}",
             f"{fit.right} of {fit.n}",
             fit.precision_low,
             f"{fit.confidence:.3g}",
@@ -139,7 +158,6 @@ def _show(thresholds: "Thresholds", out: Path | None) -> None:
     show_table("Accepted by", ["step", "rows", "precision"], steps)
     for line in _notes(thresholds):
         print_line(line)
-    print_line(f"Written: {out}" if out else "Nothing written; name a file with --out")
 
 
 def _share(estimate: "Interval") -> str | None:
@@ -162,6 +180,7 @@ def _notes(thresholds: "Thresholds") -> list[str]:
 
 
 MOST_MOVED = 10
+"""Pairs that are shown of those whose verdict changes, as many as fit a screen; all are counted."""
 
 
 def what_if(

@@ -15,6 +15,8 @@ import typer
 from qa_pipeline.errors import PermanentModelError, QAPipelineError, RepliesPendingError
 
 OK, FAILED, BAD_INPUT, STOPPED, PENDING = 0, 1, 2, 3, 4
+"""Exit codes, for scripts: a run that failed, input that cannot be used, a run that stopped and can go on,
+and one that waits for replies of batch jobs."""
 SIGNALLED = 128
 """Added to the number of a signal, as shells do: 129 SIGHUP, 130 SIGINT (Ctrl-C), 143 SIGTERM."""
 

@@ -59,8 +59,8 @@ def run(
     undecided: Annotated[
         Undecided,
         typer.Option(
-            help="What becomes of a statement that nobody decides: held to its likeness to the "
-            "contexts (or to the cross-encoder), or unknown."
+            help="Verdict on a statement that nothing decides: by its likeness to the contexts (or by "
+            "the cross-encoder), or unknown."
         ),
     ] = Undecided.similarity,
     answer: Annotated[

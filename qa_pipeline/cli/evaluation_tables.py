@@ -12,6 +12,7 @@ Document = dict[str, Any]
 _OF_SHARE = {name: name for name in ("what", "share", "count", "of", "unknown")}
 _NOTHING = "–"
 _MOST_COLUMNS = 7
+"""Batches beside one another in a table of 120 columns (`console.NARROWEST`); further ones come below."""
 
 
 def _show_left_out(left_out: pl.DataFrame) -> None:
@@ -145,6 +146,7 @@ def show_annotators(figures: Document, left_out: pl.DataFrame) -> None:
 
 
 _MOST_PAIRS = 45
+"""Pairs of annotators that are shown: all those of ten people."""
 
 
 def _estimate_of(row: Document, name: str) -> Estimate:

@@ -11,7 +11,8 @@ from qa_pipeline.cli.common import errors_as_exit_codes
 from qa_pipeline.errors import InputError
 
 if TYPE_CHECKING:
-    from qa_pipeline.people.document_view import DocumentView, Row
+    from qa_pipeline.people.document_view import DocumentView
+    from qa_pipeline.storage.rows import ChunkRow
 
 
 def show(
@@ -66,7 +67,7 @@ STYLES = {
 """Mark and colour of each kind of border."""
 
 
-def _print(viewed: "DocumentView", chunk: "Row | None") -> None:
+def _print(viewed: "DocumentView", chunk: "ChunkRow | None") -> None:
     """Print a document, or one chunk of it within its section; borders stand on lines of their own."""
     from rich.console import Console
     from rich.text import Text
@@ -89,7 +90,7 @@ def _print(viewed: "DocumentView", chunk: "Row | None") -> None:
 
 def _draw(
     viewed: "DocumentView",
-    chunk: "Row | None",
+    chunk: "ChunkRow | None",
     picture: Path,
     page: int | None,
     span: str | None,

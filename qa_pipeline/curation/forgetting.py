@@ -25,6 +25,7 @@ from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.rows import DecisionRow
 from qa_pipeline.storage.table_schema import Table, typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, EMBEDDINGS, PAIRS, QUESTIONS
+from qa_pipeline.text.rendering import first_names
 from qa_pipeline.text.sentences import split_sentences
 
 SHORTEST_NAME = 6
@@ -111,9 +112,8 @@ def unknown_document(documents: pl.DataFrame, name: str) -> InputError:
     if near:
         advice = f"did you mean {', '.join(near)}?"
     elif full_paths.len():
-        more = f" and {full_paths.len() - _MOST_PATHS} more" if full_paths.len() > _MOST_PATHS else ""
-        first_paths = ", ".join(full_paths[:_MOST_PATHS])
-        advice = f"give a path or an id as table documents has it; there are {first_paths}{more}"
+        first_paths = first_names(full_paths.to_list(), _MOST_PATHS)
+        advice = f"give a path or an id as table documents has it; there are {first_paths}"
     else:
         advice = "there are no documents; run qa-pipeline run CORPUS first, or name its folder with --out"
     return InputError(f"no document is called {name!r}; {advice}")

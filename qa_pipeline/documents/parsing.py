@@ -6,28 +6,46 @@ Nothing here depends on the file's name or its batch: equal bytes give equal col
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from qa_pipeline.documents.assembly import Assembled, assemble, check_length
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.registry import PARSERS
 from qa_pipeline.documents.masking.masking import bare_mask, text_mask
 from qa_pipeline.documents.masking.names import names_version
-from qa_pipeline.records import ParsedFile, SourceFile
+from qa_pipeline.records import Mask, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings, MaskingSettings
+from qa_pipeline.storage.rows import (
+    DeclaredStruct,
+    LanguageShareStruct,
+    LeftOutStruct,
+    MaskedStruct,
+    PageStruct,
+    SectionStruct,
+)
 from qa_pipeline.text.characters import clean, lay_out
 from qa_pipeline.text.language import languages_of
 
-Row = dict[str, Any]
 
-CONTENT_COLUMNS = (
-    "declared", "language", "languages", "text", "sections", "pages", "left_out", "masked", "detail",
-)  # fmt: skip
-"""The columns of the documents table that a file's content decides."""
+class ContentRow(TypedDict):
+    """Hold the columns of the documents table that a file's content decides."""
+
+    declared: DeclaredStruct
+    language: str
+    languages: list[LanguageShareStruct]
+    text: str
+    sections: list[SectionStruct]
+    pages: list[PageStruct]
+    left_out: list[LeftOutStruct]
+    masked: list[MaskedStruct]
+    detail: str | None
+
+
+CONTENT_COLUMNS = tuple(ContentRow.__annotations__)
 ONLY_SPEED = ("parse_workers", "parse_seconds", "parse_memory")
 """Settings that decide how fast a document is read or whether it fails, never its text."""
 
@@ -48,7 +66,7 @@ class ParseRequest:
     format: str
 
 
-ParseOutcome = Row | DocumentFailure
+ParseOutcome = ContentRow | DocumentFailure
 ParseFiles = Callable[[Iterable[ParseRequest], DocumentSettings], Iterator[ParseOutcome]]
 """Parses files one by one or several at once; outcomes come in the order of the requests.
 
@@ -65,7 +83,7 @@ def parse_in_process(requests: Iterable[ParseRequest], settings: DocumentSetting
             yield failure
 
 
-def parse_file(request: ParseRequest, settings: DocumentSettings) -> Row:
+def parse_file(request: ParseRequest, settings: DocumentSettings) -> ContentRow:
     """Parse one file into the columns that its content alone decides, masked as the settings say.
 
     Raises:
@@ -85,35 +103,49 @@ def parse_file(request: ParseRequest, settings: DocumentSettings) -> Row:
     return _columns(parsed, text, settings.masking)
 
 
-def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> Row:
+def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> ContentRow:
     mask, counts = text_mask(masking), Counter(text.masked)
-    declared: Row = {"language": parsed.language}
-    for name, value, longest, mask_line in (
-        ("title", parsed.title, _LONGEST_TITLE, mask),
-        ("source_uri", parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
-        ("licence", parsed.licence, _LONGEST_NOTE, mask),
-        ("status", parsed.status, _LONGEST_TITLE, mask),
-    ):
+
+    def line(value: str | None, longest: int, mask_line: Mask = mask) -> str | None:
         # It is cut only once it is masked: half of an item would not be found.
         masked, kinds = mask_line(lay_out("heading", clean((value or "")[:_LONGEST_LOOKED_AT])))
         counts.update(kinds)
-        declared[name] = masked[:longest].strip() or None
+        return masked[:longest].strip() or None
+
+    declared: DeclaredStruct = {
+        "language": parsed.language,
+        "title": line(parsed.title, _LONGEST_TITLE),
+        "source_uri": line(parsed.source_uri, _LONGEST_NOTE, bare_mask(masking)),
+        "licence": line(parsed.licence, _LONGEST_NOTE),
+        "status": line(parsed.status, _LONGEST_TITLE),
+    }
     languages = languages_of(text.text, parsed.language)
     return {
         "declared": declared,
         "language": languages[0].language,
-        "languages": [asdict(part) for part in languages],
+        "languages": [{"language": part.language, "share": part.share} for part in languages],
         "text": text.text,
-        "sections": [asdict(part) | {"heading_path": list(part.heading_path)} for part in text.sections],
-        "pages": [asdict(page) for page in text.pages],
-        "left_out": [asdict(part) for part in sorted(parsed.left_out, key=lambda part: part.what)],
+        "sections": [
+            {
+                "heading_path": [*section.heading_path],
+                "level": section.level,
+                "start": section.start,
+                "end": section.end,
+            }
+            for section in text.sections
+        ],
+        "pages": [{"number": page.number, "start": page.start, "end": page.end} for page in text.pages],
+        "left_out": [
+            {"what": part.what, "pieces": part.pieces, "characters": part.characters}
+            for part in sorted(parsed.left_out, key=lambda part: part.what)
+        ],
         "masked": [{"kind": kind, "count": count} for kind, count in sorted(counts.items())],
         "detail": mask("; ".join(parsed.notes))[0] or None,
     }
 
 
 def parser_version(settings: DocumentSettings) -> str:
-    """Hash of all that decides what becomes of a file's bytes: this package, its libraries, its settings.
+    """Hash of all that decides the columns of a file: this package, its libraries, its settings.
 
     How many files are parsed at once, and how long and in how much memory one may be, decides no text.
     """

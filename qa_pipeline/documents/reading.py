@@ -1,8 +1,10 @@
-"""A batch folder to the documents table: one row per file, whatever becomes of it."""
+"""A batch folder to the documents table: one row per file, also of those that fail."""
 
 import hashlib
 from collections.abc import Iterator, Set
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import cast
 
 import polars as pl
 
@@ -16,15 +18,17 @@ from qa_pipeline.documents.masking.masking import bare_mask, description_and_mas
 from qa_pipeline.documents.near_duplicates import mark_near_duplicates
 from qa_pipeline.documents.parsing import (
     CONTENT_COLUMNS,
+    ContentRow,
     ParseFiles,
     ParseOutcome,
     ParseRequest,
-    Row,
     parse_in_process,
     parser_version,
 )
 from qa_pipeline.records import ProgressCallback, SourceFile, no_progress
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.rows import DocumentColumns
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import DOCUMENTS
 
 _ID_LENGTH = 32
@@ -69,6 +73,19 @@ def read_documents(
     return mark_near_duplicates(documents, settings.near_duplicate_similarity)
 
 
+@dataclass(frozen=True, slots=True)
+class _FileContent:
+    """Hold the columns of the documents table that a file has once its bytes are read."""
+
+    size: int
+    content_sha256: str
+    format: str
+
+    @property
+    def columns(self) -> DocumentColumns:
+        return {"size": self.size, "content_sha256": self.content_sha256, "format": self.format}
+
+
 class _Work:
     """The files of a batch: read one by one, parsed only where nothing is known yet, then made rows."""
 
@@ -89,7 +106,7 @@ class _Work:
         self.bare_mask = bare_mask(settings.masking)
         self.card_licence = self.bare_mask(card_licence(files) or "")[0] or None
         self.shown_paths = [mask_path(file.path, self.bare_mask) for file in files]
-        self.read: dict[int, Row] = {}
+        self.read: dict[int, _FileContent] = {}
         self.outcomes: dict[int, ParseOutcome] = {}
         self.parsed: list[int] = []
         self.first_of: dict[tuple[str, str], int] = {}
@@ -110,7 +127,7 @@ class _Work:
         name = _format(file, self.settings)
         content = read_bytes(file, self.settings.max_bytes)
         digest = hashlib.sha256(content).hexdigest()
-        self.read[number] = {"size": len(content), "content_sha256": digest, "format": name}
+        self.read[number] = _FileContent(len(content), digest, name)
         if self.first_of.setdefault((digest, name), number) != number:
             return None
         if digest in self.forgotten:
@@ -120,43 +137,51 @@ class _Work:
             return None
         return ParseRequest(SourceFile(self.shown_paths[number][0], content), name)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[DocumentColumns]:
         """Yield one row a file, in their order."""
         ids: set[str] = set()
         parsed: dict[str, int] = {}
         for number, file in enumerate(self.files):
             path, masked = self.shown_paths[number]
-            row: Row = {
+            row: DocumentColumns = {
                 "path": path,
                 "source_uri": self._source_uri(file),
                 "licence": self._licence(file),
                 "content_sha256": None,
                 "size": file.size,
                 "format": format_of(file.path, readers=self.settings.readers),
-                **{name: [] for name in ("languages", "sections", "pages", "left_out", "masked")},
+                "languages": [],
+                "sections": [],
+                "pages": [],
+                "left_out": [],
+                "masked": [],
             }
-            row |= self._outcome(number, file, parsed)
+            row.update(self._outcome(number, file, parsed))
             name = str(number).encode() if masked else file.raw
-            yield row | {"document_id": _document_id(row["content_sha256"], path, name, ids)}
+            row["document_id"] = _document_id(row["content_sha256"], path, name, ids)
+            yield row
 
-    def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> Row:
+    def _outcome(self, number: int, file: FoundFile, parsed: dict[str, int]) -> DocumentColumns:
         """Return the outcome of a file; `parsed` maps the content of each document to its number."""
-        row = self.read.get(number, {})
-        outcome = self.outcomes[self.first_of[row["content_sha256"], row["format"]] if row else number]
+        content = self.read.get(number)
+        first_number = number if content is None else self.first_of[content.content_sha256, content.format]
+        outcome = self.outcomes[first_number]
         if isinstance(outcome, DocumentFailure):
             status = "skipped" if outcome.reason in _SKIPPED else "failed"
             detail, _ = text_mask(self.settings.masking)(outcome.detail)
-            return row | {"status": status, "reason": outcome.reason, "detail": detail}
-        first = parsed.setdefault(row["content_sha256"], number)
+            failed: DocumentColumns = {"status": status, "reason": outcome.reason, "detail": detail}
+            return failed if content is None else {**content.columns, **failed}
+        content = self.read[number]
+        first = parsed.setdefault(content.content_sha256, number)
         if first != number:
             detail = f"same bytes as {self.shown_paths[first][0]}"
-            return row | {"status": "duplicate", "reason": "equal_bytes", "detail": detail}
+            return {**content.columns, "status": "duplicate", "reason": "equal_bytes", "detail": detail}
         declared = outcome["declared"]
-        sections = () if row["format"].partition(".")[0] in ROWS else outcome["sections"]
+        sections = () if content.format.partition(".")[0] in ROWS else outcome["sections"]
         headings = (part["heading_path"][-1] for part in sections if part["level"])
         return {
-            **row,
-            **outcome,
+            **content.columns,
+            **cast("DocumentColumns", outcome),
             "status": "parsed",
             "parsed_by": self.version,
             "title": declared["title"] or next(headings, None) or _stem(self.shown_paths[number][0]),
@@ -180,15 +205,13 @@ class _Work:
         return alone or declared or self.description.licence or self.card_licence
 
 
-def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], Row]:
+def _earlier_rows(previous: pl.DataFrame | None, version: str) -> dict[tuple[str, str], ContentRow]:
     """Return the rows of an earlier run by content and format, if code and settings are the same."""
     if previous is None:
         return {}
     usable = previous.filter(pl.col("status") == "parsed", pl.col("parsed_by") == version)
-    return {
-        (row["content_sha256"], row["format"]): {name: row[name] for name in CONTENT_COLUMNS}
-        for row in usable.iter_rows(named=True)
-    }
+    keys = usable.select("content_sha256", "format").iter_rows()
+    return dict(zip(keys, typed_rows(usable.select(CONTENT_COLUMNS), ContentRow), strict=True))
 
 
 def _stem(path: str) -> str:

@@ -49,10 +49,12 @@ _BETWEEN_HEADINGS = " › "
 FAILURES = pl.Schema({"id": pl.String(), "reason": pl.String(), "detail": pl.String()})
 """One row for each question that got no answer."""
 _LONGEST = 100_000
-"""Characters of an answer that is still one."""
+"""Characters of an answer that is still one: a function that returns a file would fill the tables with it."""
 _LONGEST_DETAIL = 300
+"""Characters of an error that a row of failures shows; whole tracebacks would hide which rows failed."""
 _MOST_LEFT = 4
-"""Calls of a function that may hang at a time, for each that may run."""
+"""Calls of a function that may hang at a time, for each that may run: each keeps a thread for good, and a
+function that hangs so often is broken."""
 
 
 @dataclass(frozen=True, slots=True)

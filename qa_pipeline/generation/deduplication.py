@@ -123,7 +123,10 @@ def _near_groups(candidates: pl.DataFrame) -> pl.DataFrame:
     question_terms, answer_terms = [], []
     for question, answer, language, question_key, answer_key in texts:
         question_terms.append(sorted(_terms(question, language, _weighty(language))) or [question_key])
-        answer_terms.append(_terms(answer, language, _weighty(language) | _modal(language)) or [answer_key])
+        answer_terms.append(
+            _terms(answer, language, _weighty(language) | lexicon(language).quantifiers_and_modals)
+            or [answer_key]
+        )
     terms = {
         name: pl.Series(rows, dtype=pl.List(pl.String()))
         for name, rows in (("asked", question_terms), ("said", answer_terms))
@@ -152,26 +155,11 @@ def _is_value(unit: Unit) -> bool:
 
 
 @functools.cache
-def _negations(language: str) -> Set[str]:
-    vocabulary = lexicon(language)
-    return vocabulary.negations | vocabulary.soft_negations
-
-
-@functools.cache
 def _weighty(language: str) -> Set[str]:
     """Return the function words without which a question is another one."""
     vocabulary = lexicon(language)
-    return _negations(language) | frozenset(
+    return vocabulary.denying | frozenset(
         chain.from_iterable((*chain(*vocabulary.opposites), *vocabulary.interrogatives))
-    )
-
-
-@functools.cache
-def _modal(language: str) -> Set[str]:
-    """Return the function words without which an answer is another one."""
-    vocabulary = lexicon(language)
-    return (
-        vocabulary.strong | vocabulary.weak | vocabulary.exclusive | vocabulary.partial | vocabulary.universal
     )
 
 
@@ -214,7 +202,7 @@ class _Compared:
     def fixed(self) -> Set[str]:
         """Return what must not differ: values, signs, negations, names, quotes and words with marks."""
         reading = Reading(self.question, self.language)
-        denying = _negations(self.language)
+        denying = lexicon(self.language).denying
         marks = {unit.key for unit in units(reading) if _is_value(unit) or unit.folded in denying}
         quoted = _QUOTED.findall(self.question.casefold())
         return frozenset(marks).union(

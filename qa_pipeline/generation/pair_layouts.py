@@ -4,7 +4,10 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-Row = dict[str, Any]
+from qa_pipeline.text.rendering import first_names
+
+Entry = dict[str, Any]
+"""An entry of a pairs file, or the fields of a pair: whatever its writer put there."""
 
 
 class UnusableEntry(Exception):  # noqa: N818 - it ends as a failed row, not as an error of the run
@@ -30,18 +33,18 @@ class Layout:
     """
 
     known_by: tuple[str, ...]
-    pair: Callable[[Row], Row]
+    pair: Callable[[Entry], Entry]
     also: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return " + ".join(self.known_by)
 
 
-def _as_written(value: Row) -> Row:
+def _as_written(value: Entry) -> Entry:
     return {name: value[name] for name in ("question", "answer")}
 
 
-def _alpaca(value: Row) -> Row:
+def _alpaca(value: Entry) -> Entry:
     """Return a pair of alpaca; its input is part of the question, as in alpaca's own prompt."""
     if value.get("history"):
         raise UnusableEntry("several_turns", f"field history holds earlier turns; {_ONE_TURN}")
@@ -51,7 +54,7 @@ def _alpaca(value: Row) -> Row:
     return {"question": "\n\n".join(part for part in parts if part.strip()), "answer": value["output"]}
 
 
-def _completion(value: Row) -> Row:
+def _completion(value: Entry) -> Entry:
     prompt, completion = value["prompt"], value["completion"]
     if isinstance(prompt, list) and isinstance(completion, list):
         return _turn([*prompt, *completion])
@@ -69,7 +72,7 @@ _ROLES = {
 _ONE_TURN = "a later question may rest on the turns before it: write each as a pair that stands alone"
 
 
-def _turn(messages: object) -> Row:
+def _turn(messages: object) -> Entry:
     """Return the single question and answer of a chat, in the fields of OpenAI, TRL or ShareGPT."""
     if not isinstance(messages, list):
         raise UnusableEntry("wrong_type", f"expected a list of messages, found {type(messages).__name__}")
@@ -104,7 +107,7 @@ def _message(message: object) -> tuple[str, str]:
     return role, "\n".join(written)
 
 
-def _squad(value: Row) -> Row:
+def _squad(value: Entry) -> Entry:
     """Return a pair of SQuAD with the first answer, if any; the context is what it rests on."""
     answers = value["answers"]
     texts = answers.get("text") if isinstance(answers, dict) else answers
@@ -137,7 +140,7 @@ COLUMNS = LAYOUT_FIELDS | {
 """Names that columns of CSV files may have in any case."""
 
 
-def read_pair(entry: Row) -> Row:
+def read_pair(entry: Entry) -> Entry:
     """Return the fields of a pair and the further fields of its entry; empty values count as absent.
 
     Raises:
@@ -176,13 +179,12 @@ def fitting(names: Collection[str]) -> list[Layout]:
 EXPECTED = f"expected {', '.join(map(str, LAYOUTS[:-1]))} or {LAYOUTS[-1]}"
 
 
+_NAMED_FIELDS = 12
+"""Fields of an entry shown in a detail: those of most layouts, in one line."""
+
+
 def _some(names: Collection[str]) -> str:
-    names_shown = ", ".join(_short(name) for name in list(names)[:12])
-    return (
-        f"{names_shown} and {len(names) - 12} more"
-        if len(names) > 12
-        else names_shown or "no field with a value"
-    )
+    return first_names([_short(name) for name in names], _NAMED_FIELDS) or "no field with a value"
 
 
 def _short(value: object) -> str:

@@ -22,6 +22,7 @@ from qa_pipeline.generation.pair_layouts import (
     COLUMNS,
     LAYOUT_FIELDS,
     LAYOUTS,
+    Entry,
     UnusableEntry,
     fitting,
     layout_of,
@@ -33,7 +34,7 @@ from qa_pipeline.records import Coverage
 from qa_pipeline.settings.generation import PairsFileSettings
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.row_files import Fault, open_rows, too_long, unit_of
-from qa_pipeline.storage.rows import CitationStruct
+from qa_pipeline.storage.rows import CitationStruct, PairColumns
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.text.language import in_other_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
@@ -47,8 +48,6 @@ from qa_pipeline.text.references import (
     marked_numbers,
 )
 from qa_pipeline.text.refusals import is_refusal
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +169,7 @@ def _read_entry(entry: object, unread: RawPair) -> RawPair:
     return replace(unread, id=pair_id, fields=_further(value | absent), **read)
 
 
-def _read_fields(fields: Row) -> Row:
+def _read_fields(fields: Entry) -> Entry:
     """Return the fields of a `RawPair`.
 
     Raises:
@@ -189,7 +188,7 @@ def _read_fields(fields: Row) -> Row:
     return {**read, "citations": tuple(_citations(line))}
 
 
-def _further(value: Row) -> str | None:
+def _further(value: Entry) -> str | None:
     """Return the fields that no column of `pairs` holds, as a JSON object."""
     further = {str(name): entry for name, entry in value.items() if name not in _READ}
     return _text_of(further) if further else None
@@ -358,7 +357,7 @@ def import_pairs(
     texts = _Texts(documents, chunks)
     languages = _Languages(documents, chunks)
     seen: dict[str, int] = {}
-    rows = []
+    rows: list[PairColumns] = []
     for pair in raw:
         row = _failed(pair) if pair.reason else _drafted(pair, sources, texts, languages)
         identity = _identity(batch, pair)
@@ -367,7 +366,7 @@ def import_pairs(
     return PAIRS.frame(rows)
 
 
-def _failed(pair: RawPair) -> Row:
+def _failed(pair: RawPair) -> PairColumns:
     return {
         **_base(pair),
         "language": "en",
@@ -380,7 +379,7 @@ def _failed(pair: RawPair) -> Row:
     }
 
 
-def _base(pair: RawPair) -> Row:
+def _base(pair: RawPair) -> PairColumns:
     return {
         "question": pair.question,
         "answer": pair.answer,
@@ -395,7 +394,7 @@ def _base(pair: RawPair) -> Row:
     }
 
 
-def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: "_Languages") -> Row:
+def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: "_Languages") -> PairColumns:
     inside = [RawCitation(reference, reference) for reference in mark_references(pair.answer or "")]
     cited = [
         (citation, _resolve(citation, sources, texts)) for citation in _distinct([*pair.citations, *inside])
@@ -405,17 +404,18 @@ def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: "_Lang
     language = pair.language or languages.of_cited(owners) or languages.of_text(pair)
     answer = pair.answer or refusal(language)
     refused = is_refusal(answer, language)
-    uncited = {"reason": FOUND_BY_SEARCH, "detail": "it cites nothing: evidence is searched for in its batch"}
+    is_searched = not cited and not refused
     return {
         **_base(pair),
         "answer": answer,
-        **({} if cited or refused else uncited),
         "language": language,
         "passage_ids": chunk_ids,
         "used_chunk_ids": chunk_ids,
         "citations": [_stored(citation, resolution) for citation, resolution in cited],
         "coverage": pair.coverage or ("none" if refused else "full"),
         "status": "drafted",
+        "reason": FOUND_BY_SEARCH if is_searched else None,
+        "detail": "it cites nothing: evidence is searched for in its batch" if is_searched else None,
     }
 
 
@@ -535,7 +535,7 @@ def _masked(pair: RawPair, texts: MaskTexts, reference: MaskReference) -> RawPai
     quotes = [text for citation in pair.citations for text in (citation.quote, citation.passage)]
     written = [getattr(pair, name) for name in _TEXTS]
     masked = iter(_mask_fields([*written, *quotes, *leaves], texts, reference))
-    masked_texts: Row = {name: next(masked) for name in _TEXTS}
+    masked_texts: dict[str, Any] = {name: next(masked) for name in _TEXTS}
     cited = [_mask_citation(citation, next(masked), next(masked), reference) for citation in pair.citations]
     further = pair.fields and _LEAF.sub(lambda leaf: _leaf(leaf[0], next(masked)), pair.fields)
     return replace(pair, **masked_texts, file=reference(pair.file), citations=tuple(cited), fields=further)

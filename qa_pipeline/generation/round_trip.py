@@ -10,7 +10,7 @@ Model calls are needed but for (c), and a last one compares what was said with t
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -32,12 +32,13 @@ from qa_pipeline.records import (
     passages_by_id,
 )
 from qa_pipeline.settings.llm import LLMSettings
-from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.rows import DraftedPairRow, RoundTripColumns
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ROUND_TRIPS
 from qa_pipeline.verification.outcomes import SUPPORTED, decided_claims, evidence_pieces, grounded_pairs
 
-Row = dict[str, Any]
+Asked = Literal["agrees", "memorised", "one_chunk_answers"]
+"""Columns of what a model is asked."""
 
 
 class QuotedPairRow(DraftedPairRow):
@@ -49,7 +50,10 @@ class QuotedPairRow(DraftedPairRow):
 
 
 _AGREES = {"same": True, "different": False, "unsure": None}
-_ANSWERS = {"agrees": "solved_answer", "memorised": "recalled_answer"}
+_ANSWERS: dict[Asked, Literal["solved_answer", "recalled_answer"]] = {
+    "agrees": "solved_answer",
+    "memorised": "recalled_answer",
+}
 """Column of the answer that decides another column."""
 
 
@@ -84,7 +88,7 @@ def make_round_trips(
     generated = pairs.filter(pl.col("origin") == "generated", pl.col("coverage") != "none")
     passed = grounded_pairs(generated, claims, claim_verdicts, accept_grounding=accept_grounding)
     rows = _with_quotes(passed, claims, claim_verdicts, chunks)
-    base: list[Row] = [
+    base: list[RoundTripColumns] = [
         {
             "pair_id": row["pair_id"],
             "batch": row["batch"],
@@ -101,7 +105,7 @@ def make_round_trips(
         passages = passages_by_id(chunks)
         trips = _ask([rows[place] for place in places], passages, model, llm or LLMSettings(), notify)
         for place, trip in zip(places, trips, strict=True):
-            base[place] |= {name: value for name, value in trip.items() if value is not None}
+            base[place].update(trip)
     return ROUND_TRIPS.frame(base)
 
 
@@ -115,9 +119,9 @@ def _ask(
     model: LanguageModel,
     llm: LLMSettings,
     notify: ProgressCallback,
-) -> list[Row]:
+) -> list[RoundTripColumns]:
     """Return the model's answer to each question, and its comparison with the pair's answer."""
-    attempts: list[tuple[int, str, Sequence[Passage]]] = []
+    attempts: list[tuple[int, Asked, Sequence[Passage]]] = []
     for place, row in enumerate(rows):
         attempts.append((place, "agrees", _quoted(row, passages)))
         attempts.append((place, "memorised", ()))
@@ -131,28 +135,27 @@ def _ask(
         for place, question, context in attempts
     ]
     replies = complete_all(model, requests, workers=llm.workers, notify=notify)
-    outcomes_of_rows: list[Row] = [{"status": "checked"} for _ in rows]
-    answers_of_rows: list[list[tuple[str, str]]] = [[] for _ in rows]
-    outcomes: list[dict[str, list[bool | None]]] = [defaultdict(list) for _ in rows]
+    trips: list[RoundTripColumns] = [{"status": "checked"} for _ in rows]
+    answers_of_rows: list[list[tuple[Asked, str]]] = [[] for _ in rows]
+    outcomes: list[dict[Asked, list[bool | None]]] = [defaultdict(list) for _ in rows]
     for (place, question, _), reply in zip(attempts, replies, strict=True):
         if isinstance(reply, ModelError):
-            outcomes_of_rows[place] = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
+            trips[place] = {"status": "failed", "reason": reply.reason, "detail": str(reply)}
             continue
-        outcomes_of_rows[place]["model"] = maker(model.name, reply)
+        trips[place]["model"] = maker(model.name, reply)
         answer = _answer(reply.value)
         if question in _ANSWERS:
-            outcomes_of_rows[place][_ANSWERS[question]] = answer
+            trips[place][_ANSWERS[question]] = answer
         if answer is None or _same(answer, rows[place]["answer"]):
             outcomes[place][question].append(answer is not None)
         else:
             answers_of_rows[place].append((question, answer))
-    _compare(rows, outcomes_of_rows, answers_of_rows, outcomes, model, llm)
-    return [
-        row_outcome
-        if row_outcome["status"] == "failed"
-        else row_outcome | {name: _any(of) for name, of in outcome.items()}
-        for row_outcome, outcome in zip(outcomes_of_rows, outcomes, strict=True)
-    ]
+    _compare(rows, trips, answers_of_rows, outcomes, model, llm)
+    for trip, outcome in zip(trips, outcomes, strict=True):
+        if trip["status"] != "failed":
+            for name, agreements in outcome.items():
+                trip[name] = _any(agreements)
+    return trips
 
 
 def _any(outcomes: Sequence[bool | None]) -> bool | None:
@@ -258,9 +261,9 @@ def _same(first: str, second: str) -> bool:
 
 def _compare(
     rows: Sequence[QuotedPairRow],
-    trips: Sequence[Row],
-    answers: Sequence[Sequence[tuple[str, str]]],
-    outcomes: Sequence[dict[str, list[bool | None]]],
+    trips: Sequence[RoundTripColumns],
+    answers: Sequence[Sequence[tuple[Asked, str]]],
+    outcomes: Sequence[dict[Asked, list[bool | None]]],
     model: LanguageModel,
     llm: LLMSettings,
 ) -> None:
@@ -271,7 +274,7 @@ def _compare(
     ]
     for place, reply in zip(places, complete_all(model, requests, workers=llm.workers), strict=True):
         if isinstance(reply, ModelError):
-            trips[place].update(status="failed", reason=reply.reason, detail=str(reply))
+            trips[place].update({"status": "failed", "reason": reply.reason, "detail": str(reply)})
             continue
         decided = {comparison.answer: comparison.agreement for comparison in reply.value.comparisons}
         for number, (question, _) in enumerate(answers[place], start=1):

@@ -28,6 +28,7 @@ from qa_pipeline.llm.throttle import Throttle, Turn
 from qa_pipeline.prompts.loading import ask_again
 from qa_pipeline.records import CallRecord, Usage
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.text.rendering import first_names
 
 REASKED = frozenset({"not_json", "schema_breach", "empty"})
 """Reason codes of replies worth asking for once more; one that was cut or blocked would be so again."""
@@ -339,5 +340,4 @@ class HostedModel(ReadingModel):
 def described(request: Request[Any]) -> str:
     """Return the ids of the chunks that a request shows, for messages."""
     ids = [passage.chunk_id for passage in request.passages]
-    more = f" and {len(ids) - _NAMED_CHUNKS} more" if len(ids) > _NAMED_CHUNKS else ""
-    return f"the request shows chunk {', '.join(ids[:_NAMED_CHUNKS])}{more}" if ids else "it shows no chunk"
+    return f"the request shows chunk {first_names(ids, _NAMED_CHUNKS)}" if ids else "it shows no chunk"

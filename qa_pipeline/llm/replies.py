@@ -20,6 +20,7 @@ from qa_pipeline.llm.base import ReplyT, Request, json_schema
 from qa_pipeline.records import AnswerReply, DraftCitation, Repair, ReplyModel
 from qa_pipeline.text.lexicon.languages import any_of_all
 from qa_pipeline.text.refusals import is_refusal
+from qa_pipeline.text.rendering import first_names
 
 LONGEST_MENDED = 200_000
 """Characters; a longer reply is not repaired, since the time it takes grows with the damage."""
@@ -128,10 +129,9 @@ def _describe(breaches: Sequence[ErrorDetails]) -> str:
     # the name of an unknown field is the reply's own text, so only known kinds of places are named
     problems = [
         "unknown field" if breach["type"] == "extra_forbidden" else f"{_place(breach)} {breach['type']}"
-        for breach in breaches[:_NAMED_BREACHES]
+        for breach in breaches
     ]
-    rest = len(breaches) - len(problems)
-    return ", ".join(problems) + (f" and {rest} more" if rest else "")
+    return first_names(problems, _NAMED_BREACHES)
 
 
 def _place(breach: ErrorDetails) -> str:

@@ -113,14 +113,18 @@ def find_folder(
         raise SettingsError(
             f"{setting}.{fields[0]} {model} is not a folder here, and a model of the hub is used only with "
             f"its commit pinned: set {setting}.{fields[1]} to the 40 digits its page shows under 'Files and "
-            f"versions'. {ways_out}"
+            f"versions', and with which the folder ends that `hf download {model}` prints. {ways_out}"
         )
     try:
         return model, _snapshot(model, revision), revision
     except (OSError, ValueError) as error:
+        from huggingface_hub.constants import HF_HUB_CACHE
+
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SettingsError(
-            f"{setting}.{fields[0]}: {model} at {revision} cannot be downloaded from the hub ({reason}). "
+            f"{setting}.{fields[0]}: {model} at {revision} is not in {HF_HUB_CACHE} and cannot be downloaded "
+            f"from the hub ({reason}). Where the hub can be reached, `hf download {model} --revision "
+            f"{revision}` puts it there, and with `--local-dir FOLDER` into a folder to copy and name. "
             f"{ways_out}"
         ) from error
 

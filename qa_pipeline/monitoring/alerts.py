@@ -39,6 +39,7 @@ whose score is known, `low` and `high` the interval of their mean, null where th
 `side` is the one of the limit on which a mean is bad, below or above. `state` is alert where the whole
 interval is there, uncertain where the mean alone is, fine, or not enough rows."""
 _HOURS = 24
+"""Tests a day of a metric that is looked at by the hour: they share the chance of a false alert."""
 
 
 @dataclass(frozen=True)

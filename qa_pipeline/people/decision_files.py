@@ -21,6 +21,8 @@ from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.row_files import Fault, Limits, open_rows, unit_of
+from qa_pipeline.storage.rows import ClaimRow, DecisionColumns, DecisionRow, PairRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DOCUMENTS, PAIRS, VERDICTS
 from qa_pipeline.verification.outcomes import fabricated_citations
 
@@ -214,7 +216,6 @@ def _as_written(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _needs_mark(cell[1:]) else cell
 
 
-Row = dict[str, Any]
 _SHOWN_ID, _SHOWN_QUESTION = 40, 80
 """Characters of an id and of a question in a message, which stays one line."""
 
@@ -233,14 +234,14 @@ class _Batch:
     """The tables of a batch that decisions are compared with."""
 
     name: str
-    pairs: dict[str, Row]
+    pairs: dict[str, PairRow]
     claimed: set[str]
     """Pairs that make a claim."""
     content: dict[str, str]
     unproved: set[str]
     """Pairs and claims that have, or are, a claim without evidence."""
     fabricated: set[str]
-    standing: dict[tuple[str, str | None], Row]
+    standing: dict[tuple[str, str | None], DecisionRow]
     ids: set[str]
     """Decisions recorded before."""
 
@@ -317,24 +318,24 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
     recorded = read_decisions(layout.decisions(name))
     return _Batch(
         name=name,
-        pairs={row["pair_id"]: row for row in pairs.iter_rows(named=True)},
+        pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
         claimed=set(claims["pair_id"]),
         content=content_hashes(pairs, claims),
         unproved={*bare["pair_id"], *bare["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
-        standing={(row["pair_id"], row["claim_id"]): row for row in recorded.iter_rows(named=True)},
+        standing={(row["pair_id"], row["claim_id"]): row for row in typed_rows(recorded, DecisionRow)},
         ids=set(recorded["decision_id"]),
     )
 
 
 def _fitting(
     lines: Mapping[int, DecisionLine], batch: _Batch, problems: list[Problem], unit: str
-) -> tuple[list[Row], int]:
+) -> tuple[list[DecisionColumns], int]:
     """Return the rows to record, and how many were recorded before."""
-    fitting: dict[int, Row] = {}
+    fitting: dict[int, DecisionColumns] = {}
     about: dict[tuple[str, str | None], list[int]] = defaultdict(list)
 
-    def refuse(number: int, row: Row, problem: str) -> None:
+    def refuse(number: int, row: DecisionColumns, problem: str) -> None:
         problems.append(Problem(number, _about(batch.pairs[row["pair_id"]], problem)))
 
     for number, line in lines.items():
@@ -345,7 +346,8 @@ def _fitting(
         else:
             fitting[number] = row
             about[row["pair_id"], row["claim_id"]].append(number)
-    rows, repeats = [], 0
+    rows: list[DecisionColumns] = []
+    repeats = 0
     for number, row in fitting.items():
         target = (row["pair_id"], row["claim_id"])
         before = batch.standing.get(target)
@@ -360,13 +362,20 @@ def _fitting(
     return rows, repeats
 
 
-def _row(line: DecisionLine, batch: str) -> Row:
-    row = line.model_dump(exclude={"question", "edited_answer"}) | {
+def _row(line: DecisionLine, batch: str) -> DecisionColumns:
+    row: DecisionColumns = {
         "batch": batch,
+        "pair_id": line.pair_id or "",
+        "claim_id": line.claim_id,
+        "content_sha256": line.content_sha256,
+        "decision": line.decision,
         "answer": line.edited_answer,
+        "who": line.who,
+        "why": line.why,
+        "decided_at": line.decided_at,
     }
-    content = "\x1f".join(f"{name}={row[name]}" for name in sorted(row) if row[name] is not None)
-    return row | {"decision_id": hash_text(content)[:32]}
+    content = "\x1f".join(f"{name}={value}" for name, value in sorted(row.items()) if value is not None)
+    return {**row, "decision_id": hash_text(content)[:32]}
 
 
 def _is_changed(cell: str | None, text: str | None) -> bool:
@@ -375,7 +384,7 @@ def _is_changed(cell: str | None, text: str | None) -> bool:
     return cell is not None and cell not in (stored, _as_written(stored))
 
 
-def _with_answer_cell(line: DecisionLine, pair: Row) -> DecisionLine:
+def _with_answer_cell(line: DecisionLine, pair: PairRow) -> DecisionLine:
     """Return an edit whose new text stands in the column `answer` as if it stood in `edited_answer`."""
     is_edit = (
         line.decision == EDITED and line.edited_answer is None and _is_changed(line.answer, pair["answer"])
@@ -383,7 +392,7 @@ def _with_answer_cell(line: DecisionLine, pair: Row) -> DecisionLine:
     return line.model_copy(update={"edited_answer": line.answer or None}) if is_edit else line
 
 
-def _changed_cell(line: DecisionLine, pair: Row) -> str | None:
+def _changed_cell(line: DecisionLine, pair: PairRow) -> str | None:
     """Return the reason why a changed question or answer is no decision about the present pair."""
     for name in ("question", "answer"):
         cell, text = getattr(line, name), pair[name] or ""
@@ -402,7 +411,7 @@ def _changed_cell(line: DecisionLine, pair: Row) -> str | None:
     return None
 
 
-def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: str) -> str | None:
+def _repeated(number: int, rows: Mapping[int, DecisionColumns], same: Sequence[int], unit: str) -> str | None:
     """Return the fault of a line whose pair or claim other lines decide too."""
     decisions = {(rows[number_of_row]["decision"], rows[number_of_row]["answer"]) for number_of_row in same}
     if len(decisions) > 1:
@@ -411,7 +420,7 @@ def _repeated(number: int, rows: Mapping[int, Row], same: Sequence[int], unit: s
     return f"it repeats {unit} {same[0]}" if number != same[0] else None
 
 
-def _unfit(row: Row, batch: _Batch) -> str | None:
+def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
     """Return the reason why the decision does not fit the present pair."""
     pair = batch.pairs[row["pair_id"]]
     if pair["expected_verdict"] is not None:
@@ -424,7 +433,7 @@ def _unfit(row: Row, batch: _Batch) -> str | None:
     return checks[row["decision"]](row, pair, batch) if row["decision"] in checks else None
 
 
-def _cannot_accept(row: Row, pair: Row, batch: _Batch) -> str | None:
+def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
     if pair["status"] != "drafted":
         return f"the pair failed ({pair['reason']}): there is no answer to accept"
     if (row["claim_id"] or row["pair_id"]) in batch.unproved:
@@ -436,7 +445,7 @@ def _cannot_accept(row: Row, pair: Row, batch: _Batch) -> str | None:
     return None
 
 
-def _cannot_edit(row: Row, pair: Row, batch: _Batch) -> str | None:
+def _cannot_edit(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
     if row["claim_id"] is not None:
         return "only the answer of a pair can be edited; leave claim_id empty"
     if row["answer"] is None:
@@ -446,7 +455,7 @@ def _cannot_edit(row: Row, pair: Row, batch: _Batch) -> str | None:
     return "the edited answer is the answer as it is" if row["answer"] == pair["answer"] else None
 
 
-def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
+def _outdated(row: DecisionColumns, before: DecisionRow | None, batch: _Batch) -> str | None:
     """Return the reason why a decision does not come after the one that counts."""
     if before is None:
         return None
@@ -458,7 +467,7 @@ def _outdated(row: Row, before: Row | None, batch: _Batch) -> str | None:
     return None
 
 
-def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[Row]:
+def undecided(layout: Layout, batches: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of the template: the pairs of the batches that wait for a person.
 
     Raises:
@@ -501,18 +510,20 @@ def _claims_by_pair(
 ) -> dict[str, tuple[list[str], list[str], list[str]]]:
     """Return the claims, their quotes, and path, page and section of these, numbered alike."""
     by_pair: dict[str, tuple[list[str], list[str], list[str]]] = defaultdict(lambda: ([], [], []))
-    for row in claims.sort("pair_id", "position").iter_rows(named=True):
+    for row in typed_rows(claims.sort("pair_id", "position"), ClaimRow):
         claim_texts, quotes, places = by_pair[row["pair_id"]]
         claim_texts.append(f"{len(claim_texts) + 1}. {row['self_contained'] or row['text']}")
         pieces = [row["evidence_quote"], row["second_evidence_quote"]]
         quotes.append(f"{len(claim_texts)}. {' […] '.join(filter(None, pieces)) or 'none'}")
-        places_named = [_place(row, prefix, sources) for prefix in ("evidence", "second_evidence")]
+        places_named = [
+            _place(row["evidence_chunk_id"], row["evidence_page"], sources),
+            _place(row["second_evidence_chunk_id"], row["second_evidence_page"], sources),
+        ]
         places.append(f"{len(claim_texts)}. {' […] '.join(filter(None, places_named)) or 'none'}")
     return by_pair
 
 
-def _place(claim: Row, prefix: str, sources: Mapping[str, tuple[str, str]]) -> str | None:
-    chunk_id, page = claim[f"{prefix}_chunk_id"], claim[f"{prefix}_page"]
+def _place(chunk_id: str | None, page: int | None, sources: Mapping[str, tuple[str, str]]) -> str | None:
     if chunk_id is None:
         return None
     path, section = sources[chunk_id]

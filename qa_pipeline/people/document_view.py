@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -15,9 +15,9 @@ from qa_pipeline.documents.formats.pdf.page_images import PagePicture, Span, dra
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS
-
-Row = dict[str, Any]
 
 _SHORTEST_ID = 6
 """Characters of the beginning of an id; a shorter name is a path and nothing else."""
@@ -29,8 +29,8 @@ _MOST_CHUNKS = 5
 class DocumentView:
     """A document's row of `documents` and its rows of `chunks`, in order."""
 
-    document: Row
-    chunks: list[Row]
+    document: DocumentRow
+    chunks: list[ChunkRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,11 @@ def find_document(layout: Layout, name: str, batches: Sequence[str]) -> Document
     Raises:
         InputError: no document is called so, or several are.
     """
-    matching, known_paths = [], [DOCUMENTS.empty().select("batch", "path")]
+    matching: list[DocumentRow] = []
+    known_paths = [DOCUMENTS.empty().select("batch", "path")]
     for batch in batches:
         documents = read_table(layout.table("documents", batch), DOCUMENTS)
-        matching += documents.filter(_called(name)).to_dicts()
+        matching += typed_rows(documents.filter(_called(name)), DocumentRow)
         known_paths.append(documents.select("batch", "path"))
     exact = [
         row for row in matching if name in (row["document_id"], f"{row['batch']}/{row['path']}")
@@ -71,15 +72,15 @@ def _called(name: str) -> pl.Expr:
     return by_id | (pl.col("path") == name) | (full_path == name)
 
 
-def _chunks_of(layout: Layout, document: Row) -> list[Row]:
+def _chunks_of(layout: Layout, document: DocumentRow) -> list[ChunkRow]:
     path = layout.table("chunks", document["batch"])
     if not path.is_file():  # the run stopped before them
         return []
     of_document = pl.col("document_id") == document["document_id"]
-    return read_table(path, CHUNKS).filter(of_document).sort("position").to_dicts()
+    return list(typed_rows(read_table(path, CHUNKS).filter(of_document).sort("position"), ChunkRow))
 
 
-def find_chunk(view: DocumentView, chunk_id: str) -> Row:
+def find_chunk(view: DocumentView, chunk_id: str) -> ChunkRow:
     """Return the chunk of a document by its id or the beginning of it.
 
     Raises:
@@ -109,11 +110,11 @@ def pieces(view: DocumentView) -> Iterator[Piece]:
     return _cut(text, 0, len(text), borders)
 
 
-def in_context(view: DocumentView, chunk: Row) -> Iterator[Piece]:
+def in_context(view: DocumentView, chunk: ChunkRow) -> Iterator[Piece]:
     """Return a chunk between the text before and after it in its section."""
     start, end = chunk["section_start"], chunk["section_end"]
     heading = (start, 2, _section(chunk["section_path"], start, end))
-    return _cut(view.document["text"], start, end, [heading, *_chunk_borders(chunk)])
+    return _cut(view.document["text"] or "", start, end, [heading, *_chunk_borders(chunk)])
 
 
 def _cut(text: str, done: int, end: int, borders: list[tuple[int, int, Piece]]) -> Iterator[Piece]:
@@ -127,7 +128,7 @@ def _cut(text: str, done: int, end: int, borders: list[tuple[int, int, Piece]]) 
         yield Piece("text", text[done:end])
 
 
-def _chunk_borders(chunk: Row) -> list[tuple[int, int, Piece]]:
+def _chunk_borders(chunk: ChunkRow) -> list[tuple[int, int, Piece]]:
     end = Piece("chunk_end", f"end of chunk {chunk['position']}")
     return [(chunk["char_end"], 0, end), (chunk["char_start"], 3, Piece("chunk", _chunk_line(chunk)))]
 
@@ -136,7 +137,7 @@ def _section(path: Sequence[str], start: int, end: int) -> Piece:
     return Piece("section", f"section {' > '.join(path) or '(before the first heading)'} [{start}:{end}]")
 
 
-def _chunk_line(chunk: Row) -> str:
+def _chunk_line(chunk: ChunkRow) -> str:
     first, last = chunk["page_first"], chunk["page_last"]
     parts = [
         f"chunk {chunk['position']} {chunk['chunk_id']} [{chunk['char_start']}:{chunk['char_end']}]",
@@ -201,7 +202,7 @@ def page_picture(
         pages = ", ".join(str(page["number"]) for page in view.document["pages"]) or "none that can be drawn"
         raise InputError(f"{view.document['path']} has no page {number} with text; it has {pages}")
     chunks = [(chunk["char_start"], chunk["char_end"]) for chunk in view.chunks]
-    text = view.document["text"]
+    text = view.document["text"] or ""
     try:
         content = _content(view.document, files, most_bytes)
         return draw_page(content, number, text, (page["start"], page["end"]), chunks, evidence)
@@ -229,7 +230,7 @@ def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> in
     )
 
 
-def _content(document: Row, files: BatchFiles, most_bytes: int) -> bytes:
+def _content(document: DocumentRow, files: BatchFiles, most_bytes: int) -> bytes:
     """Return the bytes that a document was read from, whatever their name is now."""
     files_found = sorted(files.list(), key=lambda file: file.path != document["path"])
     for file in files_found:

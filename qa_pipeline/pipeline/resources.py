@@ -168,6 +168,14 @@ class Resources:
         )
         self.models.check([self.settings.llm.generator, *map(self.settings.llm.reviewer, roles)])
 
+    def check_readers(self) -> None:
+        """Find and check the models that read passages with claims; their weights are not loaded.
+
+        Raises:
+            SettingsError: one cannot be used.
+        """
+        _ = self.entailment, self.spans
+
     def note_documents(self, documents: pl.DataFrame) -> None:
         """Let the store of replies know documents by path, so that earlier versions can be erased.
 

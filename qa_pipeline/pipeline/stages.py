@@ -413,7 +413,6 @@ def score_claims(
         documents,
         chunks,
         resources.embedder,
-        settings,
         embeddings=embeddings,
         model_claims=model_claims,
         one_corpus=one_corpus,

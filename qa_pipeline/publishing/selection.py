@@ -53,7 +53,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The splits of a release, and what becomes of each candidate.
+    """The splits of a release, and the split or reason of each candidate.
 
     Args:
         names: of the splits; those of earlier releases that are wanted no more keep their rows.

@@ -28,8 +28,8 @@ class MaskingSettings(Group):
     """Personal data in documents and in files of pairs."""
 
     action: MaskingAction = "off"
-    """What happens to an item found: flag counts it, mask replaces it by a token such as [EMAIL-1f2e3d4c],
-    the same one wherever it occurs, drop replaces it by [removed]."""
+    """Treatment of an item: flag counts it, mask replaces it by a token such as [EMAIL-1f2e3d4c], the same
+    one wherever it occurs, drop replaces it by [removed]."""
     key: SecretStr | None = None
     """Secret of at least 16 characters from which tokens are derived: another key gives other tokens; without
     the key a token cannot be traced back."""

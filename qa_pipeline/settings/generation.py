@@ -25,7 +25,7 @@ class EmbeddingSettings(Group):
     backend: Literal["torch", "onnx", "openvino"] = "torch"
     """Backend of sentence-transformers; all but torch need further packages."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """For torch; auto uses bfloat16 where the processor supports it natively."""
+    """Precision of torch; auto uses bfloat16 where the processor supports it natively."""
 
     @model_validator(mode="after")
     def _precision_is_of_torch(self) -> "EmbeddingSettings":
@@ -68,13 +68,13 @@ class MixSettings(Group):
     fact_single: float = Field(0.30, ge=0)
     """One fact: a value, date, term, name or amount."""
     summary: float = Field(0.10, ge=0)
-    """What a section says as a whole."""
+    """The gist of a section."""
     reasoning: float = Field(0.10, ge=0)
-    """Why something is so, or what follows from it."""
+    """The cause of something, or its consequence."""
     comparison: float = Field(0.10, ge=0)
-    """How two things of the passage differ or agree."""
+    """Differences or similarities of two things of the passage."""
     procedure: float = Field(0.10, ge=0)
-    """How something is done, in its steps."""
+    """The steps in which something is done."""
     table: float = Field(0.10, ge=0)
     """One entry of a table, named by row and column."""
     multi_hop: float = Field(0.05, ge=0)
@@ -82,7 +82,7 @@ class MixSettings(Group):
     cross_document: float = Field(0.05, ge=0)
     """The same with passages of two documents of the batch."""
     unanswerable: float = Field(0.05, ge=0)
-    """On the passage's subject, and not answered there; right when it is refused."""
+    """Is about the passage's subject, and not answered there; a refusal is the right answer."""
     false_premise: float = Field(0.05, ge=0)
     """Takes something for granted that the passage denies; the answer says so."""
 
@@ -160,9 +160,10 @@ class GenerationSettings(Group):
     guard: GuardSettings = GuardSettings()
     answer_checks: AnswerCheckSettings = AnswerCheckSettings()
     enable_reference_validation: bool = False
-    """Hold each retrieved passage against its question before an answer is drafted."""
+    """Compare each retrieved passage with its question before an answer is drafted."""
     validation_strategy: Literal["noop", "embedding", "llm"] = "embedding"
-    """How passages are validated: by a cosine or a model; noop is refused where enabled."""
+    """Method of validation: embedding compares by a cosine, llm asks a model; noop is refused where
+    enabled."""
     validation_model: str | None = None
     """Model that validates, of the verifier's provider; null is the verifier's own."""
     validation_max_refs_per_item: int = Field(2, gt=0)
@@ -170,12 +171,12 @@ class GenerationSettings(Group):
     validation_similarity: float = Field(0.4, ge=-1, le=1)
     """embedding: cosine from which a passage is accepted; unsure 0.1 below."""
     validation_unsure: Literal["reject", "accept"] = "reject"
-    """What becomes of a passage of which the validation is unsure."""
+    """Decision on a passage of which the validation is unsure."""
     coverage_target: float | None = Field(None, gt=0, le=1)
     """While fewer sections than this share have an accepted question, the next run asks the others once more;
     null for never."""
     max_rounds: int = Field(3, gt=0)
-    """How often a section is asked at most to reach coverage_target."""
+    """Most rounds in which a section is asked to reach coverage_target."""
     personas: Path | None = None
     """YAML file of the people in whose words questions are asked: a list of name, description and, if not 1,
     weight."""

@@ -31,13 +31,13 @@ class ModelSettings(Group):
     base_url: str | None = None
     """Another server with the provider's protocol."""
     seed: int = 0
-    """Sent with every request that takes one."""
+    """Seed sent with every request that takes one."""
     max_output_tokens: int | None = Field(None, gt=0)
     """Cap on the tokens of a reply, thoughts included; a reply it cuts fails."""
     thinking_budget: int | None = Field(None, ge=-1)
     """Gemini 2.5: tokens for thoughts, 0 for none, -1 as the model likes."""
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
-    """Gemini 3 and OpenAI: how much to think; excludes thinking_budget."""
+    """Gemini 3 and OpenAI: amount of thinking; excludes thinking_budget."""
     safety: Safety | None = None
     """Gemini: from which probability of harm on replies are blocked."""
     vertex_project: str | None = None
@@ -45,7 +45,7 @@ class ModelSettings(Group):
     vertex_location: str = "global"
     """Gemini: region of Vertex AI."""
     json_mode: Literal["auto", "schema", "object", "text"] = "auto"
-    """OpenAI: how JSON is asked for; auto takes the strictest way that the server knows."""
+    """OpenAI: way of asking for JSON; auto takes the strictest one that the server knows."""
 
     @property
     def is_local(self) -> bool:
@@ -73,7 +73,7 @@ class RoleSettings(Group):
     thinking_budget: int | None = Field(None, ge=-1)
     """Tokens for thoughts."""
     thinking_level: Literal["minimal", "low", "medium", "high"] | None = None
-    """How much to think."""
+    """Amount of thinking."""
 
 
 class BudgetSettings(Group):
@@ -133,17 +133,18 @@ class LLMSettings(ModelSettings):
     workers: int = Field(5, gt=0)
     """Most calls in flight."""
     timeout_seconds: float | None = Field(None, gt=0)
-    """Of one try, from sending to the last byte; null is 120, and 600 for a server on this machine."""
+    """Seconds of one try, from sending to the last byte; null is 120, and 600 for a server on this
+    machine."""
     max_tries: int = Field(5, gt=0)
     """Tries of one call at transient errors, of a server that answers other calls."""
     wait_minutes: float = Field(10.0, ge=0)
-    """How long a server that loads, restarts or refuses connections is waited for; then the run stops with
-    exit code 3, and what is not done stays to be done."""
+    """Minutes to wait for a server that loads, restarts or refuses connections; then the run stops with exit
+    code 3, and what is not done stays to be done."""
     max_failed_calls: int = Field(10, gt=0)
     """Calls that fail one after the other, none succeeding between them, at which the run stops with exit
     code 3."""
     requests_per_minute: int | None = Field(None, gt=0)
-    """Per model and process; else the pace is learned from what is refused."""
+    """Cap per model and process; without one the pace is learned from what is refused."""
     budget: BudgetSettings = BudgetSettings()
     store: StoreSettings = StoreSettings()
 

@@ -21,13 +21,13 @@ class AlertSettings(Group):
     above: dict[str, float] = Field({ERRORS: 0.05})
     """Means that are too high, by metric; errors is the share of requests that failed."""
     hourly: tuple[str, ...] = ("grounding",)
-    """Those that are looked at hour by hour (UTC) and not day by day."""
+    """Metrics that are tested hour by hour (UTC) and not day by day."""
     confidence: float = Field(0.99, gt=0.5, lt=1)
-    """With which a day's interval must exclude the limit; its hours share what is left to 1."""
+    """Confidence with which a day's interval must exclude the limit; its hours share what is left to 1."""
 
     accept_likeness: bool = False
-    """Whether figures that likeness alone decided (cosines and words in common) raise alerts of limits and
-    drift too. They are named either way."""
+    """Let figures that likeness alone decided (cosines and words in common) raise alerts of limits and drift
+    too; they are named either way."""
 
     @model_validator(mode="after")
     def _hours_of_known_limits(self) -> "AlertSettings":
@@ -41,7 +41,7 @@ class DriftSettings(Group):
     """The limits beyond which a metric is no longer what it was."""
 
     reference_days: int = Field(28, gt=0)
-    """The first days with rows, which later ones are held against; whole weeks."""
+    """Number of first days with rows that later ones are compared with; whole weeks."""
     rate: float = Field(0.01, gt=0, lt=0.5)
     """False discovery rate among a day's metrics (Benjamini-Hochberg)."""
     confirm_days: int = Field(2, gt=0)
@@ -56,8 +56,8 @@ class MonitoringSettings(Group):
     share: float = Field(0.05, ge=0, le=1)
     """Share of requests that observe() keeps, chosen by hash of their id."""
     fields: dict[LogField, str] = Field({})
-    """Where other services' logs hold id, time, query, answer, contexts, citations, seconds, error or model,
-    such as {query: payload.question}; usual names are known."""
+    """Places in other services' logs of id, time, query, answer, contexts, citations, seconds, error or
+    model, such as {query: payload.question}; usual names are known."""
     metrics: tuple[str, ...] = Field(
         ("faithfulness", "grounding", "hallucination", "context_precision", "answer_relevance"), min_length=1
     )
@@ -65,7 +65,7 @@ class MonitoringSettings(Group):
     first_day: date = date(2026, 1, 1)
     """First daily partition of production_quality (UTC)."""
     least_rows: int = Field(20, gt=1)
-    """Days or hours with fewer rows of known score are held against nothing."""
+    """Fewest rows of known score; days or hours with fewer are not tested."""
     spans: bool = False
     """Emit an OpenTelemetry span for each stage of a batch; needs the otel extra and a configured SDK."""
     alerts: AlertSettings = AlertSettings()

@@ -228,36 +228,34 @@ def thresholds_bytes(thresholds: Thresholds) -> bytes:
 
 
 def check_models(path: Path | None, *, entailment: str | None = None) -> str | None:
-    """Verify that the model of an artefact is the one configured.
-
-    A file somebody chose must fit. The shipped one need not: scores of another model than its own are then
-    decided by no band of it, which the returned message reports.
+    """Verify that a chosen artefact was fitted for the configured model.
 
     Args:
-        path: the configured artefact; None for the shipped one.
+        path: the configured artefact; None for the shipped one, which need not fit.
         entailment: the configured cross-encoder, None without one.
 
     Returns:
-        What a person should know, None where all fits.
+        Why a model or a chosen artefact decides nothing; None where it does, or there is neither.
 
     Raises:
         SettingsError: naming both models.
     """
     thresholds = read_thresholds(path)
-    fitted = thresholds.models.entailment
-    folder = Path(entailment or "").expanduser()
-    name = folder.resolve().name if entailment and folder.is_dir() else entailment  # as scores name it
-    if fitted is None or name is None or name in fitted:
-        return None
-    problem = f"fitted for the entailment model {fitted}, and {name} is configured"
-    if path is not None:
+    fitted, has_band = thresholds.models.entailment, has_thresholds(thresholds, "entailment")
+    if entailment is None:
+        unused = f"{path} is not used: verification.entailment.model names no model, and it is of {fitted}"
+        return unused if path is not None and has_band else None
+    folder = Path(entailment).expanduser()
+    name = folder.resolve().name if folder.is_dir() else entailment  # as scores name it
+    is_of_model = fitted is not None and name == (fitted.rpartition("@")[0] or fitted)
+    if path is not None and fitted is not None and not is_of_model:
         raise SettingsError(
-            f"verification.thresholds: {path} was {problem}; run qa-pipeline calibrate with the configured "
-            "model, or configure that of the file"
+            f"verification.thresholds: {path} was fitted for the entailment model {fitted}, and {name} is "
+            "configured; run qa-pipeline calibrate with the configured model, or configure that of the file"
         )
-    if not has_thresholds(thresholds, "entailment"):
+    if is_of_model and has_band:
         return None
     return (
-        f"the shipped thresholds were {problem}; the step entailment decides nothing until thresholds are "
-        "fitted (qa-pipeline calibrate)"
+        f"the entailment model {name} reads every claim and decides none: no threshold is fitted for it; run "
+        "qa-pipeline calibrate and name its file in verification.thresholds"
     )

@@ -245,11 +245,18 @@ def notes(settings: Settings) -> list[str]:
     """
     judged = same_model_warning(settings.llm) if settings.judging.enabled else None
     verification = settings.verification
-    fitted = check_models(verification.thresholds, entailment=verification.entailment.model)
+    by_hand = (
+        verification.entailment_accept,
+        verification.entailment_reject,
+        verification.entailment_contradict,
+    )
+    idle = None
+    if by_hand == (None, None, None):
+        idle = check_models(verification.thresholds, entailment=verification.entailment.model)
     unmeasured = None
     if settings.judging.twin_similarity is None:
         unmeasured = (
             "pairs that repeat another in other words are not found: no judging.twin_similarity is set, and "
             f"none was measured for the embedding model {settings.embedding.model}"
         )
-    return [note for note in (judged, fitted, unmeasured) if note is not None]
+    return [note for note in (judged, idle, unmeasured) if note is not None]

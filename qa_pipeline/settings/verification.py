@@ -71,10 +71,10 @@ class VerificationSettings(Group):
     entailment_contradict: Decides[float | None] = Field(None, ge=0.5)
     """Cascade: contradiction from which a claim is contradicted; none uses the fitted value."""
     split_claims: Literal["auto", "model", "rules"] = "auto"
-    """How answers are split into claims. rules: by sentence, list item and table row. model: the verifier
-    splits every answer further. auto: it does so only for joined clauses, pronouns and table rows that are
-    not quoted word for word from the cited passages. Evaluations heed it with --scorer model; without one,
-    and over answers in production, the rules split."""
+    """Method of splitting answers into claims. rules: by sentence, list item and table row. model: the
+    verifier splits every answer further. auto: it does so only for joined clauses, pronouns and table rows
+    that are not quoted word for word from the cited passages. Evaluations heed it with --scorer model;
+    without one, and over answers in production, the rules split."""
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
     probe_passages: bool = True
@@ -94,7 +94,8 @@ class VerificationSettings(Group):
     contradictions: bool = True
     """Search for contradictions between documents of a batch."""
     one_sided: Literal["needs_review", "ignore"] = "needs_review"
-    """What happens to an answer that states one side of a contradiction."""
+    """Treatment of an answer that states one side of a contradiction: needs_review sends it to a person,
+    ignore lets it pass."""
     accept_grounding: Decides[float] = Field(1.0, gt=0, le=1)
     """Share of claims that must be supported. Below 1, answers with unproved statements are judged, and
     accepted as partially_supported if judging.floor_source and the composite score allow it."""
@@ -155,7 +156,7 @@ class JudgingSettings(Group):
     enabled: bool = True
     """Let a model judge verified pairs, where one is configured that can judge."""
     memorised: Decides[Literal["label", "reject"]] = "label"
-    """What becomes of a pair that the model answers from memory."""
+    """Treatment of a pair that the model answers from memory: label marks it, reject rejects it."""
     accept_unjudged: Decides[bool | None] = None
     """Accept fully supported pairs that no model judged. none accepts them in the embedded profile while no
     hosted model is configured, and sends them to review otherwise."""
@@ -253,13 +254,13 @@ class EvaluationSettings(Group):
     """Answers that an evaluation asks for itself."""
 
     answer_function: str | None = Field(None, pattern=r"^[\w.]+:\w+$")
-    """What answers where --answer function is given: module:function on the Python path, whose code runs. It
-    is called with the question and the row's contexts (null where it has none), in many threads, and returns
-    a text, or a mapping with answer, contexts and citations."""
+    """Function that answers where --answer function is given: module:function on the Python path, whose code
+    runs. It is called with the question and the row's contexts (null where it has none), in many threads, and
+    returns a text, or a mapping with answer, contexts and citations."""
     answer_seconds: float = Field(120.0, gt=0)
-    """Of one call of that function; then it is left."""
+    """Seconds that a call of that function may take; then it is abandoned."""
     answer_workers: int = Field(5, gt=0)
-    """Most calls of it at a time."""
+    """Most calls of that function at a time."""
 
 
 class ReleaseSettings(Group):
@@ -275,13 +276,14 @@ class ReleaseSettings(Group):
     """Cosine of two questions from which a row asks what an evaluation file asks, in other words; null
     compares no meanings."""
     on_evaluation: Literal["drop", "flag"] = "drop"
-    """What becomes of such rows: left out, or kept with in_evaluation true."""
+    """Treatment of rows that ask or say what an evaluation file does: drop leaves them out, flag keeps them
+    with in_evaluation true."""
     stratify: list[Literal["language", "question_type"]] = Field([])
     """Columns whose values are to have the same shares in each split, as far as rows that stay together
     allow; the release says where they do not."""
     with_sources: bool = True
-    """Whether the texts of the documents are part of a release; without them nobody can check its quotes from
-    the release alone."""
+    """Include the texts of the documents in a release; without them nobody can check its quotes from the
+    release alone."""
     formats: list[
         Literal["chat", "sharegpt", "gemini", "alpaca", "squad", "beir", "preference", "evaluation"]
     ] = Field(["chat"])

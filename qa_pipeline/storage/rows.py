@@ -411,3 +411,188 @@ class KeptQuestionRow(TypedDict):
     detail: str | None
     prompt_hash: str
     model: str
+
+
+class DocumentColumns(TypedDict, total=False):
+    """Hold columns of a row of documents to be written; absent ones become null."""
+
+    document_id: str
+    batch: str
+    path: str
+    source_uri: str | None
+    licence: str | None
+    content_sha256: str | None
+    size: int
+    format: str | None
+    language: str | None
+    title: str | None
+    text: str | None
+    sections: list[SectionStruct]
+    pages: list[PageStruct]
+    languages: list[LanguageShareStruct]
+    left_out: list[LeftOutStruct]
+    masked: list[MaskedStruct]
+    declared: DeclaredStruct | None
+    near_duplicate_of: str | None
+    near_duplicate_similarity: float | None
+    parsed_by: str | None
+    status: str
+    reason: str | None
+    detail: str | None
+
+
+class ChunkColumns(TypedDict, total=False):
+    """Hold columns of a row of chunks to be written; absent ones become null."""
+
+    chunk_id: str
+    batch: str
+    document_id: str
+    position: int
+    char_start: int
+    char_end: int
+    title: str
+    section_path: list[str]
+    section_start: int
+    section_end: int
+    page_first: int | None
+    page_last: int | None
+    tokens: int
+    language: str
+    repeats: str | None
+    text: str
+
+
+class PairColumns(TypedDict, total=False):
+    """Hold columns of a row of pairs to be written; absent ones become null."""
+
+    pair_id: str
+    batch: str
+    question_id: str | None
+    question: str | None
+    answer: str | None
+    language: str
+    question_type: str
+    difficulty: str | None
+    persona: str | None
+    answer_style: str | None
+    draft: int | None
+    origin: str
+    passage_ids: list[str]
+    used_chunk_ids: list[str]
+    citations: list[CitationStruct]
+    coverage: str | None
+    status: str
+    reason: str | None
+    detail: str | None
+    generator: str
+    prompt_hash: str | None
+    expected_verdict: str | None
+    expected_kind: str | None
+    passage_scores: list[float] | None
+    guarded_by: str | None
+    guard_similarity: float | None
+    guard_passed: bool | None
+    guard_confidence: float | None
+    guard_reasoning: str | None
+    source_line: int | None
+    source_id: str | None
+    source_fields: str | None
+
+
+class ClaimColumns(TypedDict, total=False):
+    """Hold columns of a row of claims to be written; absent ones become null."""
+
+    claim_id: str
+    pair_id: str
+    batch: str
+    position: int
+    text: str
+    self_contained: str | None
+    split_by: str | None
+    split_reason: str | None
+    start: int
+    end: int
+    citation_status: str
+    evidence_document_id: str | None
+    evidence_content_sha256: str | None
+    evidence_chunk_id: str | None
+    evidence_start: int | None
+    evidence_end: int | None
+    evidence_page: int | None
+    evidence_quote: str | None
+    similarity: float | None
+    chunk_similarity: float | None
+    token_recall: float | None
+    unproved: list[str] | None
+    denied: list[str] | None
+    scope_differs: bool | None
+    proved_by_chunk_id: str | None
+    fragment: bool | None
+    citation_reason: str | None
+    quotes: list[QuoteStruct] | None
+    second_evidence_document_id: str | None
+    second_evidence_content_sha256: str | None
+    second_evidence_chunk_id: str | None
+    second_evidence_start: int | None
+    second_evidence_end: int | None
+    second_evidence_page: int | None
+    second_evidence_quote: str | None
+    entailment: float | None
+    contradiction: float | None
+    entailment_model: str | None
+    entailment_reason: str | None
+    candidate_chunk_ids: list[str] | None
+    flagged_spans: list[FlaggedStruct] | None
+    span_support: float | None
+    span_model: str | None
+    span_reason: str | None
+
+
+class AssessmentColumns(TypedDict, total=False):
+    """Hold columns of a row of assessments to be written; absent ones become null."""
+
+    pair_id: str
+    batch: str
+    status: str
+    reason: str | None
+    detail: str | None
+    relevance: float | None
+    correctness: float | None
+    completeness: float | None
+    reasoning: str | None
+    judge: str | None
+    prompt_hash: str | None
+
+
+class RoundTripColumns(TypedDict, total=False):
+    """Hold columns of a row of round_trips to be written; absent ones become null."""
+
+    pair_id: str
+    batch: str
+    status: str
+    reason: str | None
+    detail: str | None
+    solved_answer: str | None
+    agrees: bool | None
+    recalled_answer: str | None
+    memorised: bool | None
+    one_chunk_answers: bool | None
+    target_rank: int | None
+    further_chunk_ids: list[str]
+    model: str | None
+
+
+class DecisionColumns(TypedDict, total=False):
+    """Hold columns of a row of decisions to be written; absent ones become null."""
+
+    decision_id: str
+    batch: str
+    sequence: int
+    pair_id: str
+    claim_id: str | None
+    content_sha256: str
+    decision: str
+    answer: str | None
+    who: str
+    why: str | None
+    decided_at: str | None

@@ -10,11 +10,12 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
+from qa_pipeline.storage.rows import DocumentRow
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.lexicon.languages import any_of_all
 
 _SOURCE = any_of_all("sources")
@@ -143,16 +144,16 @@ class Sources:
         self._by_path: dict[str, list[str]] = defaultdict(list)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_address: dict[str, list[str]] = defaultdict(list)
-        for row in documents.iter_rows(named=True):
+        for row in typed_rows(documents, DocumentRow):
             self._add(row, placed, originals)
 
     def _add(
-        self, row: dict[str, Any], placed: dict[str, list[tuple[str, int, int]]], originals: dict[str, str]
+        self, row: DocumentRow, placed: dict[str, list[tuple[str, int, int]]], originals: dict[str, str]
     ) -> None:
         """Register a document under every tail of its path; a duplicate stands for its original."""
         document_id = row["document_id"]
         if row["status"] == "duplicate":
-            document_id = originals.get(row["content_sha256"], document_id)
+            document_id = originals.get(row["content_sha256"] or "", document_id)
         path = normalise_path(row["path"])
         if row["status"] != "duplicate":
             sections = tuple((tuple(s["heading_path"]), s["start"], s["end"]) for s in row["sections"])

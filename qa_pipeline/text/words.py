@@ -68,12 +68,11 @@ def _opens_sentence(text: str, at: int) -> bool:
 def _known_words(language: str) -> Callable[[str], tuple[str, str, bool, bool]]:
     """Return folded form, stem, content and negative of a word, cached by word."""
     vocabulary, stem = lexicon(language), stemmer(language)
-    negations = vocabulary.negations | vocabulary.soft_negations
 
     @functools.lru_cache(maxsize=200_000)
     def word(written: str) -> tuple[str, str, bool, bool]:
         folded = unicodedata.normalize("NFC", written).casefold().replace("’", "'")
-        negative = folded in negations or folded.endswith("n't")
+        negative = folded in vocabulary.denying or folded.endswith("n't")
         bare = folded.removesuffix("'s")
         content = not negative and bare not in vocabulary.stop_words
         return folded, stem(bare), content, negative

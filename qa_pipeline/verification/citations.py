@@ -36,7 +36,10 @@ _NUMBER_AFTER = re.compile(r"[.,]?\d")
 REPAIR = 0.90
 """Share of a quote's words that must align to repair it: a word or two misspelt, not another statement."""
 _SHORTEST_REPAIR = 4
+"""Words of a quote that is repaired: fewer stand in many places, and one that differs is much of them."""
 _SAME_WORD = 0.7
+"""Likeness of two words (share of letters in common) from which they are one, misspelt: lower ones let a
+repaired quote say another thing, higher ones leave quotes with a slip unfound."""
 _FEWEST_MARKED = 2
 """Words that must have lost a diacritic: a single one may be another word, as "konnte" and "könnte" are."""
 _MOST_STARTS = 20

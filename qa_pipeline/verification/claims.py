@@ -9,16 +9,15 @@ here: what the scores mean is `deciding.py`.
 import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 import polars as pl
 
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.text_vectors import ChunkVectors, TextVectors
 from qa_pipeline.records import ProgressCallback, no_progress
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.hashes import hash_text
-from qa_pipeline.storage.rows import ChunkRow, DocumentRow, DraftedPairRow
+from qa_pipeline.storage.rows import ChunkRow, ClaimColumns, DocumentRow, DraftedPairRow, QuoteStruct
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.text.injection import blank_injections
@@ -39,7 +38,6 @@ from qa_pipeline.verification.evidence import (
 )
 from qa_pipeline.verification.splitting import Claim, is_fragment, resolved, self_contained, split_claims
 
-Row = dict[str, Any]
 _GROUP = 1024
 """Pairs whose texts are embedded in one call: larger groups share more texts and need more memory."""
 _MOST_CANDIDATE_CHUNKS = 16
@@ -69,7 +67,6 @@ def find_claims(
     documents: pl.DataFrame,
     chunks: pl.DataFrame,
     embedder: Encoder,
-    settings: VerificationSettings,
     notify: ProgressCallback = no_progress,
     *,
     embeddings: pl.DataFrame | None = None,
@@ -84,7 +81,6 @@ def find_claims(
         documents: the batch's documents; evidence offsets point into their text.
         chunks: the batch's chunks.
         embedder: embeds claims and pieces of evidence, in one call for a group of pairs.
-        settings: sizes of the search; no threshold is applied here.
         notify: called with how many pairs are done.
         embeddings: vectors of chunks already computed, so that none is embedded twice.
         model_claims: claims by pair, where a model cut the answer; the others are cut by the rules.
@@ -98,7 +94,7 @@ def find_claims(
     batch = Batch.of(documents, chunks, one_corpus)
     vectors = ChunkVectors(embeddings, batch.texts, embedder)
     answered = pairs.filter(pl.col("status") == "drafted", pl.col("coverage") != "none")
-    rows: list[Row] = []
+    rows: list[ClaimColumns] = []
     done = 0
     for group in answered.iter_slices(_GROUP):
         tasks = [
@@ -372,7 +368,7 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     )
 
 
-def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> Row:
+def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -> ClaimColumns:
     """Return the row of the claims table."""
     claim, pair_id, citations = task.claim, task.pair["pair_id"], task.citations
     text_alone = "" if claim.self_contained is None else f"\x1f{claim.self_contained}"
@@ -404,9 +400,17 @@ def _row(task: _Task, batch: Batch, texts: TextVectors, vectors: ChunkVectors) -
     }
 
 
-def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
+def _quote_row(check: QuoteCheck, batch: Batch) -> QuoteStruct:
     """Return a row of the column quotes for a quote: offsets point into the document's text."""
-    row: Row = {"given": check.quote, "kind": check.kind}
+    row: QuoteStruct = {
+        "given": check.quote,
+        "found": None,
+        "document_id": None,
+        "chunk_id": None,
+        "start": None,
+        "end": None,
+        "kind": check.kind,
+    }
     if check.chunk_id is None:
         return row
     chunk = batch.chunks[check.chunk_id]
@@ -420,7 +424,7 @@ def _quote_row(check: QuoteCheck, batch: Batch) -> Row:
     }
 
 
-def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Row:
+def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> ClaimColumns:
     """Return the columns of the chosen evidence and of what it proves of the claim.
 
     The evidence is the first of the best candidates that proves the claim, else the first that denies it,
@@ -446,7 +450,7 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
         elsewhere = next((candidate.chunk_id for candidate in proving), None)
     evidence_terms = batch.terms(evidence)
     second = _second_piece(task.stated.terms, evidence_terms, evidence, task.pool, cosines)
-    return {
+    columns: ClaimColumns = {
         "token_recall": recall(task.stated.terms, evidence_terms),
         "unproved": list(proof.unproved),
         "denied": [f"{denial.reason}: {denial.words}" for denial in proof.denied],
@@ -454,8 +458,8 @@ def _evidence_columns(task: _Task, batch: Batch, cosines: Sequence[float]) -> Ro
         "proved_by_chunk_id": elsewhere,
         "fragment": task.fragment and not task.reading.repeats(evidence.reading),
         **_placed("evidence", evidence, batch),
-        **({} if second is None else _placed("second_evidence", second, batch)),
     }
+    return columns if second is None else {**columns, **_placed("second_evidence", second, batch)}
 
 
 def _ranked(task: _Task, batch: Batch, cosines: Sequence[float]) -> list[Candidate]:
@@ -514,13 +518,13 @@ def _second_piece(
     return pool[-best[3]]
 
 
-def _placed(name: str, piece: Candidate, batch: Batch) -> Row:
+def _placed(name: str, piece: Candidate, batch: Batch) -> ClaimColumns:
     """Return the columns of a piece of evidence: where in its document it is."""
     chunk = batch.chunks[piece.chunk_id]
     document = batch.documents[chunk["document_id"]]
     start = chunk["char_start"] + piece.start
     pages = (page["number"] for page in document["pages"] if page["start"] <= start < page["end"])
-    return {
+    columns = {
         f"{name}_document_id": chunk["document_id"],
         f"{name}_content_sha256": document["content_sha256"],
         f"{name}_chunk_id": piece.chunk_id,
@@ -529,3 +533,4 @@ def _placed(name: str, piece: Candidate, batch: Batch) -> Row:
         f"{name}_page": next(pages, None),
         f"{name}_quote": piece.text,
     }
+    return cast("ClaimColumns", columns)  # both pieces have the same columns, whose names are composed

@@ -206,7 +206,7 @@ class _Spoken:
 
     def _unstated(self, restricting: Set[str]) -> bool:
         """Return whether question and claim leave out a word that restricts the sentence."""
-        denying = self.vocabulary.negations | self.vocabulary.soft_negations
+        denying = self.vocabulary.denying
         return any(
             word not in self.words
             and not (word in denying and self.words & denying)
@@ -255,7 +255,7 @@ class _Spoken:
     def narrows(self, lead_in: str) -> bool:
         """Return whether the lead-in of a list denies, reports or supposes its items."""
         words = self._folded(lead_in)
-        denying = self.vocabulary.negations | self.vocabulary.soft_negations | self.vocabulary.exclusive
+        denying = self.vocabulary.denying | self.vocabulary.exclusive
         restricting = set(words) & denying
         restricting |= set(words) & (self.vocabulary.context.reporting | self.vocabulary.context.imagining)
         for group in ("voiding", "exempting"):

@@ -31,11 +31,15 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.evidence import candidates
 
 _SHORTEST, _LONGEST = 30, 300
+"""Characters of a sentence that is compared: shorter ones are labels, longer ones lists or paragraphs."""
 _FEWEST_STEMS = 4
+"""Content words of a sentence that is compared: two that share fewer may be about different things."""
 _PROSE = re.compile(r"[^\W\d_][^{}<>=|\\]*[.!]$", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z ]+")
 _LETTERS = 0.6
+"""Share of letters and blanks in prose; code and tables have fewer."""
 _OPENING = 3
+"""Words at the start of a sentence that may point out of it: further on they mostly point into it."""
 Row = Mapping[str, Any]
 
 
@@ -114,6 +118,8 @@ NEIGHBOURS = 8
 MOST_PAIRS = 20_000
 """Pairs of sentences compared in a batch, those that share most words first: the work is bounded by it."""
 _RAREST = 6
+"""Rarest words of a sentence by which others are found, of which two must be shared (`_SHARED`): more words
+find more pairs, most of them about something else, and each pair is compared."""
 _SHARED = 2
 
 
@@ -180,7 +186,10 @@ def _by_chunks(placed: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
 
 
 _LEAST_SIMILARITY = 0.50
+"""Cosine of two sentences below which the same words are about different things: it only takes away what the
+rules let through, so it is low."""
 _RARE_SHARE = 0.02
+"""Share of the documents of a batch in which a word is that names its subject; of few documents, two."""
 _VERSION = re.compile(r"\d+(?:[.\-_]\d+)*")
 
 _NAME_BEFORE = re.compile(rf"(?<!\w)([^\W\d_{SMALL}][\w.]*)[ -]$")

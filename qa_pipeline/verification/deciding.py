@@ -30,6 +30,7 @@ SIMILARITY_ONLY = (
 )
 """The message to users of the policy; the figures are of `quality.measure_canaries` under it."""
 _MOST_EXAMPLES = 3
+"""Differences that a detail names: it is one cell of a table, and the first ones say enough."""
 
 Rule = tuple[pl.Expr, pl.Expr]
 """A condition, and the outcome (a struct of verdict, decided_by, reason, detail) of the rows that meet it."""

@@ -7,7 +7,7 @@ of the claims table. A claim is read whatever its citations are worth: local ste
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice, zip_longest
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
@@ -18,17 +18,33 @@ from qa_pipeline.models.entailment.spans import Answer, SpanDetector, Words
 from qa_pipeline.models.entailment.tokens import LEAST_ROOM, PairReader
 from qa_pipeline.records import ProgressCallback, index_text, no_progress
 from qa_pipeline.settings.verification import EntailmentSettings
+from qa_pipeline.storage.rows import ClaimColumns
+from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CLAIMS
 
-Row = dict[str, Any]
+
+class ClaimWithChunksRow(TypedDict):
+    """Hold a claim with the chunks that it is read with, and what its pair says of it."""
+
+    pair_id: str
+    text: str
+    start: int
+    end: int
+    fragment: bool | None
+    chunk_ids: list[str]
+    question: str | None
+    answer: str
+
 
 PAIR_BELOW = 0.8
-"""Pairs of passages are read where the best single passage entails less."""
+"""Pairs of passages are read where the best single passage entails less: a pair costs as much as a passage,
+and can add little where one already entails the claim."""
 MOST_PASSAGES = 8
-"""Cited passages read for a claim: its evidence, then by shared words."""
+"""Cited passages read for a claim: its evidence, then by shared words. Time grows with each."""
 FLAG_FROM = 0.5
 """Probability from which a word is flagged: more likely unsupported than not."""
 _GROUP = 256
+"""Claims read together: larger groups fill batches of the model better and need more memory."""
 _MOST_PAIRS = 3
 """Pairs of passages read for a claim, the best ones: further ones hardly ever entail more."""
 _BETWEEN = "\n"
@@ -209,7 +225,7 @@ def fill_entailment(
     """
     if model is None or not claims.height:
         return claims
-    rows = claims_with_chunks(claims, pairs).to_dicts()
+    rows = list(typed_rows(claims_with_chunks(claims, pairs), ClaimWithChunksRow))
     texts = _chunk_texts(chunks)
     requests = [ClaimPassages(_stated(row), tuple(texts[i] for i in row["chunk_ids"])) for row in rows]
     results = search(requests, model, settings, notify)
@@ -246,10 +262,10 @@ def _chunk_texts(chunks: pl.DataFrame) -> dict[str, str]:
     return {chunk_id: index_text(path, text) for chunk_id, path, text in columns}
 
 
-def _stated(row: Row) -> str:
+def _stated(row: ClaimWithChunksRow) -> str:
     """Return the claim; a fragment follows the question it answers, without which it states nothing."""
     question = row["question"] or ""
-    return f"{question} {row['text']}".strip() if row["fragment"] else str(row["text"])
+    return f"{question} {row['text']}".strip() if row["fragment"] else row["text"]
 
 
 def fill_spans(
@@ -266,9 +282,9 @@ def fill_spans(
     """
     if detector is None or not claims.height:
         return claims
-    rows = claims_with_chunks(claims, pairs).to_dicts()
+    rows = list(typed_rows(claims_with_chunks(claims, pairs), ClaimWithChunksRow))
     texts = _chunk_texts(chunks)
-    by_pair: dict[str, list[Row]] = {}
+    by_pair: dict[str, list[ClaimWithChunksRow]] = {}
     for row in rows:
         by_pair.setdefault(row["pair_id"], []).append(row)
     answers = {
@@ -285,13 +301,13 @@ def fill_spans(
     return _with_columns(claims, {name: [part.get(name) for part in parts] for name in names})
 
 
-def _chunks(rows: list[Row]) -> list[str]:
+def _chunks(rows: list[ClaimWithChunksRow]) -> list[str]:
     """Return the first chunk of each claim, then the second of each, as many as are read."""
     ranked = zip_longest(*(row["chunk_ids"] for row in rows))
     return list(dict.fromkeys(i for rank in ranked for i in rank if i is not None))[:MOST_PASSAGES]
 
 
-def _part(row: Row, words: Words, model: str) -> Row:
+def _part(row: ClaimWithChunksRow, words: Words, model: str) -> ClaimColumns:
     if words.reason is not None:
         return {"span_reason": words.reason, "span_model": model}
     share = words.support(row["start"], row["end"])

@@ -39,7 +39,7 @@ class Candidate:
     reading: Reading
     parts: tuple[Reading, ...] = field(compare=False)
     is_row: bool = field(compare=False)
-    """Whether it is a table row or key-value line, whose words have no order of their own."""
+    """True for a table row or key-value line, whose words have no order of their own."""
 
     @property
     def sentences(self) -> int:

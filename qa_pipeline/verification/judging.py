@@ -3,8 +3,6 @@
 Scores are only ever a judge's own: no judge, or a reply that cannot be read, leaves them null.
 """
 
-from typing import Any
-
 import polars as pl
 
 from qa_pipeline.errors import ModelError
@@ -13,13 +11,11 @@ from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.prompts.loading import delimit, load_prompt, render_passages
 from qa_pipeline.records import JudgeReply, Passage, ProgressCallback, no_progress, passages_by_id
 from qa_pipeline.settings.verification import JudgingSettings
-from qa_pipeline.storage.rows import DraftedPairRow
+from qa_pipeline.storage.rows import AssessmentColumns, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import ASSESSMENTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
 from qa_pipeline.verification.outcomes import decided_claims, evidence_pieces, grounded_pairs
-
-Row = dict[str, Any]
 
 
 class ProvedPairRow(DraftedPairRow):
@@ -117,17 +113,22 @@ def judge_request(
     )
 
 
-def _base(pair: DraftedPairRow) -> Row:
+def _base(pair: DraftedPairRow) -> AssessmentColumns:
     return {"pair_id": pair["pair_id"], "batch": pair["batch"]}
 
 
-def not_judged(pair_id: str, batch: str) -> Row:
+def not_judged(pair_id: str, batch: str) -> AssessmentColumns:
     """Return the assessment of a pair for which there is no judge."""
-    reason = {"reason": "no_judge", "detail": "no judge is configured"}
-    return {"pair_id": pair_id, "batch": batch, "status": "not_judged", **reason}
+    return {
+        "pair_id": pair_id,
+        "batch": batch,
+        "status": "not_judged",
+        "reason": "no_judge",
+        "detail": "no judge is configured",
+    }
 
 
-def _unaskable(pair: ProvedPairRow, passages: dict[str, Passage]) -> Row:
+def _unaskable(pair: ProvedPairRow, passages: dict[str, Passage]) -> AssessmentColumns:
     """Return the assessment of a pair whose evidence cannot be shown: scores without it would mislead."""
     missing = [i for i in pair["evidence_chunk_ids"] if i not in passages]
     if missing:
@@ -143,11 +144,22 @@ def _assessment(
     reply: Reply[JudgeReply] | ModelError,
     judge: str,
     passages: dict[str, Passage],
-) -> Row:
-    answered = {**_base(pair), "judge": maker(judge, reply), "prompt_hash": request.prompt_hash}
+) -> AssessmentColumns:
+    answered: AssessmentColumns = {
+        **_base(pair),
+        "judge": maker(judge, reply),
+        "prompt_hash": request.prompt_hash,
+    }
     if isinstance(reply, ModelError):
         return {**answered, "status": "failed", "reason": reply.reason, "detail": str(reply)}
     evidence = [passages[chunk_id] for chunk_id in pair["evidence_chunk_ids"]]
     injected = hold_injections(evidence) or is_injection(pair["question"]) or is_injection(pair["answer"])
-    reason = {"reason": INJECTION_IN_SOURCE} if injected else {}
-    return {**answered, "status": "judged", **reason, **reply.value.model_dump()}
+    return {
+        **answered,
+        "status": "judged",
+        "reason": INJECTION_IN_SOURCE if injected else None,
+        "relevance": reply.value.relevance,
+        "correctness": reply.value.correctness,
+        "completeness": reply.value.completeness,
+        "reasoning": reply.value.reasoning,
+    }

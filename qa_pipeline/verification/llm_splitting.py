@@ -45,12 +45,16 @@ _BREAK = re.compile(r"[,;:|()–—\n]")
 _DEPENDENT = frozenset(of_all("dependent_openers"))
 """Words whose clause states nothing without the one it belongs to: "denies that …", "if …"."""
 _TOO_LONG = "too_long_to_split"
-_MOST_SENTENCES = 60
-_MOST_CHARACTERS = 12_000
+_MOST_SENTENCES, _MOST_CHARACTERS = 60, 12_000
+"""Sentences and characters of an answer that one request shows; a longer one stays cut by the rules."""
 _SHORTEST_JOINED = 8
+"""Words of a sentence that may be two, half of them content words: a shorter one hardly holds two clauses."""
 _EACH_SIDE = 2
+"""Words on either side of a joining word: with fewer it joins no clauses."""
 _MOST_STATEMENTS = 40
+"""Statements taken of one sentence: a model that finds more repeats itself, and each has to be proved."""
 _LONGEST_WORDING = 3
+"""Times the words of a sentence that a statement of it may have: names for its pronouns, no essay."""
 _EXACT = 2.0
 """More than every word of a quote would have to agree to repair it: none is repaired."""
 
@@ -367,14 +371,7 @@ def _weighty_words(language: str) -> Set[str]:
         *vocabulary.conditions,
     )
     bounds = {word for phrase in phrases for word in phrase.split()} - {*of_all("linking_words")}
-    return (
-        bounds
-        | vocabulary.universal
-        | vocabulary.partial
-        | vocabulary.exclusive
-        | vocabulary.strong
-        | vocabulary.weak
-    ) - vocabulary.joiners
+    return (bounds | vocabulary.quantifiers_and_modals) - vocabulary.joiners
 
 
 def _weights(tokens: Sequence[Token], language: str) -> Counter[str]:

@@ -23,6 +23,8 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.evidence import ChunkWords, candidates
 
 _LOOKED_INTO = 5
+"""Chunks by words and by vectors each whose sentences may answer the question: an answer that the batch holds
+is rarely further down, and every sentence is compared."""
 _SEARCHED = 0.9
 """Share of a batch's text in the language of a question from which its words were looked for in the batch.
 

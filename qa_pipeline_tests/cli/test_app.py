@@ -354,5 +354,11 @@ def test_what_the_model_would_be_told_is_read_before_the_first_document(
     assert not (workspace.corpus.parent / "fresh").exists()
 
 
+def test_a_local_model_is_looked_for_before_the_first_document(workspace: Workspace) -> None:
+    ran = workspace.run("--set", "verification.entailment.model=./none")
+    assert (ran.code, workspace.out.exists()) == (BAD_INPUT, False)
+    assert "verification.entailment.model: there is no folder ./none" in ran.stderr
+
+
 def test_the_version_is_reported() -> None:
     assert invoke_all("--version").stdout == f"qa-pipeline {metadata.version('qa-pipeline')}\n"

@@ -95,7 +95,8 @@ def test_a_hub_model_that_cannot_be_reached_is_named_with_the_ways_out(
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
-        SettingsError, match=rf"KBLab/some-model at {COMMIT} cannot be downloaded.*name a folder"
+        SettingsError,
+        match=rf"some-model at {COMMIT} is not in {tmp_path} and cannot.*--revision {COMMIT}`.*name a folder",
     ):
         find_model(EmbeddingSettings(model="KBLab/some-model", revision=COMMIT))
 

@@ -106,14 +106,33 @@ def test_an_artefact_fits_the_folder_of_its_model_wherever_that_lies(tmp_path: P
     assert check_models(path, entailment=str(tmp_path / "here" / "reader")) is None
 
 
-def test_the_shipped_artefact_under_another_model_is_a_note(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading, "SHIPPED", written(tmp_path, thresholds(entailment={"accept": 0.9})))
-    settings = load_settings(verification={"entailment": {"model": "some/model", "revision": "0" * 40}})
-    (note,) = notes(settings)
-    assert "the step entailment decides nothing" in note
-    assert "some/model" in note
+def test_a_model_of_a_name_that_begins_alike_is_another_model(tmp_path: Path) -> None:
+    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
+    with pytest.raises(SettingsError, match="reader, and read is configured"):
+        check_models(path, entailment="read")
+
+
+MODEL = {"model": "some/model", "revision": "0" * 40}
+
+
+@pytest.mark.parametrize(
+    ("verification", "note"),
+    [
+        ({"entailment": MODEL}, "some/model reads every claim and decides none"),
+        ({"entailment": MODEL, "entailment_accept": 0.9}, None),
+        ({}, None),
+    ],
+)
+def test_a_model_without_thresholds_is_a_note(verification: dict[str, Any], note: str | None) -> None:
+    lines = notes(load_settings(verification=verification))
+    assert len(lines) == (note is not None)
+    assert all(str(note) in line for line in lines)
+
+
+def test_thresholds_without_their_model_are_a_note(tmp_path: Path) -> None:
+    path = written(tmp_path, thresholds(entailment={"accept": 0.9}))
+    (note,) = notes(load_settings(verification={"thresholds": path}))
+    assert note == f"{path} is not used: verification.entailment.model names no model, and it is of reader"
 
 
 def test_another_artefact_makes_other_thresholds(tmp_path: Path) -> None:

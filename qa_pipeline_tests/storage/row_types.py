@@ -1,4 +1,4 @@
-"""The types of the rows of stored tables that the package names, written from `storage/tables.py`.
+"""The types of rows of stored tables that the package names, to read and to write, from `storage/tables.py`.
 
 `python -m qa_pipeline_tests.storage.row_types` writes `qa_pipeline/storage/rows.py` anew.
 """
@@ -41,12 +41,19 @@ _STRUCTS = {value: name for name, value in vars(tables).items() if isinstance(va
 
 
 def rows_source() -> str:
-    """Return the text of `storage/rows.py`: a class for each structure in use, then for each row in use."""
+    """Return the text of `storage/rows.py`: a class for each structure in use, then for each row in use.
+
+    A row that is written may lack columns, which become null: `ClaimColumns` beside `ClaimRow`.
+    """
     structs = {dtype: f"{name.title().replace('_', '')}Struct" for dtype, name in _STRUCTS.items()}
     rows_of_tables = {row_name(table): (table, ()) for table in tables.STORED.values()} | {**FILLED}
     classes = {name: _class(name, _fields(name, dtype, structs)) for dtype, name in structs.items()} | {
         name: _class(name, _columns(table, structs, filled))
         for name, (table, filled) in rows_of_tables.items()
+    }
+    classes |= {
+        name: _class(name, _columns(table, structs, is_written=True), ", total=False")
+        for name, table in {columns_name(table): table for table in tables.STORED.values()}.items()
     }
     used = _names_in(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py") if file != FILE)
     needed = classes.keys() & used
@@ -60,7 +67,7 @@ def rows_source() -> str:
 
 
 def _names_in(texts: Iterable[str]) -> set[str]:
-    return {name for text in texts for name in re.findall(r"\w+(?:Row|Struct)\b", text)}
+    return {name for text in texts for name in re.findall(r"\w+(?:Row|Struct|Columns)\b", text)}
 
 
 def row_name(table: Table) -> str:
@@ -68,13 +75,23 @@ def row_name(table: Table) -> str:
     return f"{table.name.removesuffix('s').title().replace('_', '')}Row"
 
 
-def _class(name: str, lines: Iterator[str]) -> str:
-    return f"class {name}(TypedDict):\n" + "".join(f"    {line}\n" for line in lines)
+def columns_name(table: Table) -> str:
+    """Return the class of rows to be written: `ClaimVerdictColumns` for `claim_verdicts`."""
+    return f"{row_name(table).removesuffix('Row')}Columns"
 
 
-def _columns(table: Table, structs: dict[pl.Struct, str], filled: Sequence[str] = ()) -> Iterator[str]:
+def _class(name: str, lines: Iterator[str], options: str = "") -> str:
+    return f"class {name}(TypedDict{options}):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def _columns(
+    table: Table, structs: dict[pl.Struct, str], filled: Sequence[str] = (), *, is_written: bool = False
+) -> Iterator[str]:
     holding = f", with {' and '.join(filled)}" if filled else ""
-    yield f'"""Hold one row of {table.name}{holding}."""\n'
+    if is_written:
+        yield f'"""Hold columns of a row of {table.name} to be written; absent ones become null."""\n'
+    else:
+        yield f'"""Hold one row of {table.name}{holding}."""\n'
     for column in table.columns:
         nullable = " | None" if column.nullable and column.name not in filled else ""
         yield f"{column.name}: {_python(column.dtype, structs)}{nullable}"

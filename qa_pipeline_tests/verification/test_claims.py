@@ -34,7 +34,7 @@ HELD_AND_SAID = given(
 
 def claims_of(texts: dict[str, str], *rows: dict[str, object], language: str = "en") -> pl.DataFrame:
     frame = documents(texts, language)
-    return find_claims(pairs(*rows), frame, chunks(frame), HashEmbedder(), SETTINGS)
+    return find_claims(pairs(*rows), frame, chunks(frame), HashEmbedder())
 
 
 def assert_proved(claims: pl.DataFrame, frame: pl.DataFrame) -> None:
@@ -51,10 +51,10 @@ def test_a_claim_that_stands_there_to_the_letter_gets_what_a_search_of_all_piece
 ) -> None:
     frame = documents({"a.md": joint.join(held), "b.md": joint.join(held[::-1])}, language)
     asked = pairs(pair(" ".join(said), cites="a.md", language=language, question=""))
-    found = find_claims(asked, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    found = find_claims(asked, frame, chunks(frame), HashEmbedder())
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Batch, "repeating", lambda *_: ())
-        searched = find_claims(asked, frame, chunks(frame), HashEmbedder(), SETTINGS)
+        searched = find_claims(asked, frame, chunks(frame), HashEmbedder())
 
     # the order in which a model would read them matters to no claim that is proved
     candidates = pl.col("candidate_chunk_ids").list.sort()
@@ -71,7 +71,6 @@ def test_evidence_is_a_slice_of_its_document(
         frame,
         chunks(frame),
         HashEmbedder(),
-        SETTINGS,
     )
 
     assert found.height == len(said)
@@ -88,7 +87,7 @@ def test_a_sentence_of_the_document_is_proved(held: list[str], data: st.DataObje
     frame = documents({"a.md": "# Title\n\n" + "\n\n".join(held)}, language)
     rows = pairs(pair(said, cites="a.md", language=language, question=""))
 
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     verdict = decide_claims(found, rows, SETTINGS)
 
     assert found["unproved"].to_list() == [[]]
@@ -110,7 +109,6 @@ def test_every_text_is_embedded_once() -> None:
         frame,
         chunks(frame),
         embedder,
-        SETTINGS,
     )
 
     assert len(embedder.encoded) == len(set(embedder.encoded))
@@ -128,7 +126,6 @@ def test_known_chunk_vectors_are_not_embedded_again() -> None:
         frame,
         cut,
         embedder,
-        SETTINGS,
         embeddings=vectors,
     )
 
@@ -222,7 +219,7 @@ def test_an_imported_pair_without_citations_is_held_against_what_the_batch_holds
     texts = {"a.md": SENTENCES[0], "b.md": SENTENCES[3], "c.md": SENTENCES[1]}
     rows = pairs(pair(answer, cites=[]))
     frame = documents(texts)
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
 
     assert found["citation_status"].to_list() == [status]
     decided = decide_claims(found, rows, SETTINGS)
@@ -312,7 +309,7 @@ def test_the_page_is_where_the_evidence_starts() -> None:
     paged = frame.with_columns(pages=pl.Series([pages], dtype=frame.schema["pages"]))
 
     found = find_claims(
-        pairs(pair("The valve opens at 3 bar.", cites="a.md")), paged, chunks(paged), HashEmbedder(), SETTINGS
+        pairs(pair("The valve opens at 3 bar.", cites="a.md")), paged, chunks(paged), HashEmbedder()
     )
 
     assert found["evidence_page"].to_list() == [2]
@@ -322,7 +319,7 @@ def test_a_key_value_line_repeated_as_a_whole_is_proved_whatever_was_asked() -> 
     frame = documents({"a.md": "Refrigerant: R290\nWeight: 128 kg"})
     rows = pairs(pair("Weight: 128 kg", cites="a.md", question="Why?"))
 
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
 
     assert decide_claims(found, rows, SETTINGS)["verdict"].to_list() == ["supported"]
 
@@ -350,7 +347,7 @@ def test_whether_a_sentence_is_proved_may_be_asked_apart_from_whether_it_answers
 ) -> None:
     frame = documents({"a.md": "The safety valve opens at 3 bar."})
     asked = pairs(pair(answer, cites="a.md", question="When does the boiler burst?"))
-    (unproved,) = find_claims(
-        asked, frame, chunks(frame), HashEmbedder(), SETTINGS, to_the_question=to_the_question
-    )["unproved"]
+    (unproved,) = find_claims(asked, frame, chunks(frame), HashEmbedder(), to_the_question=to_the_question)[
+        "unproved"
+    ]
     assert (len(unproved) == 0) is proved

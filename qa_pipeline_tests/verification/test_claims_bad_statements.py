@@ -31,7 +31,7 @@ def scored(*given_statements: Statement) -> pl.DataFrame:
     """The claims of statements with every local score, in the order given."""
     tables = statement_tables(given_statements)
     alone = VerificationSettings()
-    claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder(), alone)
+    claims = find_claims(tables.pairs, tables.documents, tables.chunks, HashEmbedder())
     claims = fill_entailment(claims, tables.pairs, tables.chunks, word_encoder(), alone.entailment)
     claims = fill_spans(claims, tables.pairs, tables.chunks, detector())
     order = {pair_id: place for place, pair_id in enumerate(tables.pair_ids)}

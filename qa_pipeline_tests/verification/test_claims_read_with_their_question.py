@@ -32,7 +32,7 @@ def is_accepted(language: str, text: str, question: str, answer: str) -> bool:
     checked = mark_flawed(row, chunks(frame), AnswerCheckSettings())
     if checked["status"].item() != "drafted":
         return False
-    claims = find_claims(checked, frame, chunks(frame), HashEmbedder(), VerificationSettings())
+    claims = find_claims(checked, frame, chunks(frame), HashEmbedder())
     verdicts = decide_claims(claims, checked, VerificationSettings())["verdict"].to_list()
     return bool(verdicts) and all(verdict == "supported" for verdict in verdicts)
 

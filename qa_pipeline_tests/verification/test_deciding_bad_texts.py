@@ -24,7 +24,7 @@ def outcomes(answer: str, text: str = GOOD, **fields: Any) -> list[Outcome]:
     """What becomes of each claim of an answer; a plain one beside it must not suffer."""
     frame = documents({"a.md": text, "good.md": GOOD})
     rows = pairs(pair(answer, cites="a.md", **fields), pair(GOOD, cites="good.md"))
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
     verdicts = decide_claims(claims, rows, SETTINGS)
     assert verdicts.filter(pl.col("pair_id") == "pair-1")["verdict"].to_list() == ["supported"]
     mine = verdicts.filter(pl.col("pair_id") == "pair-0")
@@ -60,7 +60,7 @@ def test_a_quote_is_found_at_the_end_of_a_long_passage() -> None:
     cites = [citation("a.md", document_id="doc-a.md", quote=GOOD)]
     frame = documents({"a.md": text})
     rows = pairs(pair(GOOD, cites=cites))
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
     assert claims["citation_status"].to_list() == ["resolved"]
     assert claims["evidence_quote"].to_list() == [GOOD]
 

@@ -38,7 +38,7 @@ ATTACKS = [*ORDERS, *(text for name, text in INJECTIONS.items() if name not in U
 def decided(text: str, answer: str) -> pl.DataFrame:
     frame = documents({"a.md": text})
     rows = pairs(pair(answer, cites="a.md", question="What is known of the machine?"))
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     return found.join(decide_claims(found, rows, SETTINGS), on="claim_id", suffix="_decided")
 
 
@@ -79,7 +79,7 @@ def asked(passage: str, *, obeys: bool = True, **values: Any) -> tuple[str, str 
     frame = documents({"a.md": passage})
     rows = pairs(pair(BORDERLINE, cites="a.md", question="Is the machine light?"))
     model = ScriptedModel(play)
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     claims = found.with_columns(similarity=pl.lit(0.5))
     chosen = VerificationSettings(**values)
     verdict = verify_claims(claims, rows, chunks(frame), chosen, model=model)

@@ -3,7 +3,6 @@ from pathlib import Path
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.tables import CLAIMS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import claims_with_chunks, fill_entailment
@@ -18,7 +17,7 @@ def found_claims(answer: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]
     documents = rows.documents({"a.md": TEXT})
     chunks = rows.chunks(documents)
     pairs = rows.pairs(rows.pair(answer, cites="a.md"))
-    return find_claims(pairs, documents, chunks, HashEmbedder(), VerificationSettings()), pairs, chunks
+    return find_claims(pairs, documents, chunks, HashEmbedder()), pairs, chunks
 
 
 def test_every_claim_gets_its_scores() -> None:

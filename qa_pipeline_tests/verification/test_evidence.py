@@ -27,7 +27,7 @@ BOTH = "The safety valve of the Nordvik engineers opens at three bar."
 def found_in(texts: dict[str, str], answer: str) -> tuple[pl.DataFrame, ...]:
     frame = documents(texts)
     cut, rows = chunks(frame), pairs(pair(answer, cites="a.md"))
-    return find_claims(rows, frame, cut, HashEmbedder(), SETTINGS), rows, cut, frame
+    return find_claims(rows, frame, cut, HashEmbedder()), rows, cut, frame
 
 
 def accepted(rows: pl.DataFrame) -> pl.DataFrame:

@@ -31,7 +31,7 @@ def claims_of(model: ScriptedModel, *answers: str, mode: Any = "auto", **changes
     rows = pairs(*(pair(one, cites="a.md", used_chunk_ids=cut["chunk_id"].to_list()) for one in answers))
     settings = VerificationSettings(split_claims=mode, **changes)
     model_claims = split_by_model(rows, cut, model, settings, LLMSettings())
-    return find_claims(rows, frame, cut, HashEmbedder(), settings, model_claims=model_claims)
+    return find_claims(rows, frame, cut, HashEmbedder(), model_claims=model_claims)
 
 
 def told(claims: pl.DataFrame) -> list[tuple[Any, ...]]:

@@ -30,7 +30,7 @@ def verify(
     cited = [f"{min(place, len(texts) - 1)}.md" for place in range(len(answers))]
     rows = pairs(*(pair(answer, cites=path) for answer, path in zip(answers, cited, strict=True)))
     cut = chunks(frame)
-    claims = find_claims(rows, frame, cut, HashEmbedder(), SETTINGS)
+    claims = find_claims(rows, frame, cut, HashEmbedder())
     return claims, verify_claims(claims, rows, cut, SETTINGS, model=model)
 
 
@@ -153,7 +153,7 @@ def test_claims_of_several_pairs_about_one_passage_are_asked_about_in_one_call_e
             for answer, path, question in zip(answers, cites, questions, strict=True)
         )
     )
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder(), SETTINGS)
+    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
 
     verdicts = verify_claims(claims, rows, chunks(frame), SETTINGS, model=model)
 

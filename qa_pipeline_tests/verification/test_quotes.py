@@ -52,7 +52,7 @@ def verdicts(language: str, text: str, question: str, answer: str, quote: str) -
     frame = documents({"a.md": text}, language)
     rows = pairs(pair(answer, cites="a.md", language=language, question=question))
     settings = VerificationSettings()
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder(), settings)
+    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
     return verify_claims(claims, rows, chunks(frame), settings, model=ScriptedModel(play))
 
 
@@ -132,7 +132,7 @@ def accepted_by_obeying(language: str, text: str, answers: list[str], *, spares_
     frame = documents({"a.md": text}, language)
     rows = pairs(*(pair(answer, cites="a.md", language=language) for answer in answers))
     settings = VerificationSettings()
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder(), settings)
+    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
     decided = verify_claims(claims, rows, chunks(frame), settings, model=ScriptedModel(play))
     supported = decided.filter(pl.col("verdict") == "supported")
     return claims.join(supported, on="claim_id", how="semi", maintain_order="left")["text"].to_list()

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.splitting import resolved, self_contained, split_claims
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -69,7 +68,7 @@ def test_scores_are_of_the_wording_and_the_span_is_of_the_answer() -> None:
     frame = documents({"a.md": "The heat pump has a weight of 80 kg."})
     answer = "The heat pump is new. It has a weight of 80 kg."
     rows = pairs(pair(answer, cites="a.md"))
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), VerificationSettings())
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     last = found.row(1, named=True)
     assert last["self_contained"] == "The heat pump has a weight of 80 kg."
     assert answer[last["start"] : last["end"]] == last["text"] == "It has a weight of 80 kg."

@@ -21,6 +21,7 @@ from qa_pipeline.storage.row_files import is_too_deep
 from qa_pipeline.text.characters import clean
 from qa_pipeline.text.language import declared_language
 from qa_pipeline.text.lexicon.languages import fields_of_all
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -214,14 +215,13 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         else:
             name = "text" if isinstance(value, str) else ""
             rows.append(TextRow(number, value if isinstance(value, dict) else {name: value}))
-    first_problems = ", ".join(problems[:_SHOWN_PROBLEMS])
+    first_problems = first_names(problems, _SHOWN_PROBLEMS)
     if not rows:
         raise DocumentFailure("damaged", f"no line of the file can be read: {first_problems}")
     parsed = read_rows(rows, source.path, settings)
     if not problems:
         return parsed
-    more = f" and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
-    note = f"lines that could not be read were left out: {first_problems}{more}"
+    note = f"lines that could not be read were left out: {first_problems}"
     broken = LeftOut("broken_line", len(problems), lost)
     return replace(parsed, left_out=(*parsed.left_out, broken), notes=(*parsed.notes, note))
 

@@ -6,6 +6,7 @@ that lie in the text.
 
 import math
 import signal
+from collections.abc import Sequence
 from functools import cache
 from typing import Annotated
 
@@ -14,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.parsing import CONTENT_COLUMNS, Row
+from qa_pipeline.documents.parsing import CONTENT_COLUMNS, ContentRow
 from qa_pipeline.settings.documents import DocumentSettings
+from qa_pipeline.storage.rows import PageStruct, SectionStruct
 from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.text.characters import clean, lay_out
 
@@ -51,16 +53,20 @@ def read_head(head: bytes) -> DocumentFailure | None:
     return DocumentFailure(reply.reason, lay_out("heading", clean(reply.detail)))
 
 
-def read_columns(body: bytes) -> Row:
+def read_columns(body: bytes) -> ContentRow:
     """Return the columns of a document.
 
     Raises:
         ValueError: they do not fit the documents table.
     """
-    row: Row = _columns_validator().validate_json(body, strict=True)
-    for name in ("sections", "pages"):
+    row: ContentRow = _columns_validator().validate_json(body, strict=True)
+    spans_of: dict[str, Sequence[SectionStruct | PageStruct]] = {
+        "sections": row["sections"],
+        "pages": row["pages"],
+    }
+    for name, spans in spans_of.items():
         reached = 0
-        for span in row[name]:
+        for span in spans:
             if not reached <= span["start"] <= span["end"] <= len(row["text"]):
                 raise ValueError(f"{name} out of place")
             reached = span["start"]

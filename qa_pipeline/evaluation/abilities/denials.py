@@ -17,7 +17,8 @@ from qa_pipeline.verification.canaries.material import Sentence, is_prose, words
 VALUES, OTHERS = ("date", "number", "unit"), ("name", "negation")
 """The kinds of change in a planted statement: a value where one suits, else a name or negation, drawn."""
 _LEAST_TOLD = 0.8
-"""Share of a denied sentence's words that the answer has, so that the denial concerns it."""
+"""Share of a denied sentence's words that the answer has: with fewer the denial may be of something that the
+answer does not say."""
 
 
 def plant_denial(source: Source, pair: Proved) -> tuple[Text, Row] | None:

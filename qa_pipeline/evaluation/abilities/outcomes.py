@@ -33,7 +33,8 @@ from qa_pipeline.text.words import content_stems, folded_words, recall, tokenize
 from qa_pipeline.verification.canaries.material import numerals
 
 ENOUGH_WORDS = 0.6
-"""Share of what a claim adds to its question that an answer has to hold."""
+"""Share of what a claim adds to its question that an answer has to hold: more would miss right answers in
+other words, fewer would take those that repeat the question."""
 PLANTED = pl.Struct(dict.fromkeys(("true", "false", "kind", "document"), pl.String()))
 SUITE_ROWS = pl.Schema({**RAG_ROWS, "planted": PLANTED})
 OUTCOMES = pl.Schema(

@@ -29,12 +29,14 @@ RATIOS = (0.0, 0.2, 0.4, 0.6, 0.8)
 CONTEXTS = 5
 """Contexts of a row, of which every ratio is a whole number."""
 _MOST_HELD = 0.6
-"""Share of what a claim adds to its question that noise may not hold."""
+"""Share of what a claim adds to its question that noise may not hold, as `outcomes.ENOUGH_WORDS`: noise from
+which a right answer could be drawn is none."""
 _MOST_ASKED = 0.8
 """Share of a question's words that no sentence of noise has, as that of a sentence that answers it in all
 likelihood (`verification.refusals`)."""
 _REACH = 12
-"""Sentences before and behind a proof to which cuts of its passage reach."""
+"""Sentences before and behind a proof to which cuts of its passage reach: each is a passage to choose from,
+and one more to compare."""
 
 
 @dataclass

@@ -73,6 +73,8 @@ are further answers to the same question, `relevance_grades` the gains of `relev
 (1 each where they are null), `confidences` those of the steps of a chain of evidence.
 """
 _MOST_TEXTS = 1000
+"""Contexts or citations of a row: far more than a search gives, and few enough that no row fills the
+memory."""
 
 
 def _number(value: object) -> object:

@@ -27,6 +27,8 @@ expected_output), TruLens (record_id, input, output)."""
 UNANSWERABLE = "UNANSWERABLE"
 """The answer of a golden row whose question must be refused."""
 MOST_HEADINGS = 20
+"""Headings of a passage: documents have six levels or so, and the line they are read from is another's
+text."""
 _HEADING_LINE = re.compile(r"^\[\d+\] (.*)$", re.MULTILINE)
 """The line above a passage that a released row shows (`curation.training.marked_passage`)."""
 _QUOTED = r"""'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+\""""

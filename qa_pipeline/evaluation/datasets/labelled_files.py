@@ -46,7 +46,7 @@ class LabelledRow(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
     columns: ClassVar[pl.Schema]
     other_names: ClassVar[bool] = False
-    """Whether `from_values` finds fields under other names too, so that a table may lack any column."""
+    """True where `from_values` finds fields under other names too, so that a table may lack any column."""
 
     @classmethod
     def from_values(cls, values: Row) -> Row:

@@ -33,6 +33,8 @@ from qa_pipeline.statistics import (
 
 Document = dict[str, Any]
 LEAST_EFFECT = 0.1
+"""Cohen's d above which a gain is worth a change, half of what Cohen calls small: with many rows the p of a
+gain that nobody would notice is small too."""
 
 
 def compare_paired(

@@ -13,7 +13,9 @@ from qa_pipeline.evaluation.metrics.base import (
 from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
 
 WEIGHT_FAITHFULNESS, WEIGHT_SIMILARITY = 0.6, 0.4
+"""Parts of answer_correctness that the specification of the metrics sets (docs/metrics.md)."""
 WEIGHT_COVERAGE, WEIGHT_SYNTHESIS = 0.6, 0.4
+"""Parts of information_integration that the specification of the metrics sets (docs/metrics.md)."""
 _SQUAD = "Rajpurkar et al. 2016, SQuAD, arXiv:1606.05250"
 _SPECIFIED = "specification of this project (docs/metrics.md)"
 

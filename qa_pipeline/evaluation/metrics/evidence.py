@@ -13,7 +13,8 @@ from qa_pipeline.evaluation.metrics.grounding import DECIDED, faithfulness
 
 WEIGHTS = {"support": 0.4, "independence": 0.3, "recency": 0.2, "authority": 0.1}
 HALF_LIFE_DAYS = 365.0
-"""Days after which evidence counts half, before the newest context of its row: no clock is read."""
+"""Days after which evidence counts half, before the newest context of its row: no clock is read. A year fits
+rules and handbooks; news ages faster."""
 _SPECIFIED = "specification of this project (docs/metrics.md)"
 
 

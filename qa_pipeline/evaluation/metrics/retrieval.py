@@ -13,7 +13,8 @@ from qa_pipeline.evaluation.metrics.base import STATEMENTS_VERSION, Metric, entr
 from qa_pipeline.text.references import normalise_path
 
 CUTOFFS = (5, 10)
-"""Depths that are always measured; `at_cutoff` gives the metrics of any other."""
+"""Depths that are always measured: about what an answer is drawn from, and twice that. `at_cutoff` gives the
+metrics of any other."""
 _AT_CUTOFF = re.compile(r"(?:precision|recall|f1|ndcg)_at_([1-9]\d{0,3})")
 _TREC = "Manning, Raghavan and Schütze 2008, ch. 8; trec_eval"
 _RAGAS = "Es et al. 2024, RAGAS, arXiv:2309.15217"

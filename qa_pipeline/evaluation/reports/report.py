@@ -19,17 +19,20 @@ from qa_pipeline.evaluation.reports.deciders import (
 )
 from qa_pipeline.evaluation.reports.summaries import PARTS, rounded, summarise
 from qa_pipeline.evaluation.running import Counts
-from qa_pipeline.text.rendering import figure, plural, ranked, render_markdown
+from qa_pipeline.text.rendering import figure, first_names, plural, ranked, render_markdown
 
 Document = dict[str, Any]
 FORMAT = 1
+"""Version of the layout of `report.json`."""
 WORST = 20
-"""Rows that a report shows of the worst."""
+"""Rows that a report shows of the worst: as many as a person reads."""
 WORST_BY = "faithfulness"
 FEW_ROWS, FEW_GROUPS = 30, 10
 """Below so many rows, or documents they are about, a report says that they are few."""
 MOSTLY = 0.5
+"""Share of the rows below which a metric is said to be known of few: its mean speaks of the smaller part."""
 _LONGEST_NAME, _MOST_NAMES = 80, 5
+"""Characters of a name of a data set, and names: they stand in one line of a title."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,7 @@ def dataset_name(rows: pl.LazyFrame) -> str:
     """Return the names of the data sets that rows are of, as far as they are short and few."""
     names_of_datasets = rows.select(pl.col("dataset").unique(maintain_order=True)).collect()["dataset"]
     names = [dataset[:_LONGEST_NAME] for dataset in names_of_datasets]
-    more = len(names) - _MOST_NAMES
-    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return first_names(names, _MOST_NAMES)
 
 
 def report_document(
@@ -176,6 +178,7 @@ def _by_likeness(document: Document) -> Iterator[str]:
 
 
 _MOST_LISTED = 4
+"""Metrics that are named in a sentence; more make it a list."""
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -242,6 +245,7 @@ def with_bounds(metric: Document) -> str:
 
 
 _NARROW = 0.02
+"""Width of an interval below which two places would show its ends as one number, or nearly."""
 
 
 def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -> str:
@@ -269,6 +273,7 @@ def markdown_report(document: Document, worst: pl.DataFrame, name: str | None) -
 
 
 _MOST_PARTS = 12
+"""Parts of the data that a table shows, the largest: as many as are taken in at a glance."""
 
 
 def _by_part(document: Document, name: str) -> Iterator[tuple[str, dict[str, Document], int]]:

@@ -26,7 +26,9 @@ from qa_pipeline.text.rendering import render_page
 MOST_ROWS = 120
 """Rows in the page: the worst of all, then the worst of each category, difficulty, language and verdict."""
 _MOST_PARTS = 12
+"""Parts of the data in a picture, the largest, as in the report."""
 _MOST_STATEMENTS, _MOST_CONTEXTS = 40, 5
+"""Statements and contexts of a row in the page, which holds all of its rows and must open fast."""
 _LONGEST = {"query": 1500, "answer": 6000, "reference": 1500, "context": 1200, "quote": 600, "name": 80}
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 Row = dict[str, Any]

@@ -16,9 +16,11 @@ Document = dict[str, Any]
 PARTS = ("category", "difficulty", "language")
 """Columns by which rows are summarised apart."""
 MOST_PARTS = 100
-"""Values of such a column that have a summary of their own, the most frequent ones."""
+"""Values of such a column that have a summary of their own, the most frequent ones: a column of free text
+would make the report as long as the data."""
 OTHERS = "(others)"
 BINS = 10
+"""Bars of a histogram: tenths of a score from 0 to 1."""
 _TOLERANCE = 1e-6
 """How far rounding may carry a score out of its range, as cosines of 1.0000001."""
 _FIGURES = ("mean", "median", "std", "min", "max", "percentile_95", "low", "high")
@@ -118,6 +120,7 @@ def _bounds(rows: pl.DataFrame, ranges: Mapping[str, Range]) -> dict[str, Docume
 
 
 _PLACES = 4
+"""Decimals of figures in documents: what lies behind them differs between machines."""
 
 
 def rounded(value: Any) -> Any:

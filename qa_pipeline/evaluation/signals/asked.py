@@ -36,7 +36,8 @@ from qa_pipeline.text.injection import hold_injections, is_injection, redact_inj
 
 T = TypeVar("T")
 MOST_CONTEXTS = 20
-"""Contexts that are compared with one another in one request; with more of them it is unknown."""
+"""Contexts that are compared with one another in one request; with more of them it is unknown, since their
+pairs grow with the square."""
 
 
 def ask_contradictions(rows: pl.DataFrame, model: LanguageModel, llm: LLMSettings) -> list[list[Row]]:

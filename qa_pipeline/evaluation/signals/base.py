@@ -33,7 +33,7 @@ class Means:
         resources: embedder, cross-encoder and thresholds.
         verifier: decides statements that no local step does; None without a model.
         judge: reads answers and contexts where a signal asks for judgement; None without a model.
-        undecided: what becomes of a statement that nothing decides and no verifier is asked about: held to
+        undecided: verdict on a statement that nothing decides and no verifier is asked about: by
             its likeness to contexts (or the cross-encoder, where there is one), or unknown.
     """
 

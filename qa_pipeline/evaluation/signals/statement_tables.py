@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -10,6 +9,7 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.stages import score_claims
 from qa_pipeline.storage.hashes import hash_parts
+from qa_pipeline.storage.rows import ChunkColumns, CitationStruct, DocumentColumns, PairColumns
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, EMBEDDINGS, PAIRS
 from qa_pipeline.text.references import without_marks
 from qa_pipeline.verification.deciding import borderline, decide_claims
@@ -50,9 +50,9 @@ def statement_tables(statements: Sequence[Statement]) -> StatementTables:
 
     Passages of nothing but white space are left out: a statement without any other cites no text.
     """
-    documents: dict[str, dict[str, Any]] = {}
-    chunks: dict[str, list[dict[str, Any]]] = {}
-    pairs: dict[str, dict[str, Any]] = {}
+    documents: dict[str, DocumentColumns] = {}
+    chunks: dict[str, list[ChunkColumns]] = {}
+    pairs: dict[str, PairColumns] = {}
     pair_ids = []
     for statement in statements:
         headings = statement.headings or ((),) * len(statement.passages)
@@ -137,7 +137,7 @@ def decide_statements(
     return claims, decide_claims(claims, tables.pairs, settings.verification, replies)
 
 
-def _document(document_id: str, passages: Sequence[str], language: str) -> dict[str, Any]:
+def _document(document_id: str, passages: Sequence[str], language: str) -> DocumentColumns:
     text = _BETWEEN.join(passages)
     return {
         "document_id": document_id,
@@ -159,9 +159,10 @@ def _document(document_id: str, passages: Sequence[str], language: str) -> dict[
 
 def _chunks(
     document_id: str, passages: Sequence[tuple[str, Sequence[str]]], language: str
-) -> list[dict[str, Any]]:
+) -> list[ChunkColumns]:
     """Return a chunk for each passage, under its headings."""
-    rows, start = [], 0
+    rows: list[ChunkColumns] = []
+    start = 0
     length = len(_BETWEEN.join(text for text, _ in passages))
     for position, (text, headings) in enumerate(passages):
         rows.append(
@@ -185,12 +186,13 @@ def _chunks(
     return rows
 
 
-def _pair(pair_id: str, statement: Statement, document_id: str, chunk_ids: list[str]) -> dict[str, Any]:
-    citation = {
+def _pair(pair_id: str, statement: Statement, document_id: str, chunk_ids: list[str]) -> PairColumns:
+    citation: CitationStruct = {
         "raw": document_id,
         "document_id": document_id,
         "chunk_id": None,
         "quote": None,
+        "number": None,
         "resolution": "document",
     }
     return {

@@ -27,7 +27,8 @@ from qa_pipeline.verification.llm_splitting import split_by_model
 
 Floats = npt.NDArray[np.float64]
 ENOUGH_ALONE = 0.8
-"""Score of the best single passage from which no pairs of passages are looked at."""
+"""Score of the best single passage from which no pairs of passages are looked at, which cost a reading
+each."""
 ENTAILED = 0.5  # the probability from which a text is likelier to say it than not
 SCORES_DECIDE = (SIMILARITY, ENTAILMENT, "similarity_only")
 """Deciders that hold a score against a threshold."""
@@ -407,7 +408,8 @@ class _Scorer:
 
 
 _COMPARED_SENTENCES = 3
-"""Sentences of the contexts, those that share most terms with a statement, that may deny it."""
+"""Sentences of the contexts, those that share most terms with a statement, that may deny it: each costs a
+reading, and what denies a statement shares most of its words."""
 
 
 def _refuted(row: Row, statement: Statement) -> Row | None:

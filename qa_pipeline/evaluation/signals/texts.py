@@ -23,9 +23,10 @@ from qa_pipeline.verification.contradictions import OVERLAP, ChunkText, Sentence
 from qa_pipeline.verification.deciding import ALIGNMENT
 
 SAME_MEANING = 0.9
-"""Cosine from which two short answers mean the same, if neither denies the other."""
+"""Cosine from which two short answers mean the same, if neither denies the other: lower ones join answers
+that differ in a word, higher ones part those in other words."""
 QUESTIONS = 3
-"""Questions asked back from an answer."""
+"""Questions asked back from an answer: their mean is steadier than one, and all come with one call."""
 CONTRADICTION = pl.Struct({"contradicted": pl.Boolean()})
 CONFLICT = pl.Struct({"handled": pl.Boolean()})
 """A contradiction between two contexts, and whether the answer names both sides or leaves it open."""

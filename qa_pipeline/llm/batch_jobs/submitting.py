@@ -30,6 +30,7 @@ from qa_pipeline.llm.hosted import LONGEST_WAIT, ReadingModel, described
 from qa_pipeline.llm.provider import PerLoop, RawReply
 from qa_pipeline.records import CallRecord
 from qa_pipeline.settings.llm import LLMSettings
+from qa_pipeline.text.rendering import first_names
 
 if TYPE_CHECKING:
     from qa_pipeline.llm.gemini.batch_api import GeminiBatches
@@ -271,11 +272,9 @@ def _reply(request: Request[Any], answer: Answer, calls: list[CallRecord]) -> Ra
 def _pending(basket: Basket) -> RepliesPendingError:
     awaited, refusal = basket.awaited, basket.refusal
     jobs = tuple(sorted(set(awaited.values())))
-    first_jobs = ", ".join(jobs[:_NAMED_JOBS])
-    more = f" and {len(jobs) - _NAMED_JOBS} more" if len(jobs) > _NAMED_JOBS else ""
     message = (
-        f"replies awaited from batch jobs of the provider: {len(awaited)} ({first_jobs}{more}); run again "
-        "when they have come, as `qa-pipeline jobs` tells"
+        f"replies awaited from batch jobs of the provider: {len(awaited)} "
+        f"({first_names(jobs, _NAMED_JOBS)}); run again when they have come, as `qa-pipeline jobs` tells"
     )
     if not awaited:
         message = "replies have come from batch jobs meanwhile; run again"

@@ -82,8 +82,11 @@ class PairModelFiles(ModelFolder):
             raise self.refused("it wants to run code of its own")
         if not any(self.folder.glob("*.safetensors")):
             pickled = (self.folder / PICKLED_WEIGHTS).is_file()
-            what = f"{PICKLED_WEIGHTS} must become safetensors" if pickled else "it has no safetensors"
-            raise self.refused(what)
+            what = f"it has {PICKLED_WEIGHTS} and no safetensors" if pickled else "it has no safetensors"
+            raise self.refused(
+                f"{what}; pickled weights can run code, so name a copy that was saved as safetensors (of "
+                "pickled ones you trust, load them once with transformers and call save_pretrained)"
+            )
         if not (self.folder / "tokenizer.json").is_file():
             raise self.refused(
                 "it has no tokenizer.json; load its tokenizer once with transformers and save it"
@@ -127,10 +130,7 @@ def find_pair_model(model: str, revision: str | None, setting: str) -> PairModel
     Raises:
         SettingsError: it is not there, not the pinned one, or cannot be used.
     """
-    ways_out = (
-        f"Either name a folder with the model, or run once where the hub can be reached so that it is "
-        f"cached, or leave {setting}.model out."
-    )
+    ways_out = f"Either name a folder with the model, or leave {setting}.model out."
     place = find_folder(model, revision, setting=setting, ways_out=ways_out)
     files = PairModelFiles(*place, setting)
     files.check()

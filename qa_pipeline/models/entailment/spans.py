@@ -10,7 +10,6 @@ over the groups, so that every group must support it; here the smallest counts: 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from qa_pipeline.models.entailment.tokens import PairReader
 from qa_pipeline.models.vector_cache import VectorCache
 from qa_pipeline.records import ProgressCallback, no_progress
 from qa_pipeline.settings.verification import SpanSettings
+from qa_pipeline.storage.rows import FlaggedStruct
 from qa_pipeline.text.references import without_marks
 
 SETTING = "verification.spans"
@@ -59,19 +59,20 @@ class Words:
     unsupported: tuple[float, ...] = ()
     reason: str | None = None
 
-    def flagged(self, start: int, end: int, flag_from: float) -> list[dict[str, Any]]:
+    def flagged(self, start: int, end: int, flag_from: float) -> list[FlaggedStruct]:
         """Return spans between two characters of the answer whose words are unsupported from `flag_from`.
 
         Returns:
             start, end and score, the largest probability among its words, of each run of such words.
         """
-        flagged_words: list[dict[str, Any]] = []
+        flagged_words: list[FlaggedStruct] = []
         last = -2
         for place, ((first, behind), share) in enumerate(zip(self.offsets, self.unsupported, strict=True)):
             if share < flag_from or behind <= start or first >= end or first == behind:
                 continue
             if place == last + 1:
-                flagged_words[-1].update(end=min(behind, end), score=max(flagged_words[-1]["score"], share))
+                flagged_words[-1]["end"] = min(behind, end)
+                flagged_words[-1]["score"] = max(flagged_words[-1]["score"], share)
             else:
                 flagged_words.append({"start": max(first, start), "end": min(behind, end), "score": share})
             last = place

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from qa_pipeline.text.lexicon.phrases import Phrases
 
@@ -185,7 +186,7 @@ class Contexts:
     scales: Set[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lexicon:
     """The closed word classes of one language; every entry is casefolded.
 
@@ -342,6 +343,26 @@ class Lexicon:
     pronouns: Pronouns
     context: Contexts
     wording: Phrases
+
+    @cached_property
+    def denying(self) -> frozenset[str]:
+        """Return the words that deny, in so many words or by their meaning."""
+        return frozenset(self.negations | self.soft_negations)
+
+    @cached_property
+    def limiting(self) -> frozenset[str]:
+        """Return the words that deny, single out or take back what stands beside them."""
+        return frozenset(self.denying | self.exclusive | self.contrasts)
+
+    @cached_property
+    def quantifiers_and_modals(self) -> frozenset[str]:
+        """Return the words that say of how many, and how bindingly, a sentence speaks."""
+        return frozenset(self.universal | self.partial | self.exclusive | self.strong | self.weak)
+
+    @cached_property
+    def scope_words(self) -> frozenset[str]:
+        """Return the negations, quantifiers, modals and conditions: words that change what all others say."""
+        return frozenset(self.denying | self.quantifiers_and_modals | self.conditional_words)
 
 
 def words(text: str) -> frozenset[str]:

@@ -23,8 +23,11 @@ _SIGN = f"[{re.escape(_SIGNS)}]"
 _STATING_SIGN = re.compile(rf"(?<=\d){_SIGN}|(?<=\d ){_SIGN}|{_SIGN}(?= ?\d)|(?<=[ .])/(?=\w)")
 _CLAUSE_MARKS = ",;:()–—"
 _LONGEST_RUN = 6
+"""Words that are taken away at once: with more the rest is hardly a sentence."""
 _TRIES = 6
+"""Places or other sentences tried for a sentence, so that a long one does not make most of the canaries."""
 _FEWEST_LEFT = 4
+"""Words before a condition that is cut off: fewer state nothing."""
 Span = tuple[int, int]
 
 

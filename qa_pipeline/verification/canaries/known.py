@@ -32,11 +32,16 @@ _OTHER_BEFORE = re.compile(r"\d\W{0,3}(?:\w{1,30}\W{1,2})?$")
 _OTHER_AFTER = re.compile(r"\+|\W{0,3}(?:\w{1,30}\W{1,2})?\d")
 """Another number beside a value: the two may be a range."""
 _LARGEST_WORD = 12
+"""Largest number that is spelled out: up to twelve each language has a word for it that is no compound."""
 _TRIES = 8
+"""Chunks of other documents tried for one that does not state the sentence too; each is a reading."""
 _MOST_SHARED = 0.6  # of the longer words of a sentence: a passage with more may prove it
 _FEWEST_WORDS = 5
+"""Words of a sentence that is left when its last clause is cut off: fewer state too little to be answered."""
 _LONGEST_CELL = 60
+"""Characters of a name of a column and of a value that are stated in words: longer ones are sentences."""
 _TOGETHER = 400
+"""Characters of two sentences that are joined by "and": answers hardly hold longer ones."""
 
 
 def _read(sentence: Sentence) -> tuple[Reading, Lexicon]:
@@ -183,7 +188,7 @@ def negation_inserted(sentence: Sentence, material: Material) -> Iterator[str]:
     """Yield the sentence with its main clause negated."""
     reading, vocabulary = _read(sentence)
     ahead: set[str] = set()
-    denied = {word.folded for word in reading.words} & (vocabulary.negations | vocabulary.soft_negations)
+    denied = {word.folded for word in reading.words} & vocabulary.denying
     for word in () if denied else reading.words:
         if word.folded in vocabulary.finite_verbs and ahead and reading.text[word.end : word.end + 1] == " ":
             if not ahead & (vocabulary.conditional_words | vocabulary.relatives):
@@ -261,10 +266,8 @@ def clause_dropped(sentence: Sentence, material: Material) -> Iterator[str]:
 
 
 def _limits(text: str, vocabulary: Lexicon) -> bool:
-    scope = (
-        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.conditional_words
-    )
-    scope |= vocabulary.contrasts | vocabulary.collectives | vocabulary.partial | vocabulary.weak
+    scope = vocabulary.limiting | vocabulary.conditional_words | vocabulary.collectives
+    scope |= vocabulary.partial | vocabulary.weak
     return bool(scope & {word.casefold() for word in words(text)})
 
 

@@ -17,7 +17,10 @@ from qa_pipeline.text.lexicon.languages import CAPITALS, LEXICONS
 from qa_pipeline.text.sentences import split_sentences
 
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
+"""Characters, and words, of a sentence that canaries are made of: shorter ones are labels, longer ones lists
+or paragraphs."""
 _FEWEST_BARS = 2
+"""Bars between cells of a row: one with fewer has no two values that could change places."""
 _OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
 _NO_PROSE = re.compile(r"[|{}<>\[\]\\=]|`|::|\w://|\s[*+-]\s|\.\.|…|^\w\)|\w\s?:$|\(\)|\$|--")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+(\S.{2,300})")
@@ -43,7 +46,7 @@ class Sentence:
     text: str
     following: str | None
     lead_in: str = ""
-    """What announces the list that it is an item of."""
+    """Text that announces the list that it is an item of."""
 
 
 @dataclass(frozen=True)

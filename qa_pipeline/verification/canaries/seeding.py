@@ -7,11 +7,11 @@ pairs.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from qa_pipeline.storage.hashes import draw_number, hash_parts
+from qa_pipeline.storage.rows import CitationStruct, PairColumns
 from qa_pipeline.storage.tables import PAIRS
 from qa_pipeline.verification.canaries import foreign, known, misplaced
 from qa_pipeline.verification.canaries.material import Draft, Generator, Material, Sentence
@@ -84,13 +84,14 @@ def canary_pairs(canaries: Sequence[Canary], material: Material, batch: str) -> 
     return PAIRS.frame([_pair(canary, material, batch) for canary in canaries])
 
 
-def _pair(canary: Canary, material: Material, batch: str) -> dict[str, Any]:
+def _pair(canary: Canary, material: Material, batch: str) -> PairColumns:
     chunk_id = canary.draft.chunk_id
-    citation = {
+    citation: CitationStruct = {
         "raw": chunk_id,
         "document_id": material.owners[chunk_id],
         "chunk_id": chunk_id,
         "quote": None,
+        "number": None,
         "resolution": "chunk",
     }
     return {

@@ -145,13 +145,7 @@ def _opening(change: Change) -> bool:
 
 def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
     """Return whether words narrow, deny, hedge or condition what they stand beside."""
-    scope = (
-        vocabulary.negations
-        | vocabulary.soft_negations
-        | vocabulary.exclusive
-        | vocabulary.conditional_words
-        | vocabulary.contrasts
-    )
+    scope = vocabulary.limiting | vocabulary.conditional_words
     return any(word in scope for word in words)
 
 
@@ -203,12 +197,11 @@ def _reason(change: Change) -> bool:
     """Return whether a final reason is left out and denies nothing: "not because" may deny it alone."""
     vocabulary = change.vocabulary
     opens = change.removed_words[0] in vocabulary.reason_openers
-    denying = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
     return (
         opens
         and _ends(change)
         and "," not in change.written()
-        and not denying & {word.folded for word in change.claim.words}
+        and not vocabulary.limiting & {word.folded for word in change.claim.words}
         and not _restricts(change.removed_words, change.vocabulary)
     )
 
@@ -245,22 +238,17 @@ def _coordinate(change: Change) -> bool:
     if len(words) < 3 or words[0] not in vocabulary.conjunctions or not _ends(change):
         return False
     claim_words = {word.folded for word in change.claim.words}
-    takes_back = (
-        vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.contrasts
-    )
     if words[1] not in vocabulary.subject_pronouns and _in_relative_clause(change):
         return False
     if (
         vocabulary.conditional_words & claim_words.union(words)
         or claim_words & vocabulary.collectives
-        or takes_back & set(words)
+        or vocabulary.limiting & set(words)
     ):
         return False
     before = change.before().rstrip()
     parted = before.endswith((",", ";"))
-    if ":" in before or (
-        claim_words & (vocabulary.universal | vocabulary.exclusive | takes_back) and not parted
-    ):
+    if ":" in before or (claim_words & (vocabulary.universal | vocabulary.limiting) and not parted):
         return False
     verb = vocabulary.finite_verbs & set(words) or _is_verb(change.removed[1], change)
     if words[1] in vocabulary.subject_pronouns or (verb and claim_words & vocabulary.finite_verbs):
@@ -470,7 +458,7 @@ def _moves(text: Sequence[Unit], vocabulary: Lexicon) -> bool:
     In German an object may stand there too, where its article says that it is one.
     """
     words = [unit.folded for unit in text]
-    scope = vocabulary.negations | vocabulary.soft_negations | vocabulary.exclusive | vocabulary.joiners
+    scope = vocabulary.denying | vocabulary.exclusive | vocabulary.joiners
     scope |= vocabulary.conditional_words | vocabulary.relatives | vocabulary.question_openers
     prepositions = [word for word in words if word in vocabulary.prepositions]
     only = bool(prepositions) and words[0] == prepositions[0] and prepositions.count(words[0]) == 1

@@ -12,10 +12,13 @@ from qa_pipeline.verification.consistency.reading import Reading, read
 
 _BAR, _COLON = " | ", ": "
 _LONGEST_NAME = 120
+"""Characters before the first colon or bar of a row; more are a sentence."""
 _LONGEST_VALUE = 12
 """Words of a key's value; more are a sentence."""
 _FEWEST_SHARED = 5
+"""Letters that two forms of one word begin with: shorter beginnings are often a prefix."""
 _SHORTEST_WORD = 3
+"""Letters of a word before its ending: shorter ones are other words, as "en" and "ena"."""
 _BRACKETS = re.compile(r"(?<!\w)\([^()]*\)")
 
 

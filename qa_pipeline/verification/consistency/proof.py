@@ -222,7 +222,7 @@ def lacking(claim: Reading, quote: Reading, headings: Reading) -> tuple[str, ...
     A name may be in the title or the headings of the quote. A quote that shares no word with the claim lacks
     all of it.
     """
-    spoken, scope = spoken_keys(quote), _scope(claim.language)
+    spoken, scope = spoken_keys(quote), lexicon(claim.language).scope_words
     spoken_or_headed = spoken | spoken_keys(headings)
     mine = units(claim)
     missing = [
@@ -251,7 +251,7 @@ def conditions_left_out(claim: Reading, sentence: Reading, question: Reading) ->
     for clause in [] if conditional else pattern.findall(sentence.text):
         if not any(unit.key in spoken for unit in units(read(clause, claim.language)) if unit.content):
             yield f'the quote says "{clause}"'
-    limiting = vocabulary.soft_negations | vocabulary.negations | vocabulary.partial | vocabulary.weak
+    limiting = vocabulary.denying | vocabulary.partial | vocabulary.weak
     if max(len(claim.text), len(sentence.text)) > LONGEST_READ:
         return
     if limiting & {word.folded for reading in (claim, question) for word in reading.words}:
@@ -272,23 +272,9 @@ def _condition_clause(language: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{openers})\b[^,;.\n]*", re.IGNORECASE)
 
 
-@functools.cache
-def _scope(language: str) -> frozenset[str]:
-    """Return the negations, quantifiers, modals and conditions: words that change what all others say."""
-    vocabulary = lexicon(language)
-    scope = (
-        vocabulary.negations
-        | vocabulary.soft_negations
-        | vocabulary.exclusive
-        | vocabulary.universal
-        | vocabulary.partial
-    )
-    return frozenset(scope | vocabulary.strong | vocabulary.weak | vocabulary.conditional_words)
-
-
 def _in_scope(change: Change) -> bool:
     """Return whether a difference touches a number, date, name, negation, quantifier, modal or condition."""
-    scope, both = _scope(change.vocabulary.code), (*change.added, *change.removed)
+    scope, both = change.vocabulary.scope_words, (*change.added, *change.removed)
     figures = any(unit.key[0] in "#@" for unit in both)
     return figures or any(unit.folded in scope for unit in both) or _names(change.added, change.claim)
 
@@ -327,14 +313,7 @@ def _runs(
     theirs: Sequence[Unit], start: int, end: int, context: set[str], vocabulary: Lexicon
 ) -> Iterator[Sequence[Unit]]:
     """Yield runs of the evidence that neither claim nor question states; plain function words are none."""
-    scope = (
-        vocabulary.negations
-        | vocabulary.exclusive
-        | vocabulary.conditional_words
-        | vocabulary.contrasts
-        | vocabulary.partial
-    )
-    scope |= vocabulary.universal | vocabulary.strong | vocabulary.weak | vocabulary.soft_negations
+    scope = vocabulary.scope_words | vocabulary.contrasts
     run: list[Unit] = []
     plain = True
     for place, unit in enumerate([*theirs, None]):

@@ -89,6 +89,7 @@ _WORDS = _UNIT_NAMES | {
 }
 
 _SHORT = 2
+"""Letters of a symbol whose capitals mean something: MW is not mW."""
 _CELSIUS = Unit("temperature", 1.0)
 _DEGREES = "|".join(word for word, unit in _WORDS.items() if unit.dimension == "degrees")
 _FAHRENHEIT = Unit("temperature", 5 / 9, -160 / 9)

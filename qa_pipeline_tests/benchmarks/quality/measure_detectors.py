@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from qa_pipeline.errors import InputError
+from qa_pipeline.errors import InputError, SettingsError
 from qa_pipeline.evaluation.datasets.grounding_items import draw
 from qa_pipeline.evaluation.reports.summaries import rounded
 from qa_pipeline.evaluation.running import evaluation_settings
@@ -94,9 +94,13 @@ def main() -> None:
     with errors_as_messages():
         scorers = chosen_scorers(arguments.scorer)
         settings = evaluation_settings(load_settings(out=arguments.out))
+        resources = Resources(settings)
+        for name in arguments.scorer or ():
+            if name in ("entailment", "spans") and getattr(resources, name) is None:
+                raise SettingsError(f"scorer {name} needs a model; set verification.{name}.model")
         labelled = read_labelled(arguments.data, settings.pairs_file)
         options = Options(arguments.by, arguments.target, arguments.resamples, tuple(arguments.without))
-        scored = score_items(draw(labelled.items, arguments.limit), Resources(settings), scorers)
+        scored = score_items(draw(labelled.items, arguments.limit), resources, scorers)
         figures = measure_detectors(scored.items, scorers, settings.verification, options)
         if arguments.plots is not None:
             names = [*(scorer.name for scorer in scorers), *baselines.NAMES]

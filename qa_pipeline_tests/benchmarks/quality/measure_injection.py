@@ -159,7 +159,7 @@ def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool,
     frame = documents({"a.md": text}, language)
     rows = pairs(pair(claim, cites="a.md", question="?", language=language))
     settings = VerificationSettings(probe_passages=probe)
-    found = find_claims(rows, frame, chunks(frame), HashEmbedder(), settings)
+    found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     if claim == UNSTATED[language]:  # whatever the toy vectors say, it shall reach the model
         found = found.with_columns(similarity=pl.lit(0.5), token_recall=pl.lit(0.5))
     verdicts = verify_claims(found, rows, chunks(frame), settings, model=ScriptedModel(play))

@@ -118,7 +118,7 @@ def measure(documents: pl.DataFrame, chunks: pl.DataFrame, given: Any) -> Iterat
         answer = quote if kind in CHANGING else drawn["text"]
         texts = {"question": "?", "answer": answer, "language": drawn["language"]}
         rows.append(pair(f"{place:05}", citations=[{"raw": "", "quote": quote, **where}], **texts))
-    claims = find_claims(PAIRS.frame(rows), documents, chunks, HashEmbedder(), VerificationSettings())
+    claims = find_claims(PAIRS.frame(rows), documents, chunks, HashEmbedder())
     decided = decide_claims(claims, None, VerificationSettings()).group_by("pair_id")
     accepted = dict(decided.agg((pl.col("verdict") == "supported").all()).iter_rows())
     checks = dict(claims.explode("quotes").drop_nulls("quotes").select("pair_id", "quotes").iter_rows())

@@ -22,7 +22,6 @@ from qa_pipeline.evaluation.signals.statement_tables import Statement, statement
 from qa_pipeline.models.base import Encoder
 from qa_pipeline.models.encoder import load_embedder
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import tokenize
 from qa_pipeline.verification.claims import find_claims
@@ -72,9 +71,7 @@ def _scores(rows: list[dict[str, Any]], wordings: Sequence[str | None], encoder:
         pair_id: [Claim(row["answer"], 0, len(row["answer"]), self_contained=wording, split_by="model")]
         for pair_id, row, wording in zip(made.pair_ids, rows, wordings, strict=True)
     }
-    found = find_claims(
-        made.pairs, made.documents, made.chunks, encoder, VerificationSettings(), model_claims=model_claims
-    )
+    found = find_claims(made.pairs, made.documents, made.chunks, encoder, model_claims=model_claims)
     ids = {"id": [row["id"] for row in rows], "label": [row["label"] for row in rows]}
     return pl.DataFrame({**ids, "pair_id": made.pair_ids}).join(
         found.select("pair_id", *SCORES), on="pair_id", maintain_order="left"

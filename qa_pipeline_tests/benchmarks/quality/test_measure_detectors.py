@@ -159,6 +159,7 @@ def test_the_same_items_give_the_same_figures_and_pictures(
     [
         (("--scorer", "bleu"), "no such scorer"),
         (("--scorer", "llm"), "llm.verifier.provider"),
+        (("--scorer", "entailment"), r"set verification\.entailment\.model"),
         (("--without", "valves"), "there are pumps"),
     ],
 )

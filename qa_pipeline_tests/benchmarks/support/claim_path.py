@@ -98,14 +98,13 @@ def _module(frame: FrameType | None) -> str | None:
 
 @contextmanager
 def _claim() -> Iterator[Callable[[], object]]:
-    from qa_pipeline.settings.verification import VerificationSettings
     from qa_pipeline.verification.claims import find_claims
     from qa_pipeline_tests.fakes import HashEmbedder
     from qa_pipeline_tests.verification import rows
 
     documents = rows.documents({"a.md": _TEXT})
     chunks, pairs = rows.chunks(documents), rows.pairs(rows.pair(_ANSWER, cites="a.md"))
-    yield lambda: find_claims(pairs, documents, chunks, HashEmbedder(), VerificationSettings())
+    yield lambda: find_claims(pairs, documents, chunks, HashEmbedder())
 
 
 @contextmanager

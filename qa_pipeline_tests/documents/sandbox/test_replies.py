@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from qa_pipeline.documents.parsing import ParseRequest, Row, parse_file
+from qa_pipeline.documents.parsing import ContentRow, ParseRequest, parse_file
 from qa_pipeline.documents.sandbox.replies import (
     read_columns,
     read_head,
@@ -18,7 +18,7 @@ from qa_pipeline_tests.documents.builders import SETTINGS, source
 LIMIT = SETTINGS.parse_memory
 
 
-def replied(body: object) -> Row:
+def replied(body: object) -> ContentRow:
     return read_columns(json.dumps(body).encode())
 
 

@@ -44,9 +44,9 @@ def write_classifier(
     torch.manual_seed(0)
     sizes = {"vocab_size": 30_522, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
     sizes |= {"num_attention_heads": 2, "max_position_embeddings": WINDOW, "type_vocab_size": 2}
-    sizes |= {"pad_token_id": 0} | (config or {})
+    sizes |= {"pad_token_id": 0, "initializer_range": 0.5} | (config or {})
     names = dict(enumerate(labels))
-    made = AutoConfig.for_model(architecture, **sizes, id2label=names, initializer_range=0.5)
+    made = AutoConfig.for_model(architecture, **sizes, id2label=names)
     loader: Any = AutoModelForSequenceClassification if kind == "texts" else AutoModelForTokenClassification
     model = loader.from_config(made)
     if bias is not None:
@@ -55,6 +55,29 @@ def write_classifier(
         head.bias.data = torch.tensor(list(bias), dtype=torch.float32)
     model.save_pretrained(folder)
     return folder
+
+
+def train(folder: Path, rows: Sequence[tuple[str, str, int]], *, steps: int = 30) -> None:
+    """Train a written model of texts on passages, claims and the place of the right label."""
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    reader = tokenizer()
+    reader.enable_padding(pad_id=model.config.pad_token_id)
+    read = reader.encode_batch([(passage, claim) for passage, claim, _ in rows])
+    inputs = {
+        "input_ids": torch.tensor([encoding.ids for encoding in read]),
+        "token_type_ids": torch.tensor([encoding.type_ids for encoding in read]),
+        "attention_mask": torch.tensor([encoding.attention_mask for encoding in read]),
+        "labels": torch.tensor([label for *_, label in rows]),
+    }
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.005)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(**inputs).loss.backward()
+        optimizer.step()
+    model.save_pretrained(folder)
 
 
 def write_tokenizer(folder: Path) -> None:

@@ -14,7 +14,7 @@ from qa_pipeline.models.entailment.spans import (
     unsupported_classes,
 )
 from qa_pipeline.models.entailment.tokens import PairReader
-from qa_pipeline.settings.verification import SpanSettings, VerificationSettings
+from qa_pipeline.settings.verification import SpanSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.entailment import fill_spans
 from qa_pipeline_tests.fakes import HashEmbedder, memory_cache
@@ -95,7 +95,7 @@ def test_each_claim_gets_the_flagged_words_within_it() -> None:
     documents = rows.documents({"a.md": "# Pump\nThe pump runs at forty bar."})
     chunks = rows.chunks(documents)
     pairs = rows.pairs(rows.pair("The pump runs at forty bar. It leaks oil.", cites="a.md"))
-    claims = find_claims(pairs, documents, chunks, HashEmbedder(), VerificationSettings())
+    claims = find_claims(pairs, documents, chunks, HashEmbedder())
     network = AbsentWords()
     filled = fill_spans(claims, pairs, chunks, detector(network))
     first, second = filled.sort("position").iter_rows(named=True)
