@@ -309,7 +309,7 @@ class _Spoken:
         """Return whether the words of the sentence after say that the one before does not hold."""
         context, vocabulary = self.vocabulary.context, self.vocabulary
         is_near = bool(shared or set(words[:2]) & context.pointing)
-        denying = set(words) & (vocabulary.negations | vocabulary.soft_negations)
+        denying = set(words) & vocabulary.denying
         void = self._of("voiding", words) | set(words) & context.retracting
         void |= denying if self._of("confirming", words) else set()
         now = set(words[:_OPENING_WORDS]) & context.changing
@@ -331,7 +331,7 @@ class _Spoken:
             return True
         points, only = set(words[:2]) & context.pointing, set(words) & vocabulary.exclusive
         exempt = self._of("exempting", words)
-        denying = set(words) & (vocabulary.negations | vocabulary.soft_negations)
+        denying = set(words) & vocabulary.denying
         contrast = set(words[:_OPENING_WORDS]) & context.opposing or set(words) & context.parenthetic
         if contrast and (shared or points or only) and self._unstated(denying | only | exempt):
             return True
