@@ -279,11 +279,12 @@ class _Spoken:
             return True
         context = self.vocabulary.context
         words = self._folded(before)
-        announced = self._of("announcing", words)
+        announced = set(words) & context.announcing
+        is_short = len(words) <= _SHORT_REPORT
         others: set[str] = set()
         if announced or before.rstrip().endswith(":"):
-            others = announced | self._of("voiding", words)
-        if others or len(words) <= _SHORT_REPORT:
+            others = self._of("voiding", words) | (announced if is_short else set())
+        if is_short or others:
             others |= set(words) & (context.reporting | context.imagining)
         return self._unstated(others | set(words[:1]) & context.framing)
 
