@@ -393,7 +393,7 @@ def _denied(change: Change) -> str | None:
             else None
         )
     if _names(change.added, change.claim) and _names(change.removed, change.evidence):
-        return "name_mismatch"
+        return None if _abbreviates(change.added, change.removed) else "name_mismatch"
     if len(change.added) != 1 or len(change.removed) != 1:
         return None
     first, second = change.added[0], change.removed[0]
@@ -402,6 +402,14 @@ def _denied(change: Change) -> str | None:
     if {first.key[0], second.key[0]} == {"@"}:
         return "date_mismatch"
     return _opposed(first.folded, second.folded, vocabulary)
+
+
+def _abbreviates(added: Sequence[Unit], removed: Sequence[Unit]) -> bool:
+    """Return whether one name is the initials of the other: "EU" for "European Union"."""
+    return any(
+        len(short) == 1 < len(long) and short[0].folded == "".join(unit.folded[0] for unit in long)
+        for short, long in ((added, removed), (removed, added))
+    )
 
 
 def _opposed(claimed: str, written: str, vocabulary: Lexicon) -> str | None:

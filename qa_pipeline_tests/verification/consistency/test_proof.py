@@ -126,6 +126,12 @@ def test_a_value_that_a_cited_passage_has_in_that_slot_is_not_denied() -> None:
     assert not proof(claim, VALVE, elsewhere=("Newer ones: the safety valve opens at 5 bar.",)).denied
 
 
+def test_initials_of_a_name_deny_nothing() -> None:
+    claim = "In 2019 the EU paid the farmers."
+    assert not proof(claim, "In 2019 the European Union paid the farmers.").denied
+    assert proof(claim, "In 2019 the African Union paid the farmers.").denied
+
+
 def test_letters_that_look_alike_deny_nothing() -> None:
     assert proof("The hall was built by N\u043erdvik.", "The hall was built by Nordvik.").denied == ()
 
