@@ -13,7 +13,7 @@ from qa_pipeline.text.injection import blank_injections
 from qa_pipeline.verification.claims import antecedent_of
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.context import label_of
+from qa_pipeline.verification.context import introduction_of
 from qa_pipeline.verification.deciding import ALIGNMENT
 from qa_pipeline.verification.evidence import is_row
 from qa_pipeline.verification.outcomes import SUPPORTED
@@ -123,6 +123,6 @@ def _proof(
         elsewhere=[read(blank_injections(shown.text, shown.language), language) for shown in readable],
         fragment=is_fragment(claim["text"], len(stated.term_set)),
         is_row=is_row(quote),
-        label=label_of(passage.text, at),
+        introduction=introduction_of(passage.text, at, language),
         antecedent=antecedent_of(passage.text, at, evidence),
     )

@@ -27,7 +27,7 @@ from qa_pipeline.text.words import recall
 from qa_pipeline.verification.citations import ClaimCitations, QuoteCheck, cite_claims
 from qa_pipeline.verification.consistency.proof import Proof, prove
 from qa_pipeline.verification.consistency.reading import Reading, read
-from qa_pipeline.verification.context import label_of, restrictions, surroundings, void_status
+from qa_pipeline.verification.context import introduction_of, restrictions, surroundings, void_status
 from qa_pipeline.verification.evidence import (
     LONGEST_WINDOW,
     Candidate,
@@ -363,7 +363,7 @@ def _proof_alone(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
         elsewhere=[batch.reading(i, language) for i in nearest_first],
         fragment=task.fragment,
         is_row=evidence.is_row,
-        label=label_of(batch.texts[evidence.chunk_id], evidence.start),
+        introduction=introduction_of(batch.texts[evidence.chunk_id], evidence.start, language),
         antecedent=antecedent_of(batch.texts[evidence.chunk_id], evidence.start, evidence.reading),
     )
 

@@ -80,11 +80,18 @@ def surroundings(text: str, language: str, start: int, end: int) -> Surroundings
     return Surroundings(before, after, lead_ins, footnotes, is_row, is_item)
 
 
-def label_of(text: str, at: int) -> str:
-    """Return what the line at a place begins with before a colon: the term of an item; empty without one."""
+def introduction_of(text: str, at: int, language: str) -> str:
+    """Return what introduces the words at a place of a passage: its term, and the lead-ins of its lists.
+
+    The term is what the line begins with before a colon. Empty where there is neither.
+    """
     line = text.rfind("\n", 0, at) + 1
     label = _LABEL.match(text, line, at)
-    return label[1] if label else ""
+    lead_ins: list[str] = []
+    if _ITEM.match(text, line):
+        spans = sentence_spans(text, language)
+        lead_ins = [*_lead_ins(text, spans, max(bisect_right(spans, (at, len(text))) - 1, 0))]
+    return "\n".join([*([label[1]] if label else []), *lead_ins])
 
 
 def _apart(text: str, spans: Sequence[tuple[int, int]], place: int) -> bool:

@@ -18,7 +18,7 @@ from qa_pipeline.verification.consistency.proof import conditions_left_out, conf
 from qa_pipeline.verification.consistency.question import spoken_keys, unanswered
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.consistency.roles import exchanged_roles
-from qa_pipeline.verification.context import label_of, restrictions, surroundings
+from qa_pipeline.verification.context import introduction_of, restrictions, surroundings
 
 _LEAST_SHARED = 1 / 3
 """Share of the claim's content words that quotes, headings and question must have: a sentence that shares
@@ -133,9 +133,9 @@ def _objections(
 ) -> Iterator[tuple[str, str]]:
     language = statement.stated.language
     quote = read("\n".join(sentence.reading.text for sentence in chosen), language)
-    labels = [label_of(sentence.passage.text, sentence.start) for sentence in chosen]
+    introductions = [introduction_of(sentence.passage.text, sentence.start, language) for sentence in chosen]
     above = [heading for sentence in chosen for heading in sentence.headings]
-    headings = read("\n".join(dict.fromkeys([*above, *filter(None, labels)])), language)
+    headings = read("\n".join(dict.fromkeys([*above, *filter(None, introductions)])), language)
     missing = lacking(statement.stated, quote, headings)
     if missing := missing or _too_few(statement, spoken_keys(quote) | spoken_keys(headings)):
         yield "quote_lacks_words", f"not in the quotes: {', '.join(missing)}"

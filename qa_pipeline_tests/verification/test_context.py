@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.verification.consistency.reading import read
-from qa_pipeline.verification.context import label_of, restrictions, surroundings, void_status
+from qa_pipeline.verification.context import introduction_of, restrictions, surroundings, void_status
 
 TEXT = """# Pumps
 
@@ -72,13 +72,26 @@ def test_what_question_and_claim_say_themselves_restricts_nothing_further() -> N
     assert [*restrictions(found, (), (read("The saw.", "en"),), "en")]
 
 
-def test_an_item_has_the_label_that_its_line_begins_with() -> None:
-    assert label_of(TEXT, TEXT.index("It is a default")) == "Timeout"
-    assert label_of(TEXT, TEXT.index("The pump")) == ""
+def test_an_item_is_introduced_by_the_term_of_its_line_and_the_lead_ins_of_its_lists() -> None:
+    assert introduction_of(TEXT, TEXT.index("It is a default"), "en").split("\n")[0] == "Timeout"
+    assert (
+        introduction_of(TEXT, TEXT.index("The saw"), "en").split("\n")[-1] == "The following are prohibited:"
+    )
+    assert introduction_of(TEXT, TEXT.index("The pump"), "en") == ""
 
 
 @pytest.mark.parametrize(
-    ("status", "is_void"), [("draft", True), ("Upphävd", True), ("final", False), (None, False)]
+    ("status", "is_void"),
+    [
+        ("draft", True),
+        ("Upphävd", True),
+        ("ersatt av reglerna från 2024", True),
+        ("early draft, do not cite", True),
+        ("final", False),
+        ("gültig", False),
+        ("published", False),
+        (None, False),
+    ],
 )
 def test_the_status_of_a_document_voids_what_it_says(status: str | None, is_void: bool) -> None:
     stated = (read("When does the board meet?", "en"), read("It meets in May.", "en"))

@@ -65,7 +65,7 @@ def prove(
     elsewhere: Sequence[Reading],
     fragment: bool,
     is_row: bool,
-    label: str = "",
+    introduction: str = "",
     antecedent: str | None = None,
 ) -> Proof:
     """Prove a claim from its evidence.
@@ -82,11 +82,11 @@ def prove(
         is_row: whether the evidence is a table row or key-value line.
         antecedent: the subject of the sentence before it that its first word, a pronoun, stands for; empty
             where that is in doubt, None where no sentence is before it.
-        label: what its item or line begins with before a colon: of what it speaks, as a heading says.
+        introduction: the term of its line and the lead-ins of its lists, which say of what it speaks.
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return Proof(("longer than the local checks can read",), (), True)
-    above = read(f"{headings.text}\n{label}", headings.language) if label else headings
+    above = read(f"{headings.text}\n{introduction}", headings.language) if introduction else headings
     doubts: list[str] = []
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
