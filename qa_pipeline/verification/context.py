@@ -194,6 +194,35 @@ def _group(language: str, name: str) -> tuple[Set[str], Set[str]]:
     return words, frozenset(stemmer(language)(word) for word in words)
 
 
+@functools.lru_cache(maxsize=4096)
+def _voiding_words(heading: str, language: str) -> Set[str]:
+    """Return the words of a heading that void what it stands over, cached: many claims are under each."""
+    vocabulary, words = lexicon(language), read(heading, language).words
+    context, negations = vocabulary.context, vocabulary.negations
+    exact, stems = _group(language, "permitting")
+    passed_over = vocabulary.stop_words | exact
+    content = [
+        word.folded
+        for word in words
+        if word.folded not in passed_over and stemmer(language)(word.folded) not in stems
+    ]
+    opens: set[str] = set()
+    if len(words) <= _LONGEST_TITLE:
+        opens = {*content[:1], *content[-1:]} & context.voiding | {*content[:1]} & context.outdated
+    inside = {word.folded for span in _BRACKETED.findall(heading) for word in read(span, language).words}
+    bracketed = inside & (context.voiding | context.outdated | context.tentative | negations)
+    past = {word.folded for word in words} & vocabulary.past_copulas
+    alternative = vocabulary.joiners - vocabulary.conjunctions  # "… or not"
+    denied = {
+        word.folded
+        for before, word in pairwise((None, *words))
+        if word.folded in negations
+        and (before is None or before.folded not in alternative)
+        and heading[word.end : word.end + 1] != "-"  # "None-aware operators"
+    }
+    return opens | bracketed | denied | past
+
+
 @dataclass(frozen=True)
 class _Spoken:
     """The words and stems of question and claim, to which a text around the evidence is compared."""
@@ -223,29 +252,7 @@ class _Spoken:
 
     def voids(self, heading: str) -> bool:
         """Return whether a heading says that what it stands over is forbidden, false or no longer holds."""
-        words = self._folded(heading)
-        permitting = self._of("permitting", words)
-        content = [
-            word for word in words if word not in self.vocabulary.stop_words and word not in permitting
-        ]
-        context = self.vocabulary.context
-        opens: set[str] = set()
-        if len(words) <= _LONGEST_TITLE:
-            opens = {*content[:1], *content[-1:]} & context.voiding | {*content[:1]} & context.outdated
-        inside = {word for span in _BRACKETED.findall(heading) for word in self._folded(span)}
-        negations = self.vocabulary.negations
-        bracketed = inside & (context.voiding | context.outdated | context.tentative | negations)
-        past = set(words) & self.vocabulary.past_copulas
-        alternative = self.vocabulary.joiners - self.vocabulary.conjunctions  # "… or not"
-        reading = read(heading, self.vocabulary.code)
-        denied = {
-            word.folded
-            for before, word in pairwise((None, *reading.words))
-            if word.folded in negations
-            and (before is None or before.folded not in alternative)
-            and heading[word.end : word.end + 1] != "-"  # "None-aware operators"
-        }
-        return self._unstated(opens | bracketed | denied | past)
+        return self._unstated(_voiding_words(heading, self.vocabulary.code))
 
     def scales(self, caption: str) -> bool:
         """Return whether the caption of a table names a scale, or another thing, that nobody states.

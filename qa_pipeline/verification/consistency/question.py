@@ -58,7 +58,8 @@ def _absent(answer: Reading, evidence: Reading, question: Reading, headings: Rea
     before = ""
     for unit in question_units:
         plain = (
-            unit.folded in vocabulary.question_words | vocabulary.question_openers
+            unit.folded in vocabulary.question_words
+            or unit.folded in vocabulary.question_openers
             or before in vocabulary.degree_words
         )
         plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
