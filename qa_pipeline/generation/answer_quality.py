@@ -84,7 +84,8 @@ def _flaws_of_question(question: str, language: str, fewest_words: int) -> Itera
     doubled = any(
         word.folded == following.folded and word.folded in once_only for word, following in pairwise(words)
     )
-    open_ends = vocabulary.definite | vocabulary.conjunctions  # "setzt … ein?" ends well
+    # "setzt … ein?" and "finns det?" end well
+    open_ends = (vocabulary.definite - vocabulary.pronouns.leaning) | vocabulary.conjunctions
     last = words[-1] if words else None
     breaks_off = last and last.folded in open_ends and not question[last.start : last.end].isupper()
     if doubled or breaks_off:

@@ -116,6 +116,8 @@ UNFIT = [
     ("en", "How heavy is the valve?", "Valve | 12 kg | steel", "bare_cells"),
 ]
 FIT = [
+    ("sv", "Hur många ventiler finns det?", "Det finns tolv."),
+    ("en", "Who corrects errors in the following month?", "The office corrects them."),
     ("de", "Wer setzt den Filter ein?", "Die Person, die Bereitschaft hat."),
     ("de", "Was wird erstellt?", "Als Nächstes erstellen wir eine Unterklasse."),
     ("en", "How is the option explained?", "This defines the user who may call it."),

@@ -591,7 +591,7 @@ ENGLISH = Lexicon(
         r"\b(?:in|from|by|under) (?:the|this) (?:(?:given|provided|present) )?(?:text|passage|excerpt|snippet)\b(?! of\b)",
         (r"\b(?:mentioned|described|shown|listed|given|stated|discussed|provided) (?:\w+ )?"
         r"(?:above|below|here|earlier|previously)\b"),
-        r"\bthe (?:above|aforementioned|following)\b",
+        r"\bthe (?:above|aforementioned|following)\b(?! (?:day|night|morning|week|month|quarter|year|season)s?\b)",
         r"\b(?:passage|section|chapter|figure|table|page|paragraph|step|listing) \d+(?:\.\d+)*\b(?! (?:of|in)\b)",
     ),
     boilerplate=(
