@@ -19,6 +19,8 @@ from qa_pipeline.text.sentences import split_sentences
 _SHORTEST, _LONGEST, _FEWEST_WORDS = 40, 300, 6
 """Characters, and words, of a sentence that canaries are made of: shorter ones are labels, longer ones lists
 or paragraphs."""
+_LETTERS = 0.85
+"""Share of letters and blanks in prose; references, formulas and code have fewer."""
 _FEWEST_BARS = 2
 """Bars between cells of a row: one with fewer has no two values that could change places."""
 _OPENING = re.compile(rf"[\"“„'(]?[{CAPITALS}][\w’'-]*[ ,]")
@@ -170,7 +172,7 @@ def is_prose(line: str) -> bool:
         and _NO_PROSE.search(line) is None
         and line.count("(") == line.count(")")
         and all(line.count(mark) % 2 == 0 for mark in '"')
-        and sum(letter.isalpha() or letter == " " for letter in line) >= 0.85 * len(line)
+        and sum(letter.isalpha() or letter == " " for letter in line) >= _LETTERS * len(line)
     )
 
 

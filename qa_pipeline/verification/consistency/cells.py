@@ -17,6 +17,9 @@ _LONGEST_VALUE = 12
 """Words of a key's value; more are a sentence."""
 _FEWEST_SHARED = 5
 """Letters that two forms of one word begin with: shorter beginnings are often a prefix."""
+_SHARED_LETTERS = 0.6
+"""Share of the longer form that both begin with: a smaller one joins words of one family that say other
+things."""
 _SHORTEST_WORD = 3
 """Letters of a word before its ending: shorter ones are other words, as "en" and "ena"."""
 _BRACKETS = re.compile(r"(?<!\w)\([^()]*\)")
@@ -203,7 +206,7 @@ def _related(key: str, word: str, vocabulary: Lexicon) -> bool:
     shared = next(
         (at for at, (a, b) in enumerate(zip(key, word, strict=False)) if a != b), min(map(len, (key, word)))
     )
-    return shared >= max(_FEWEST_SHARED, 0.6 * max(len(key), len(word)))
+    return shared >= max(_FEWEST_SHARED, _SHARED_LETTERS * max(len(key), len(word)))
 
 
 def find_run(keys: Sequence[str], run: Sequence[str]) -> int | None:
