@@ -1,13 +1,15 @@
-"""How many modules a claim, and a request to a language model, passes on its way.
+"""How many modules a claim, a document, a release or a request to a language model passes on its way.
 
-    python -m qa_pipeline_tests.benchmarks.support.claim_path [--request]
+    python -m qa_pipeline_tests.benchmarks.support.claim_path [--request | --document | --release OUT]
 
-One pair with one claim is verified in a fresh process, and every function of the package that is entered is
-noted. As a reader follows the code he reads each function once, where it is first entered: a run of new
-functions of one module is a stop, and a stop at a module left before is a return. For claims the modules of
-`verification` count, but for the single checks; for requests all of the package, from
-the call of one more request through the Gemini adapter to a server in another process. `calls` counts every
-call of one of those functions, and `entries` every time one is entered out of another module.
+One pair with one claim is verified in a fresh process, one Markdown file read with its `batch.yaml`, or the
+accepted rows of OUT published, and every function of the package that is entered is noted. As a reader
+follows the code he reads each function once, where it is first entered: a run of new functions of one module
+is a stop, and a stop at a module left before is a return. For claims the modules of `verification` count, but
+for the single checks; for documents those of `documents`, for releases those of `publishing`; for requests
+all of the package, from the call of one more request through the Gemini adapter to a server in another
+process. `calls` counts every call of one of those functions, and `entries` every time one is entered out of
+another module.
 """
 
 import argparse
@@ -37,20 +39,31 @@ Call = tuple[str | None, str, str]
 def main() -> None:
     """Print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--request", action="store_true")
-    requested = parser.parse_args().request
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--request", action="store_true")
+    chosen.add_argument("--document", action="store_true")
+    chosen.add_argument(
+        "--release", type=Path, metavar="OUT", help="a copy of it: a release is published there"
+    )
+    arguments = parser.parse_args()
+    if arguments.request:
+        prepared, counted = _request(), ""
+    elif arguments.document:
+        prepared, counted = _document(), "documents/"
+    elif arguments.release:
+        prepared, counted = _release(arguments.release), "publishing/"
+    else:
+        prepared, counted = _claim(), "verification/"
     trace = Trace()
-    with _request() if requested else _claim() as run:
+    with prepared as run:
         trace.on = True
         run()
         trace.on = False
-    counted = [call for call in trace.calls if requested or _of_verification(call[1])]
-    json.dump(figures(counted), sys.stdout)
+    calls = [
+        call for call in trace.calls if call[1].startswith(counted) and not call[1].startswith(_LEFT_OUT)
+    ]
+    json.dump(figures(calls if counted else trace.calls), sys.stdout)
     print()
-
-
-def _of_verification(module: str) -> bool:
-    return module.startswith("verification/") and not module.startswith(_LEFT_OUT)
 
 
 def figures(calls: list[Call]) -> dict[str, Any]:
@@ -105,6 +118,29 @@ def _claim() -> Iterator[Callable[[], object]]:
     documents = rows.documents({"a.md": _TEXT})
     chunks, pairs = rows.chunks(documents), rows.pairs(rows.pair(_ANSWER, cites="a.md"))
     yield lambda: find_claims(pairs, documents, chunks, HashEmbedder())
+
+
+@contextmanager
+def _document() -> Iterator[Callable[[], object]]:
+    from qa_pipeline.documents.reading import read_documents
+    from qa_pipeline.settings.documents import DocumentSettings
+
+    masking = {"action": "flag", "key": "a secret of the benchmark"}
+    settings = DocumentSettings.model_validate({"masking": masking})
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "a.md").write_text(f"{_TEXT}\nWrite to anna@example.org.", encoding="utf-8")
+        (Path(folder) / "batch.yaml").write_text("licence: CC0-1.0\nmasking: mask\n", encoding="utf-8")
+        yield lambda: read_documents("batch", Path(folder), settings)
+
+
+@contextmanager
+def _release(out: Path) -> Iterator[Callable[[], object]]:
+    from qa_pipeline.pipeline.resources import Resources
+    from qa_pipeline.publishing.release import publish_release
+    from qa_pipeline.settings.tree import load_settings
+
+    resources = Resources(load_settings(out=out))
+    yield lambda: publish_release(resources)
 
 
 @contextmanager
