@@ -413,6 +413,7 @@ def score_claims(
         documents,
         chunks,
         resources.embedder,
+        notify if resources.entailment is None else no_progress,  # of two counts the slower one is told
         embeddings=embeddings,
         model_claims=model_claims,
         one_corpus=one_corpus,
