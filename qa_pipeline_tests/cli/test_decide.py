@@ -37,9 +37,9 @@ def line(answer: str, question: str = "What happens?", cites: str = "guide.md", 
 
 
 PAIRS = [
-    line(VERBATIM, "When does it open?"),
+    line(VERBATIM, "When does the safety valve open?"),
     line(WRONG, "What is to be done?"),
-    line(LOOSE, "How is it drained?"),
+    line(LOOSE, "How is the boiler drained?"),
     line("Wait 10 minutes.", "How long?", "nowhere.md"),
     line("", "Empty?"),
     line(VERBATIM, "Known?", expected_verdict="accepted"),
@@ -104,7 +104,7 @@ def test_a_person_overrules_the_verdict_and_equal_files_change_nothing_more(work
     assert verdicts(workspace)[WRONG] == ("rejected", "number_mismatch", "pipeline")
     rows = [
         found["What is to be done?"] | {"decision": "accepted", "why": "new norm"},
-        found["When does it open?"] | {"decision": "rejected"},
+        found["When does the safety valve open?"] | {"decision": "rejected"},
     ]
 
     ran = decide(workspace, *rows)
@@ -199,8 +199,8 @@ def test_a_decision_about_one_claim_decides_that_claim(workspace: Workspace) -> 
 
 def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Workspace) -> None:
     found = rows_of(workspace)
-    good = found["When does it open?"] | {"decision": "rejected"}
-    pressure, drained = found["What is to be done?"], found["How is it drained?"]
+    good = found["When does the safety valve open?"] | {"decision": "rejected"}
+    pressure, drained = found["What is to be done?"], found["How is the boiler drained?"]
     rows = [
         good,
         {**good, "pair_id": "f" * 32},
@@ -329,7 +329,7 @@ def test_a_file_that_cannot_be_read_is_named(
 
 def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> None:
     file = workspace.out.parent / "odd.jsonl"
-    good = json.dumps(rows_of(workspace)["When does it open?"] | {"decision": "rejected"})
+    good = json.dumps(rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"})
     half = json.dumps(rows_of(workspace)["What is to be done?"] | {"decision": "rejected"}).replace(
         "anna", "\\ud800"
     )
@@ -345,7 +345,7 @@ def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> No
 
 
 def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Workspace) -> None:
-    assert decide(workspace, rows_of(workspace)["When does it open?"] | {"decision": "rejected"}).code == OK
+    assert decide(workspace, rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"}).code == OK
     file = workspace.out / "decisions" / "b.jsonl"
     file.write_bytes(file.read_bytes()[:-40])
 
@@ -377,13 +377,13 @@ def test_decisions_calibrate_as_labelled_rows(workspace: Workspace) -> None:
     from qa_pipeline.storage.layout import Layout
 
     found = rows_of(workspace)
-    claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is it drained?"]["pair_id"])
+    claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is the boiler drained?"]["pair_id"])
     decide(
         workspace,
         found["What is to be done?"] | {"decision": "rejected"},
-        found["When does it open?"] | {"decision": "accepted"},
-        found["How is it drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
-        found["How is it drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},
+        found["When does the safety valve open?"] | {"decision": "accepted"},
+        found["How is the boiler drained?"] | {"claim_id": claim["claim_id"][0], "decision": "rejected"},
+        found["How is the boiler drained?"] | {"decision": "rejected", "why": "Quality: says nothing new"},
     )
     run(workspace)
 
@@ -402,7 +402,7 @@ def test_what_is_masked_in_documents_is_masked_in_edited_answers(
     workspace = new_workspace(tmp_path, monkeypatch, [("DOCUMENTS__MASKING__ACTION", "drop")])
     workspace.write({"b/guide.md": GUIDE, "b/pairs.jsonl": jsonl(PAIRS)})
     assert run(workspace).code == OK
-    row = rows_of(workspace)["How is it drained?"] | {
+    row = rows_of(workspace)["How is the boiler drained?"] | {
         "decision": "edited",
         "edited_answer": "Ask kim@example.org.",
     }
@@ -444,7 +444,7 @@ def saved(
     return invoke("decide", file, "--out", workspace.out)
 
 
-DRAINED = "How is it drained?"
+DRAINED = "How is the boiler drained?"
 NEW = "Wait 10 minutes to drain the boiler."
 
 
