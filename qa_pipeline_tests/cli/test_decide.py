@@ -345,7 +345,12 @@ def test_broken_json_lines_are_named_by_their_number(workspace: Workspace) -> No
 
 
 def test_damaged_decisions_stop_the_run_and_are_not_overwritten(workspace: Workspace) -> None:
-    assert decide(workspace, rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"}).code == OK
+    assert (
+        decide(
+            workspace, rows_of(workspace)["When does the safety valve open?"] | {"decision": "rejected"}
+        ).code
+        == OK
+    )
     file = workspace.out / "decisions" / "b.jsonl"
     file.write_bytes(file.read_bytes()[:-40])
 
@@ -377,7 +382,9 @@ def test_decisions_calibrate_as_labelled_rows(workspace: Workspace) -> None:
     from qa_pipeline.storage.layout import Layout
 
     found = rows_of(workspace)
-    claim = workspace.table("claims", "b").filter(pl.col("pair_id") == found["How is the boiler drained?"]["pair_id"])
+    claim = workspace.table("claims", "b").filter(
+        pl.col("pair_id") == found["How is the boiler drained?"]["pair_id"]
+    )
     decide(
         workspace,
         found["What is to be done?"] | {"decision": "rejected"},

@@ -26,10 +26,10 @@ from qa_pipeline.llm.base import LanguageModel, Reply, ReplyT, Request
 from qa_pipeline.llm.cached import CachedModel
 from qa_pipeline.llm.concurrency import complete_all
 from qa_pipeline.llm.store.writer import open_replies
-from qa_pipeline.records import Passage, VerifyReply
+from qa_pipeline.records import Passage
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.llm.postgres_server import running_server
-from qa_pipeline_tests.llm.requests import ACCEPT, claim
+from qa_pipeline_tests.llm.requests import ACCEPT, Decision, claim
 
 SHARED = 1_000
 PROMPT = "What the passage says, over and over. " * 50
@@ -102,7 +102,7 @@ def _measured(new_place: Callable[[], str], arguments: argparse.Namespace) -> di
 def _ask(model: LanguageModel, count: int, workers: int) -> None:
     requests = [claim(f"{PROMPT}{number}", passages=(PASSAGE,)) for number in range(count)]
     replies = complete_all(model, requests, workers=workers)
-    assert all(isinstance(reply, Reply) and isinstance(reply.value, VerifyReply) for reply in replies)
+    assert all(isinstance(reply, Reply) and isinstance(reply.value, Decision) for reply in replies)
 
 
 def _two_processes(place: str) -> dict[str, Any]:
