@@ -17,7 +17,9 @@ from qa_pipeline.text.lexicon.languages import lexicon, of_all, stemmer
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import Reading, read
 
-_VOID, _VALID = (frozenset(of_all(f"context.{group}")) for group in ("voiding", "valid"))
+_VOID, _VALID, _DENYING = (
+    frozenset(of_all(group)) for group in ("context.voiding", "context.valid", "negations")
+)
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -182,7 +184,7 @@ def void_status(status: str | None, stated: Sequence[Reading]) -> Iterator[str]:
     """
     words = frozenset(word.folded for reading in stated for word in reading.words)
     status_words = {word.folded for word in read(status or "", "en").words}
-    holds = bool(status_words & _VALID) and not status_words & _VOID
+    holds = bool(status_words & _VALID) and not status_words & (_VOID | _DENYING)
     if status_words and not holds and not status_words & words:
         yield f'its document says of itself: "{status}"'
 
@@ -215,9 +217,9 @@ def _voiding_words(heading: str, language: str) -> Set[str]:
     alternative = vocabulary.joiners - vocabulary.conjunctions  # "… or not"
     denied = {
         word.folded
-        for before, word in pairwise((None, *words))
+        for before, word in pairwise((words[0], *words) if words else ())
         if word.folded in negations
-        and (before is None or before.folded not in alternative)
+        and before.folded not in alternative
         and heading[word.end : word.end + 1] != "-"  # "None-aware operators"
     }
     return opens | bracketed | denied | past

@@ -89,6 +89,8 @@ def test_an_item_is_introduced_by_the_term_of_its_line_and_the_lead_ins_of_its_l
         ("early draft, do not cite", True),
         ("final", False),
         ("gültig", False),
+        ("in force", False),
+        ("no longer in force", True),
         ("published", False),
         (None, False),
     ],

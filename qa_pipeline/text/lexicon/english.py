@@ -380,7 +380,7 @@ ENGLISH = Lexicon(
         valid=words("""
             final published approved active current accepted adopted valid released stable live
             complete completed public official done ok yes new latest standard recommended
-            effective enacted ready"""),
+            effective enacted ready force effect"""),
         imagining=words("""
             suppose supposing imagine imagined imaginary pretend pretending assume assumed
             assuming hypothetical hypothetically fictional fictitious invented make-believe

@@ -353,7 +353,7 @@ SWEDISH = Lexicon(
             nej inte tyvärr ursäkta förlåt rättelse fel tji knappast skrock nonsens ack"""),
         valid=words("""
             gällande gäller antagen beslutad fastställd publicerad aktuell slutlig aktiv giltig
-            godkänd klar ny stabil officiell färdig"""),
+            godkänd klar ny stabil officiell färdig kraft"""),
         imagining=words("""
             anta antag antar antas tänk föreställ leker påhittat påhittad tänkt fiktivt fiktiv
             hypotetiskt scenario scenariot rollspel låtsas"""),
