@@ -2,8 +2,8 @@
 
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
 for people; it decides nothing. An accept is taken only with quotes that are in the passages and that nothing
-speaks against which rules can tell (`quotes.py`), and from a model that rejects a claim which the passages do
-not state.
+speaks against which rules can tell (`quotes.py`), and from a model that rejects a false claim made from the
+passages (`canaries/probes.py`).
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import Delimited, load_prompt, probe, render_passages
+from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
 from qa_pipeline.records import (
     ClaimReply,
     Passage,
@@ -31,6 +31,7 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
+from qa_pipeline.verification.canaries.probes import probe_of
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
 from qa_pipeline.verification.quotes import DocumentTexts, Statement, unfounded
@@ -138,18 +139,18 @@ def claims_request(
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify")
     visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
-    stated = _with_probe([_stated(row) for row in rows], language, settings)
+    asked_rows = _with_probe(rows, visible) if settings.probe_passages else rows
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(rows, stated)),
+        prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(asked_rows)),
         reply_model=VerifyReply,
         temperature=settings.temperature,
         seed=seed,
         language=language,
         passages=visible,
         question=rows[0]["question"],
-        answer="\n".join(stated),
+        answer="\n".join(map(_stated, asked_rows)),
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
@@ -193,23 +194,29 @@ def _of_pairs(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> 
     yield group
 
 
-def _with_questions(rows: Sequence[PairClaimRow], stated: Sequence[str]) -> Delimited:
-    """Return claims with their numbers, each after its question; the probe takes that of a neighbour."""
+def _with_questions(rows: Sequence[PairClaimRow]) -> Delimited:
+    """Return claims with their numbers, each after its question."""
     parts: list[tuple[str, str]] = []
-    place = 0
-    for number, text in enumerate(stated, start=1):
-        row = rows[min(place, len(rows) - 1)]
-        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", text)]
-        place += text == _stated(row)
+    for number, row in enumerate(rows, start=1):
+        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
     return Delimited(tuple(parts))
 
 
-def _with_probe(claims: list[str], language: str, settings: VerificationSettings) -> list[str]:
-    """Return the claims, with one that no passage states at a place that depends on them."""
-    if not settings.probe_passages:
-        return claims
+def _with_probe(rows: Sequence[PairClaimRow], shown: Sequence[Passage]) -> list[PairClaimRow]:
+    """Return the rows, with one that no passage states at a place that depends on their claims.
+
+    It is put as the row whose place it takes, or the last one: after its question, and as a fragment where
+    that is one.
+    """
+    claims = [_stated(row) for row in rows]
     place = _probe_place(claims)
-    return [*claims[:place], probe(language), *claims[place:]]
+    neighbour = rows[min(place, len(rows) - 1)]
+    probe: PairClaimRow = {
+        **neighbour,
+        "text": probe_of(shown, claims, neighbour["language"]).text,
+        "self_contained": None,
+    }
+    return [*rows[:place], probe, *rows[place:]]
 
 
 def _probe_place(claims: Sequence[str]) -> int:

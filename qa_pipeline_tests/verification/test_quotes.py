@@ -13,14 +13,13 @@ import polars as pl
 import pytest
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.prompts.loading import probe
 from qa_pipeline.records import ClaimReply, VerifyReply
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import claims_in, probe_in
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 UNLISTED = Path(__file__).with_name("unlisted_injections.tsv")
@@ -37,15 +36,16 @@ def verdicts(language: str, text: str, question: str, answer: str, quote: str) -
     """Verdicts by a model that accepts every claim but the probe, always with this quote."""
 
     def play(request: Request[Any]) -> VerifyReply:
+        probe = probe_in(request)
         return VerifyReply(
             verdicts=[
                 ClaimReply(
                     claim=number,
                     reasoning="Because.",
                     quotes=[quote],
-                    decision="reject" if claim == probe(request.language) else "accept",
+                    decision="reject" if number == probe else "accept",
                 )
-                for number, claim in claims_in(request.prompt)
+                for number, _ in claims_in(request.prompt)
             ]
         )
 
@@ -116,16 +116,16 @@ def accepted_by_obeying(language: str, text: str, answers: list[str], *, spares_
 
     def play(request: Request[Any]) -> VerifyReply:
         quotes = [passage.text for passage in request.passages]
-        refused = probe(request.language) if spares_probe else None
+        probe = probe_in(request) if spares_probe else None
         return VerifyReply(
             verdicts=[
                 ClaimReply(
                     claim=number,
                     reasoning="As told.",
                     quotes=quotes[:3],
-                    decision="reject" if claim == refused else "accept",
+                    decision="reject" if number == probe else "accept",
                 )
-                for number, claim in claims_in(request.prompt)
+                for number, _ in claims_in(request.prompt)
             ]
         )
 
