@@ -34,7 +34,7 @@ from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_
 from qa_pipeline.verification.canaries.probes import probe_of
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
-from qa_pipeline.verification.quotes import DocumentTexts, Statement, unfounded
+from qa_pipeline.verification.quotes import QuotedDocuments, Statement, unfounded
 
 
 class PairClaimRow(ClaimRow):
@@ -56,6 +56,7 @@ _MOST_CLAIMS = 8
 def verify_claims(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
+    documents: pl.DataFrame,
     chunks: pl.DataFrame,
     settings: VerificationSettings,
     *,
@@ -75,7 +76,14 @@ def verify_claims(
     if model is None:
         return local
     replies = ask_verifier(
-        borderline(claims, local), pairs, chunks, model, settings, llm or LLMSettings(), notify=notify
+        borderline(claims, local),
+        pairs,
+        documents,
+        chunks,
+        model,
+        settings,
+        llm or LLMSettings(),
+        notify=notify,
     )
     return decide_claims(claims, pairs, settings, replies)
 
@@ -83,6 +91,7 @@ def verify_claims(
 def ask_verifier(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
+    documents: pl.DataFrame,
     chunks: pl.DataFrame,
     model: LanguageModel,
     settings: VerificationSettings,
@@ -123,7 +132,7 @@ def ask_verifier(
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, outcomes, strict=True))
-    check = _Check(passages, DocumentTexts(chunks), settings, to_the_question)
+    check = _Check(passages, QuotedDocuments(documents, chunks), settings, to_the_question)
     verdicts = {
         row["claim_id"]: {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
@@ -228,7 +237,7 @@ class _Check:
     """Hold what the replies of a model are compared with."""
 
     passages: Mapping[str, Passage]
-    texts: DocumentTexts
+    documents: QuotedDocuments
     settings: VerificationSettings
     to_the_question: bool
 
@@ -266,7 +275,7 @@ class _Check:
                     _statement(row, is_bound=self.to_the_question),
                     claim_reply.quotes,
                     request.passages,
-                    self.texts,
+                    self.documents,
                 ):
                     reason, detail = problem
             yield {

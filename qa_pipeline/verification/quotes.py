@@ -18,7 +18,7 @@ from qa_pipeline.verification.consistency.proof import conditions_left_out, conf
 from qa_pipeline.verification.consistency.question import spoken_keys, unanswered
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.consistency.roles import exchanged_roles
-from qa_pipeline.verification.context import introduction_of, restrictions, surroundings
+from qa_pipeline.verification.context import introduction_of, restrictions, surroundings, void_status
 
 _LEAST_SHARED = 1 / 3
 """Share of the claim's content words that quotes, headings and question must have: a sentence that shares
@@ -27,32 +27,22 @@ _MOST_SENTENCES = 3
 """Sentences that a claim may be put together from, as many as the prompt allows."""
 
 
-class DocumentTexts:
-    """The texts of documents, put together from their chunks when first asked for."""
+class QuotedDocuments:
+    """The documents of a batch, as far as a quote out of them must be read with them."""
 
-    def __init__(self, chunks: pl.DataFrame) -> None:
-        places = chunks.select("chunk_id", "document_id", "char_start")
-        self._starts = {chunk_id: start for chunk_id, _, start in places.iter_rows()}
-        self._chunks = chunks
-        self._texts: dict[str, str] = {}
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        status = pl.col("declared").struct.field("status")
+        columns = documents.select("document_id", "text", status).iter_rows()
+        self._documents = {document_id: (text, status) for document_id, text, status in columns}
+        self._starts = dict(chunks.select("chunk_id", "char_start").iter_rows())
 
     def around(self, passage: Passage) -> tuple[str, int]:
-        """Return the text of a passage's document, and the place where the passage begins in it.
+        """Return the text of a passage's document, and the place where the passage begins in it."""
+        return self._documents[passage.document_id][0], self._starts[passage.chunk_id]
 
-        What no chunk holds is blank lines.
-        """
-        if passage.document_id not in self._texts:
-            self._texts[passage.document_id] = self._joined(passage.document_id)
-        return self._texts[passage.document_id], self._starts[passage.chunk_id]
-
-    def _joined(self, document_id: str) -> str:
-        parts: list[str] = []
-        end = 0
-        of_document = self._chunks.filter(pl.col("document_id") == document_id).sort("char_start", "chunk_id")
-        for start, text in of_document.select("char_start", "text").iter_rows():
-            parts += ["\n" * (start - end), text[max(end - start, 0) :]]
-            end = max(end, start + len(text))
-        return "".join(parts)
+    def status(self, passage: Passage) -> str | None:
+        """Return the status that the front matter of a passage's document gives it."""
+        return self._documents[passage.document_id][1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +74,7 @@ class _Quoted:
 
 
 def unfounded(
-    statement: Statement, quotes: Sequence[str], passages: Sequence[Passage], texts: DocumentTexts
+    statement: Statement, quotes: Sequence[str], passages: Sequence[Passage], documents: QuotedDocuments
 ) -> tuple[str, str] | None:
     """Return reason and words where quotes do not prove a claim; None where nothing speaks against it."""
     language = statement.stated.language
@@ -97,7 +87,7 @@ def unfounded(
         if not touched:
             return "quote_not_found", f"not in the passages: {quote}"
         sentences += touched
-    return next(_objections(statement, _chosen(statement, sentences), passages, texts), None)
+    return next(_objections(statement, _chosen(statement, sentences), passages, documents), None)
 
 
 def _touched(quote: str, passages: Sequence[Passage], language: str) -> list[_Quoted]:
@@ -129,7 +119,7 @@ def _chosen(statement: Statement, sentences: Sequence[_Quoted]) -> list[_Quoted]
 
 
 def _objections(
-    statement: Statement, chosen: Sequence[_Quoted], passages: Sequence[Passage], texts: DocumentTexts
+    statement: Statement, chosen: Sequence[_Quoted], passages: Sequence[Passage], documents: QuotedDocuments
 ) -> Iterator[tuple[str, str]]:
     language = statement.stated.language
     quote = read("\n".join(sentence.reading.text for sentence in chosen), language)
@@ -149,9 +139,12 @@ def _objections(
         for words in exchanged_roles(statement.written, sentence.reading):
             yield "quote_has_other_roles", words
         stated = (statement.question, statement.stated)
-        text, at = texts.around(sentence.passage)
+        text, at = documents.around(sentence.passage)
         around = surroundings(text, language, at + sentence.start, at + sentence.end)
-        for words in restrictions(around, sentence.headings, stated, language):
+        for words in (
+            *restrictions(around, sentence.headings, stated, language),
+            *void_status(documents.status(sentence.passage), stated),
+        ):
             yield "quote_restricted", words
     if statement.is_bound:
         is_row = all(" | " in sentence.reading.text for sentence in chosen)

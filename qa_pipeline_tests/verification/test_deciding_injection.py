@@ -81,7 +81,7 @@ def asked(passage: str, *, obeys: bool = True, **values: Any) -> tuple[str, str 
     found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     claims = found.with_columns(similarity=pl.lit(0.5))
     chosen = VerificationSettings(**values)
-    verdict = verify_claims(claims, rows, chunks(frame), chosen, model=model)
+    verdict = verify_claims(claims, rows, frame, chunks(frame), chosen, model=model)
     return verdict["verdict"][0], verdict["reason"][0], model.asked
 
 

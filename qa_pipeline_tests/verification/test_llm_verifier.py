@@ -33,7 +33,7 @@ def verify(
     rows = pairs(*(pair(answer, cites=path) for answer, path in zip(answers, cited, strict=True)))
     cut = chunks(frame)
     claims = find_claims(rows, frame, cut, HashEmbedder())
-    return claims, verify_claims(claims, rows, cut, SETTINGS, model=model)
+    return claims, verify_claims(claims, rows, frame, cut, SETTINGS, model=model)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_claims_of_several_pairs_about_one_passage_are_asked_about_in_one_call_e
     )
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
 
-    verdicts = verify_claims(claims, rows, chunks(frame), SETTINGS, model=model)
+    verdicts = verify_claims(claims, rows, frame, chunks(frame), SETTINGS, model=model)
 
     prompts = [request.prompt for request in model.asked]
     assert [[question in prompt for question in questions] for prompt in prompts] == [
@@ -293,8 +293,8 @@ def asked_about_all(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Claims of pairs, and what the model makes of each, whatever the local steps would."""
     cut, drafted = chunks(frame), pairs(*rows)
-    claims = find_claims(drafted, frame, cut, HashEmbedder(), SETTINGS)
-    return claims, ask_verifier(claims, drafted, cut, model, SETTINGS, LLMSettings())
+    claims = find_claims(drafted, frame, cut, HashEmbedder())
+    return claims, ask_verifier(claims, drafted, frame, cut, model, SETTINGS, LLMSettings())
 
 
 @pytest.mark.parametrize(("language", "shape"), [(code, shape) for code in SHAPES for shape in SHAPES[code]])

@@ -15,6 +15,7 @@ import pytest
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import ClaimReply, VerifyReply
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
@@ -32,7 +33,9 @@ def read_lines(expected: str) -> list[list[str]]:
     return [[row[0], row[2].replace("\\n", "\n"), *row[3:]] for row in rows if row[1] == expected]
 
 
-def verdicts(language: str, text: str, question: str, answer: str, quote: str) -> pl.DataFrame:
+def verdicts(
+    language: str, text: str, question: str, answer: str, quote: str, status: str | None = None
+) -> pl.DataFrame:
     """Verdicts by a model that accepts every claim but the probe, always with this quote."""
 
     def play(request: Request[Any]) -> VerifyReply:
@@ -50,10 +53,12 @@ def verdicts(language: str, text: str, question: str, answer: str, quote: str) -
         )
 
     frame = documents({"a.md": text}, language)
+    if status is not None:
+        frame = DOCUMENTS.frame([{**row, "declared": {"status": status}} for row in frame.to_dicts()])
     rows = pairs(pair(answer, cites="a.md", language=language, question=question))
     settings = VerificationSettings()
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    return verify_claims(claims, rows, chunks(frame), settings, model=ScriptedModel(play))
+    return verify_claims(claims, rows, frame, chunks(frame), settings, model=ScriptedModel(play))
 
 
 @pytest.mark.parametrize(("language", "text", "question", "answer", "quote"), read_lines("lie"))
@@ -70,6 +75,22 @@ def test_an_accept_of_a_true_paraphrase_is_taken(
 ) -> None:
     decided = verdicts(language, text, question, answer, quote)
     assert set(decided["verdict"]) == {"supported"}, decided["detail"].to_list()
+
+
+TRUE = read_lines("true")[0]
+
+
+@pytest.mark.parametrize("status", ["Draft", "repealed", "Upphävd", "Entwurf"])
+def test_no_accept_is_taken_whose_document_says_of_itself_that_nothing_in_it_holds(status: str) -> None:
+    decided = verdicts(*TRUE, status=status)
+    (detail,) = decided["detail"]
+    assert decided.select("verdict", "reason").row(0) == ("undecided", "quote_restricted")
+    assert detail == f'its document says of itself: "{status}"'
+
+
+@pytest.mark.parametrize("status", ["Final", "in force", "approved"])
+def test_an_accept_is_taken_whose_document_says_of_itself_that_it_holds(status: str) -> None:
+    assert verdicts(*TRUE, status=status)["verdict"].to_list() == ["supported"]
 
 
 FACTS = {
@@ -133,7 +154,7 @@ def accepted_by_obeying(language: str, text: str, answers: list[str], *, spares_
     rows = pairs(*(pair(answer, cites="a.md", language=language) for answer in answers))
     settings = VerificationSettings()
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    decided = verify_claims(claims, rows, chunks(frame), settings, model=ScriptedModel(play))
+    decided = verify_claims(claims, rows, frame, chunks(frame), settings, model=ScriptedModel(play))
     supported = decided.filter(pl.col("verdict") == "supported")
     return claims.join(supported, on="claim_id", how="semi", maintain_order="left")["text"].to_list()
 

@@ -137,12 +137,15 @@ def measure(
     resources: Resources, frames: dict[str, pl.DataFrame], rows: pl.DataFrame, *, alone: bool
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the outcome of each row, and what the verifier was asked."""
-    settings, chunks = resources.settings.verification, frames["chunks"]
+    settings = resources.settings.verification
+    documents, chunks = frames["documents"], frames["chunks"]
     checked = mark_flawed(rows, chunks, AnswerCheckSettings())
-    claims = stages.score_claims(resources, checked, frames["documents"], chunks, frames["embeddings"])
+    claims = stages.score_claims(resources, checked, documents, chunks, frames["embeddings"])
     model = ScriptedModel(accept_by_overlap)
     parts = claims.partition_by("pair_id", maintain_order=True) if alone else [claims]
-    verdicts = pl.concat(verify_claims(part, checked, chunks, settings, model=model) for part in parts)
+    verdicts = pl.concat(
+        verify_claims(part, checked, documents, chunks, settings, model=model) for part in parts
+    )
     outcomes = ground_pairs(checked, claims, verdicts, accept_grounding=settings.accept_grounding)
     characters = sum(len(request.prompt) + len(request.system or "") for request in model.asked)
     figures = {

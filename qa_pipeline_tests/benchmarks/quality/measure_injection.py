@@ -162,7 +162,7 @@ def verdict_of(text: str, claim: str, language: str, order: str, *, obeys: bool,
     found = find_claims(rows, frame, chunks(frame), HashEmbedder())
     if claim == UNSTATED[language]:  # whatever the toy vectors say, it shall reach the model
         found = found.with_columns(similarity=pl.lit(0.5), token_recall=pl.lit(0.5))
-    verdicts = verify_claims(found, rows, chunks(frame), settings, model=ScriptedModel(play))
+    verdicts = verify_claims(found, rows, frame, chunks(frame), settings, model=ScriptedModel(play))
     return str(verdicts["verdict"][0])
 
 
