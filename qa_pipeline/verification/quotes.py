@@ -6,12 +6,15 @@ them takes them back, and where they do not speak of what was asked. That the wo
 the model's word.
 """
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.records import Passage
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.citations import locate_quote
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import conditions_left_out, conflicts, denials, lacking
@@ -23,6 +26,8 @@ from qa_pipeline.verification.context import introduction_of, restrictions, surr
 _LEAST_SHARED = 1 / 3
 """Share of the claim's content words that quotes, headings and question must have: a sentence that shares
 fewer is as likely one about something else as a paraphrase."""
+_LONGEST_LABEL = 3
+"""Words before a colon that name what follows: "Opening pressure: 3 bar"."""
 _MOST_SENTENCES = 3
 """Sentences that a claim may be put together from, as many as the prompt allows."""
 
@@ -136,6 +141,8 @@ def _objections(
             yield "quote_denies_claim", denial.words
         for words in conditions_left_out(statement.stated, sentence.reading, statement.question):
             yield "quote_has_condition", words
+        for words in _governing(statement, sentence.reading):
+            yield "quote_restricted", words
         for words in exchanged_roles(statement.written, sentence.reading):
             yield "quote_has_other_roles", words
         stated = (statement.question, statement.stated)
@@ -150,6 +157,41 @@ def _objections(
         is_row = all(" | " in sentence.reading.text for sentence in chosen)
         for words in unanswered(statement.answer, quote, statement.question, headings, is_row=is_row):
             yield "quote_off_question", words
+
+
+def _governing(statement: Statement, sentence: Reading) -> Iterator[str]:
+    """Yield the words that govern all that a sentence has of a claim: "It is fine to write that …".
+
+    Whether they report, wish or suppose it, no list of words can tell; so all are taken to, but those that
+    only point to it, and those that claim or question state themselves.
+    """
+    vocabulary = lexicon(sentence.language)
+    content = [unit for unit in units(sentence) if unit.content]
+    claimed = [unit.key for unit in units(statement.stated) if unit.content]
+    shared = {unit.key for unit in content} & {*claimed}
+    spoken = {*claimed, *(unit.key for unit in units(statement.question))}
+    pointing = vocabulary.context.asserting | vocabulary.context.announcing
+    for end, is_infinitive in _governed_from(sentence, vocabulary):
+        before = [unit for unit in content if unit.start < end]
+        after = [unit.key for unit in content if unit.start >= end]
+        is_claim = shared <= {*after} and 2 * len(shared) > len({*claimed})
+        is_governed = any(unit.key not in spoken for unit in before) and before[-1].folded not in pointing
+        if is_claim and is_governed and (not is_infinitive or after[:1] == claimed[:1]):
+            yield f'stands behind "{sentence.text[:end].rstrip()}"'
+            return
+
+
+def _governed_from(sentence: Reading, vocabulary: Lexicon) -> Iterator[tuple[int, bool]]:
+    """Yield where governed clauses begin, and whether they may be infinitives: "att" opens both.
+
+    A few words before a colon are the name of what follows.
+    """
+    for word in sentence.words:
+        if word.folded in vocabulary.context.embedding:
+            yield word.end, word.folded in vocabulary.infinitive_marks
+    for colon in re.finditer(r":\s", sentence.text):
+        if len(sentence.text[: colon.start()].split()) > _LONGEST_LABEL:
+            yield colon.end(), False
 
 
 def _too_few(statement: Statement, spoken: Set[str]) -> tuple[str, ...]:
