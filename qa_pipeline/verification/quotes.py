@@ -37,17 +37,17 @@ class QuotedDocuments:
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
         status = pl.col("declared").struct.field("status")
-        columns = documents.select("document_id", "text", status).iter_rows()
-        self._documents = {document_id: (text, status) for document_id, text, status in columns}
-        self._starts = dict(chunks.select("chunk_id", "char_start").iter_rows())
+        self._texts: dict[str, str] = dict(documents.select("document_id", "text").iter_rows())
+        self._status: dict[str, str | None] = dict(documents.select("document_id", status).iter_rows())
+        self._starts: dict[str, int] = dict(chunks.select("chunk_id", "char_start").iter_rows())
 
     def around(self, passage: Passage) -> tuple[str, int]:
         """Return the text of a passage's document, and the place where the passage begins in it."""
-        return self._documents[passage.document_id][0], self._starts[passage.chunk_id]
+        return self._texts[passage.document_id], self._starts[passage.chunk_id]
 
     def status(self, passage: Passage) -> str | None:
         """Return the status that the front matter of a passage's document gives it."""
-        return self._documents[passage.document_id][1]
+        return self._status[passage.document_id]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ def read_lines(expected: str) -> list[list[str]]:
 
 
 def verdicts(
-    language: str, text: str, question: str, answer: str, quote: str, status: str | None = None
+    language: str, text: str, question: str, answer: str, quote: str, *, status: str | None = None
 ) -> pl.DataFrame:
     """Verdicts by a model that accepts every claim but the probe, always with this quote."""
 
