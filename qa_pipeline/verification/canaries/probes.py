@@ -62,24 +62,25 @@ def probe_of(passages: Sequence[Passage], claims: Sequence[str], language: str) 
     Args:
         passages: as the model sees them.
         claims: the real ones of the request, none of which the probe repeats.
-        language: of the claims: a probe in another language would stand out.
+        language: of the claims. Passages in it come first: a probe in another one would stand out.
     """
-    shown, seed = "\n\n".join(passage.text for passage in passages), draw_number(*claims)
+    texts = (text for passage in passages for text in (passage.title, *passage.section_path, passage.text))
+    shown, seed = "\n\n".join(texts), draw_number(*claims)
+    sources = [passage for passage in passages if passage.language == language] or passages
     statements = [
-        Sentence("", "", language, text, None)
-        for passage in passages
-        if passage.language == language
-        for text in _statements(passage.text, language)
+        Sentence("", "", source.language, text, None)
+        for source in sources
+        for text in _statements(source.text, source.language)
     ]
     folded = "\n".join(claims).casefold()
     with_digits = [statement for statement in statements if _DIGIT.search(statement.text)]
     rounds = [(with_digits, _OF_VALUES, seed + draw) for draw in range(_TRIES)]
-    for sources, generators, drawn in (*rounds, (statements, _OF_NEGATIONS, seed)):
+    for choices, generators, drawn in (*rounds, (statements, _OF_NEGATIONS, seed)):
         among = Material(tuple(statements), (), (), {"": shown}, {"": ""}, drawn)
-        for statement, generator in itertools.product(_turned(sources, seed), _turned(generators, seed)):
+        for statement, generator in itertools.product(_turned(choices, seed), _turned(generators, seed)):
             for draft in generator.make(statement, among):
                 is_new = draft.claim.rstrip(".").casefold() not in folded
-                if is_new and not _is_value_shown(draft.claim, statement.text, shown, language):
+                if is_new and not _is_value_shown(draft.claim, statement, shown):
                     return Probe(draft.claim, generator.kind)
     return Probe(_with_number(statements, shown, claims, language, seed), NUMBER_ADDED)
 
@@ -107,11 +108,11 @@ def _lines(text: str, language: str) -> Iterator[str]:
     yield from (f"{lead_in} {item}" for lead_in, item in list_items(text))
 
 
-def _is_value_shown(claim: str, statement: str, shown: str, language: str) -> bool:
+def _is_value_shown(claim: str, statement: Sentence, shown: str) -> bool:
     """Return whether the passages hold the new number in words, or the new amount."""
-    new = numerals(claim) - numerals(statement)
-    spelt = {word for word, value in lexicon(language).numbers.items() if f"{value:.12g}" in new}
-    amounts = {*_AMOUNT.findall(claim)} - {*_AMOUNT.findall(statement)}
+    new = numerals(claim) - numerals(statement.text)
+    spelt = {word for word, value in lexicon(statement.language).numbers.items() if f"{value:.12g}" in new}
+    amounts = {*_AMOUNT.findall(claim)} - {*_AMOUNT.findall(statement.text)}
     return not spelt.isdisjoint(lower_words(shown.casefold())) or any(amount in shown for amount in amounts)
 
 

@@ -95,10 +95,25 @@ def test_a_changed_value_stands_in_no_other_passage_either_in_figures_or_words()
             assert probe.text == "The valve opens at 9 bar."
 
 
+def test_a_changed_value_stands_in_no_title_or_heading() -> None:
+    shown = [Passage("c", "Guide 1 to 5", ("Part 6", "Parts 2, 4, 7 and 8"), "The valve opens at 3 bar.", "en")]
+    drawn = {probe_of(shown, [f"Claim {n}."], "en").text for n in range(40)}
+    assert {text for text in drawn if text.startswith("The valve opens")} == {"The valve opens at 9 bar."}
+
+
 def test_an_amount_of_another_passage_is_put_nowhere() -> None:
     texts = ("The pump of the new house weighs 80 kg.", "A bag of salt for it weighs 80 g in the shop.")
     drawn = {probe_of(passages(*texts), [f"Claim {n}."], "en").text for n in range(60)}
     assert not [text for text in drawn if "pump" in text and "80 g " in text]
+
+
+def test_a_unit_is_replaced_by_another_of_its_dimension() -> None:
+    texts = ("The pump of the new house weighs 80 kg.", "A bag of salt for it weighs 500 g in the shop.")
+    drawn = [probe_of(passages(*texts), [f"Claim {n}."], "en") for n in range(60)]
+    assert {probe.text for probe in drawn if probe.kind == "unit"} == {
+        "The pump of the new house weighs 80 g.",
+        "A bag of salt for it weighs 500 kg in the shop.",
+    }
 
 
 def test_the_probe_depends_on_passages_and_claims_only() -> None:
@@ -117,9 +132,11 @@ def test_no_claim_of_the_request_is_put_again_as_the_probe() -> None:
     assert probe_of(shown, [f"The valve opens at {n} bar" for n in range(10)], "en").kind == NUMBER_ADDED
 
 
-def test_a_passage_in_another_language_than_the_claims_gives_none_of_its_statements_where_others_do() -> None:
-    shown = [*passages("Ventilen öppnar vid 3 bar.", language="sv"), *passages("The tank holds 5 litres.")]
+def test_passages_in_the_language_of_the_claims_come_first() -> None:
+    swedish = passages("Ventilen öppnar vid 3 bar.", language="sv")
+    shown = [*swedish, *passages("The tank holds 5 litres.")]
     assert {probe_of(shown, [f"Claim {n}."], "en").text[:8] for n in range(20)} == {"The tank"}
+    assert {probe_of(swedish, [f"Claim {n}."], "en").kind for n in range(20)} == {"number"}
 
 
 @given(
