@@ -85,6 +85,6 @@ def test_no_accept_is_taken_whose_document_says_of_itself_that_nothing_in_it_hol
     assert detail == f'its document says of itself: "{status}"'
 
 
-@pytest.mark.parametrize("status", ["Final", "in force", "approved"])
+@pytest.mark.parametrize("status", ["Final", "published", "approved"])
 def test_an_accept_is_taken_whose_document_says_of_itself_that_it_holds(status: str) -> None:
     assert verdicts(*TRUE, status=status)["verdict"].to_list() == ["supported"]

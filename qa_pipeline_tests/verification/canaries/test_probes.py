@@ -96,7 +96,9 @@ def test_a_changed_value_stands_in_no_other_passage_either_in_figures_or_words()
 
 
 def test_a_changed_value_stands_in_no_title_or_heading() -> None:
-    shown = [Passage("c", "Guide 1 to 5", ("Part 6", "Parts 2, 4, 7 and 8"), "The valve opens at 3 bar.", "en")]
+    shown = [
+        Passage("c", "Guide 1 to 5", ("Part 6", "Parts 2, 4, 7 and 8"), "The valve opens at 3 bar.", "en")
+    ]
     drawn = {probe_of(shown, [f"Claim {n}."], "en").text for n in range(40)}
     assert {text for text in drawn if text.startswith("The valve opens")} == {"The valve opens at 9 bar."}
 
