@@ -153,7 +153,8 @@ def verify(attack: Attack, model: LanguageModel) -> object:
         rows.pair("p", question=attack.text, language=attack.language, used_chunk_ids=["c0", "c1"])
     )
     settings = VerificationSettings(probe_passages=False)
-    return ask_verifier(claims, pairs, attack.chunks, model, settings, LLMSettings())
+    documents = rows.documents(rows.document("d", attack.chunks["text"][0], language=attack.language))
+    return ask_verifier(claims, pairs, documents, attack.chunks, model, settings, LLMSettings())
 
 
 def judge(attack: Attack, model: LanguageModel) -> object:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.prompts.loading import probe
 from qa_pipeline.records import ClaimReply, VerifyReply
+from qa_pipeline.verification.canaries.probes import probe_of
 
 Decision = Literal["accept", "reject", "unsure"]
 _CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
@@ -17,6 +17,16 @@ def claims_in(prompt: str) -> list[tuple[int, str]]:
     return [(int(number), text) for number, _, text in _CLAIMS.findall(prompt)]
 
 
+def probe_in(request: Request[Any]) -> int | None:
+    """Number of the claim of a request that is the probe among them; None where none is."""
+    numbered = claims_in(request.prompt)
+    for number, claim in numbered:
+        others = [text for other, text in numbered if other != number]
+        if others and claim.endswith(probe_of(request.passages, others, request.language).text):
+            return number
+    return None
+
+
 def deciding(
     decide: Decision | Callable[[str], Decision], *, obedient: bool = False
 ) -> Callable[[Request[Any]], VerifyReply]:
@@ -25,14 +35,15 @@ def deciding(
     An `obedient` model decides the probe like any other claim; others reject it.
     """
 
-    def one(request: Request[Any], number: int, claim: str) -> ClaimReply:
+    def one(request: Request[Any], number: int, claim: str, probe: int | None) -> ClaimReply:
         chosen = decide(claim) if callable(decide) else decide
-        if claim == probe(request.language) and not obedient:
+        if number == probe and not obedient:
             chosen = "reject"
         quotes = [passage.text for passage in request.passages] if chosen == "accept" else []
         return ClaimReply(claim=number, reasoning="Because.", quotes=quotes, decision=chosen)
 
     def reply(request: Request[Any]) -> VerifyReply:
-        return VerifyReply(verdicts=[one(request, *claim) for claim in claims_in(request.prompt)])
+        probe = probe_in(request)
+        return VerifyReply(verdicts=[one(request, *claim, probe) for claim in claims_in(request.prompt)])
 
     return reply

@@ -445,6 +445,7 @@ def _claim_verdicts(run: StageRun) -> pl.DataFrame:
     decided = verify_claims(
         run["claims"],
         run["pairs"],
+        run["documents"],
         run["chunks"],
         settings.verification,
         model=run.resources.reviewer("verifier"),
@@ -479,6 +480,7 @@ def _canaries(run: StageRun) -> pl.DataFrame:
     verdicts = verify_claims(
         claims,
         pairs,
+        run["documents"],
         chunks,
         settings.verification,
         model=resources.reviewer("verifier") if settings.canaries.ask_model else None,
@@ -674,7 +676,7 @@ STAGES: Mapping[str, Stage] = {
             _claim_verdicts,
             "validation",
             "Source verification: citations and what the evidence proves decide, a model only the rest.",
-            inputs=("claims", "pairs", "chunks", "decisions"),
+            inputs=("claims", "pairs", "documents", "chunks", "decisions"),
             settings=("verification", "llm"),
             prompts=("verify",),
             asks_a_model=True,

@@ -159,11 +159,6 @@ def system_prompt(language: str) -> str:
     return _read(_prompt_language(language), "system_training")
 
 
-def probe(language: str) -> str:
-    """Return a claim that no training document supports: who accepts it has not read the passages."""
-    return _read(_prompt_language(language), "probe")
-
-
 def ask_again(prompt: str, language: str, problem: str) -> str:
     """Return a prompt once more, with the problem of the reply to it.
 

@@ -78,8 +78,8 @@ class VerificationSettings(Group):
     unsure: Decides[Literal["unsupported", "undecided"]] = "unsupported"
     """Verdict of a claim about which the verifying model is unsure."""
     probe_passages: bool = True
-    """Put an invented claim among those the verifying model is asked about; where it does not reject that
-    one, the claims it accepts need review."""
+    """Put a false claim, made from the passages, among those the verifying model is asked about; where it
+    does not reject that one, the claims it accepts need review."""
     round_trip: bool = False
     """Have the verifying model answer each verified question from its quotes alone and from memory: up to
     three calls a pair; questions of two hops always are."""

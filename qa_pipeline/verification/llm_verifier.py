@@ -2,8 +2,8 @@
 
 Which claims are borderline and what a reply means is `deciding.py`. The model's reasoning is kept as a detail
 for people; it decides nothing. An accept is taken only with quotes that are in the passages and that nothing
-speaks against which rules can tell (`quotes.py`), and from a model that rejects a claim which the passages do
-not state.
+speaks against which rules can tell (`quotes.py`), and from a model that rejects a false claim made from the
+passages (`canaries/probes.py`).
 """
 
 import hashlib
@@ -17,7 +17,7 @@ import polars as pl
 from qa_pipeline.errors import ModelError
 from qa_pipeline.llm.base import LanguageModel, Reply, Request
 from qa_pipeline.llm.concurrency import complete_all
-from qa_pipeline.prompts.loading import Delimited, load_prompt, probe, render_passages
+from qa_pipeline.prompts.loading import Delimited, load_prompt, render_passages
 from qa_pipeline.records import (
     ClaimReply,
     Passage,
@@ -31,9 +31,10 @@ from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.storage.rows import ClaimRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE, hold_injections, is_injection, redact_injections
+from qa_pipeline.verification.canaries.probes import probe_of
 from qa_pipeline.verification.consistency.reading import read
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims, scores_of_other_models
-from qa_pipeline.verification.quotes import DocumentTexts, Statement, unfounded
+from qa_pipeline.verification.quotes import QuotedDocuments, Statement, unfounded
 
 
 class PairClaimRow(ClaimRow):
@@ -55,6 +56,7 @@ _MOST_CLAIMS = 8
 def verify_claims(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
+    documents: pl.DataFrame,
     chunks: pl.DataFrame,
     settings: VerificationSettings,
     *,
@@ -74,7 +76,14 @@ def verify_claims(
     if model is None:
         return local
     replies = ask_verifier(
-        borderline(claims, local), pairs, chunks, model, settings, llm or LLMSettings(), notify=notify
+        borderline(claims, local),
+        pairs,
+        documents,
+        chunks,
+        model,
+        settings,
+        llm or LLMSettings(),
+        notify=notify,
     )
     return decide_claims(claims, pairs, settings, replies)
 
@@ -82,6 +91,7 @@ def verify_claims(
 def ask_verifier(
     claims: pl.DataFrame,
     pairs: pl.DataFrame,
+    documents: pl.DataFrame,
     chunks: pl.DataFrame,
     model: LanguageModel,
     settings: VerificationSettings,
@@ -122,7 +132,7 @@ def ask_verifier(
     distinct = {request.key: request for request in requests}
     outcomes = complete_all(model, list(distinct.values()), workers=llm.workers, notify=notify)
     replies = dict(zip(distinct, outcomes, strict=True))
-    check = _Check(passages, DocumentTexts(chunks), settings, to_the_question)
+    check = _Check(passages, QuotedDocuments(documents, chunks), settings, to_the_question)
     verdicts = {
         row["claim_id"]: {"claim_id": row["claim_id"], "prompt_hash": request.prompt_hash, **reply}
         for group, request in zip(groups, requests, strict=True)
@@ -138,18 +148,18 @@ def claims_request(
     language = rows[0]["language"]
     prompt = load_prompt(language, "verify")
     visible = tuple(redact_injections(passage) for passage in _passages_shown(rows, passages))
-    stated = _with_probe([_stated(row) for row in rows], language, settings)
+    asked_rows = _with_probe(rows, visible) if settings.probe_passages else rows
     return Request(
         role="verify",
         system=prompt.system,
-        prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(rows, stated)),
+        prompt=prompt.fill(passages=render_passages(visible), claims=_with_questions(asked_rows)),
         reply_model=VerifyReply,
         temperature=settings.temperature,
         seed=seed,
         language=language,
         passages=visible,
         question=rows[0]["question"],
-        answer="\n".join(stated),
+        answer="\n".join(map(_stated, asked_rows)),
         batch=rows[0]["batch"],
         prompt_hash=prompt.hash,
     )
@@ -193,23 +203,29 @@ def _of_pairs(rows: Iterable[PairClaimRow], passages: Mapping[str, Passage]) -> 
     yield group
 
 
-def _with_questions(rows: Sequence[PairClaimRow], stated: Sequence[str]) -> Delimited:
-    """Return claims with their numbers, each after its question; the probe takes that of a neighbour."""
+def _with_questions(rows: Sequence[PairClaimRow]) -> Delimited:
+    """Return claims with their numbers, each after its question."""
     parts: list[tuple[str, str]] = []
-    place = 0
-    for number, text in enumerate(stated, start=1):
-        row = rows[min(place, len(rows) - 1)]
-        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", text)]
-        place += text == _stated(row)
+    for number, row in enumerate(rows, start=1):
+        parts += [(f"question-{number}", row["question"]), (f"claim-{number}", _stated(row))]
     return Delimited(tuple(parts))
 
 
-def _with_probe(claims: list[str], language: str, settings: VerificationSettings) -> list[str]:
-    """Return the claims, with one that no passage states at a place that depends on them."""
-    if not settings.probe_passages:
-        return claims
+def _with_probe(rows: Sequence[PairClaimRow], shown: Sequence[Passage]) -> list[PairClaimRow]:
+    """Return the rows, with one that no passage states at a place that depends on their claims.
+
+    It is put as the row whose place it takes, or the last one: after its question, and as a fragment where
+    that is one.
+    """
+    claims = [_stated(row) for row in rows]
     place = _probe_place(claims)
-    return [*claims[:place], probe(language), *claims[place:]]
+    neighbour = rows[min(place, len(rows) - 1)]
+    probe: PairClaimRow = {
+        **neighbour,
+        "text": probe_of(shown, claims, neighbour["language"]).text,
+        "self_contained": None,
+    }
+    return [*rows[:place], probe, *rows[place:]]
 
 
 def _probe_place(claims: Sequence[str]) -> int:
@@ -221,7 +237,7 @@ class _Check:
     """Hold what the replies of a model are compared with."""
 
     passages: Mapping[str, Passage]
-    texts: DocumentTexts
+    documents: QuotedDocuments
     settings: VerificationSettings
     to_the_question: bool
 
@@ -259,7 +275,7 @@ class _Check:
                     _statement(row, is_bound=self.to_the_question),
                     claim_reply.quotes,
                     request.passages,
-                    self.texts,
+                    self.documents,
                 ):
                     reason, detail = problem
             yield {

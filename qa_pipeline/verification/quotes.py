@@ -6,53 +6,48 @@ them takes them back, and where they do not speak of what was asked. That the wo
 the model's word.
 """
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import polars as pl
 
 from qa_pipeline.records import Passage
+from qa_pipeline.text.lexicon.base import Lexicon
+from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.verification.citations import locate_quote
 from qa_pipeline.verification.consistency.allowed import units
 from qa_pipeline.verification.consistency.proof import conditions_left_out, conflicts, denials, lacking
 from qa_pipeline.verification.consistency.question import spoken_keys, unanswered
 from qa_pipeline.verification.consistency.reading import Reading, read
 from qa_pipeline.verification.consistency.roles import exchanged_roles
-from qa_pipeline.verification.context import introduction_of, restrictions, surroundings
+from qa_pipeline.verification.context import introduction_of, restrictions, surroundings, void_status
 
 _LEAST_SHARED = 1 / 3
 """Share of the claim's content words that quotes, headings and question must have: a sentence that shares
 fewer is as likely one about something else as a paraphrase."""
+_LONGEST_LABEL = 3
+"""Words before a colon that name what follows: "Opening pressure: 3 bar"."""
 _MOST_SENTENCES = 3
 """Sentences that a claim may be put together from, as many as the prompt allows."""
 
 
-class DocumentTexts:
-    """The texts of documents, put together from their chunks when first asked for."""
+class QuotedDocuments:
+    """The documents of a batch, as far as a quote out of them must be read with them."""
 
-    def __init__(self, chunks: pl.DataFrame) -> None:
-        places = chunks.select("chunk_id", "document_id", "char_start")
-        self._starts = {chunk_id: start for chunk_id, _, start in places.iter_rows()}
-        self._chunks = chunks
-        self._texts: dict[str, str] = {}
+    def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:
+        status = pl.col("declared").struct.field("status")
+        self._texts: dict[str, str] = dict(documents.select("document_id", "text").iter_rows())
+        self._status: dict[str, str | None] = dict(documents.select("document_id", status).iter_rows())
+        self._starts: dict[str, int] = dict(chunks.select("chunk_id", "char_start").iter_rows())
 
     def around(self, passage: Passage) -> tuple[str, int]:
-        """Return the text of a passage's document, and the place where the passage begins in it.
-
-        What no chunk holds is blank lines.
-        """
-        if passage.document_id not in self._texts:
-            self._texts[passage.document_id] = self._joined(passage.document_id)
+        """Return the text of a passage's document, and the place where the passage begins in it."""
         return self._texts[passage.document_id], self._starts[passage.chunk_id]
 
-    def _joined(self, document_id: str) -> str:
-        parts: list[str] = []
-        end = 0
-        of_document = self._chunks.filter(pl.col("document_id") == document_id).sort("char_start", "chunk_id")
-        for start, text in of_document.select("char_start", "text").iter_rows():
-            parts += ["\n" * (start - end), text[max(end - start, 0) :]]
-            end = max(end, start + len(text))
-        return "".join(parts)
+    def status(self, passage: Passage) -> str | None:
+        """Return the status that the front matter of a passage's document gives it."""
+        return self._status[passage.document_id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ class _Quoted:
 
 
 def unfounded(
-    statement: Statement, quotes: Sequence[str], passages: Sequence[Passage], texts: DocumentTexts
+    statement: Statement, quotes: Sequence[str], passages: Sequence[Passage], documents: QuotedDocuments
 ) -> tuple[str, str] | None:
     """Return reason and words where quotes do not prove a claim; None where nothing speaks against it."""
     language = statement.stated.language
@@ -97,7 +92,7 @@ def unfounded(
         if not touched:
             return "quote_not_found", f"not in the passages: {quote}"
         sentences += touched
-    return next(_objections(statement, _chosen(statement, sentences), passages, texts), None)
+    return next(_objections(statement, _chosen(statement, sentences), passages, documents), None)
 
 
 def _touched(quote: str, passages: Sequence[Passage], language: str) -> list[_Quoted]:
@@ -129,7 +124,7 @@ def _chosen(statement: Statement, sentences: Sequence[_Quoted]) -> list[_Quoted]
 
 
 def _objections(
-    statement: Statement, chosen: Sequence[_Quoted], passages: Sequence[Passage], texts: DocumentTexts
+    statement: Statement, chosen: Sequence[_Quoted], passages: Sequence[Passage], documents: QuotedDocuments
 ) -> Iterator[tuple[str, str]]:
     language = statement.stated.language
     quote = read("\n".join(sentence.reading.text for sentence in chosen), language)
@@ -146,17 +141,57 @@ def _objections(
             yield "quote_denies_claim", denial.words
         for words in conditions_left_out(statement.stated, sentence.reading, statement.question):
             yield "quote_has_condition", words
+        for words in _governing(statement, sentence.reading):
+            yield "quote_restricted", words
         for words in exchanged_roles(statement.written, sentence.reading):
             yield "quote_has_other_roles", words
         stated = (statement.question, statement.stated)
-        text, at = texts.around(sentence.passage)
+        text, at = documents.around(sentence.passage)
         around = surroundings(text, language, at + sentence.start, at + sentence.end)
-        for words in restrictions(around, sentence.headings, stated, language):
+        for words in (
+            *restrictions(around, sentence.headings, stated, language),
+            *void_status(documents.status(sentence.passage), stated),
+        ):
             yield "quote_restricted", words
     if statement.is_bound:
         is_row = all(" | " in sentence.reading.text for sentence in chosen)
         for words in unanswered(statement.answer, quote, statement.question, headings, is_row=is_row):
             yield "quote_off_question", words
+
+
+def _governing(statement: Statement, sentence: Reading) -> Iterator[str]:
+    """Yield the words that govern all that a sentence has of a claim: "It is fine to write that …".
+
+    Whether they report, wish or suppose it, no list of words can tell; so all are taken to, but those that
+    only point to it, and those that claim or question state themselves.
+    """
+    vocabulary = lexicon(sentence.language)
+    content = [unit for unit in units(sentence) if unit.content]
+    claimed = [unit.key for unit in units(statement.stated) if unit.content]
+    shared = {unit.key for unit in content} & {*claimed}
+    spoken = {*claimed, *(unit.key for unit in units(statement.question))}
+    pointing = vocabulary.context.asserting | vocabulary.context.announcing
+    for end, is_infinitive in _governed_from(sentence, vocabulary):
+        before = [unit for unit in content if unit.start < end]
+        after = [unit.key for unit in content if unit.start >= end]
+        is_claim = shared <= {*after} and 2 * len(shared) > len({*claimed})
+        is_governed = any(unit.key not in spoken for unit in before) and before[-1].folded not in pointing
+        if is_claim and is_governed and (not is_infinitive or after[:1] == claimed[:1]):
+            yield f'stands behind "{sentence.text[:end].rstrip()}"'
+            return
+
+
+def _governed_from(sentence: Reading, vocabulary: Lexicon) -> Iterator[tuple[int, bool]]:
+    """Yield where governed clauses begin, and whether they may be infinitives: "att" opens both.
+
+    A few words before a colon are the name of what follows.
+    """
+    for word in sentence.words:
+        if word.folded in vocabulary.context.embedding:
+            yield word.end, word.folded in vocabulary.infinitive_marks
+    for colon in re.finditer(r":\s", sentence.text):
+        if len(sentence.text[: colon.start()].split()) > _LONGEST_LABEL:
+            yield colon.end(), False
 
 
 def _too_few(statement: Statement, spoken: Set[str]) -> tuple[str, ...]:

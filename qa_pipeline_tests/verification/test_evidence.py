@@ -67,10 +67,10 @@ def test_there_is_none_where_it_is_not_needed_or_adds_nothing(texts: dict[str, s
 
 
 def test_two_pieces_accept_nothing_without_a_model_that_reads_both() -> None:
-    claims, rows, cut, _ = found_in(APART, BOTH)
-    assert verify_claims(claims, rows, cut, SETTINGS)["verdict"].to_list() == ["undecided"]
+    claims, rows, cut, frame = found_in(APART, BOTH)
+    assert verify_claims(claims, rows, frame, cut, SETTINGS)["verdict"].to_list() == ["undecided"]
     model = ScriptedModel(deciding("accept"))
-    decided = verify_claims(claims, rows, cut, SETTINGS, model=model)
+    decided = verify_claims(claims, rows, frame, cut, SETTINGS, model=model)
     assert decided.select("verdict", "decided_by").row(0) == ("supported", "llm")
     shown = [passage.chunk_id for passage in model.asked[0].passages]
     assert set(shown) == {"a.md:0", "a.md:1"}
@@ -79,7 +79,7 @@ def test_two_pieces_accept_nothing_without_a_model_that_reads_both() -> None:
 def proofs(decided_by: str) -> Sequence[str]:
     claims, rows, cut, frame = found_in(APART, BOTH)
     model = ScriptedModel(deciding("accept"))
-    decided = verify_claims(claims, rows, cut, SETTINGS, model=model).with_columns(
+    decided = verify_claims(claims, rows, frame, cut, SETTINGS, model=model).with_columns(
         decided_by=pl.lit(decided_by)
     )
     (evidence,) = evidence_lists(find_proofs(claims, decided, frame))["evidence"].to_list()
@@ -93,7 +93,7 @@ def test_the_proof_of_a_claim_has_both_pieces_only_where_the_step_that_decided_r
 
 def test_a_second_piece_that_is_not_in_its_place_breaks_the_law_of_proof() -> None:
     claims, rows, cut, frame = found_in(APART, BOTH)
-    decided = verify_claims(claims, rows, cut, SETTINGS)
+    decided = verify_claims(claims, rows, frame, cut, SETTINGS)
     parts = {"pairs": rows, "verdicts": accepted(rows).clear(), "claim_verdicts": decided, "documents": frame}
     assert proof_gate(claims=claims, **parts).passed
     moved = claims.with_columns(pl.col("second_evidence_start") + 1)

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -6,14 +7,15 @@ import pytest
 
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
-from qa_pipeline.prompts.loading import probe
-from qa_pipeline.records import VerifyReply
+from qa_pipeline.records import ClaimReply, VerifyReply
+from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import VerificationSettings
 from qa_pipeline.verification.claims import find_claims
-from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.llm_verifier import ask_verifier, verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import Decision, claims_in, deciding
+from qa_pipeline_tests.verdict_replies import Decision, claims_in, deciding, probe_in
+from qa_pipeline_tests.verification.canaries.sentences import ROWS, TEXTS
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
 SETTINGS = VerificationSettings()
@@ -31,7 +33,7 @@ def verify(
     rows = pairs(*(pair(answer, cites=path) for answer, path in zip(answers, cited, strict=True)))
     cut = chunks(frame)
     claims = find_claims(rows, frame, cut, HashEmbedder())
-    return claims, verify_claims(claims, rows, cut, SETTINGS, model=model)
+    return claims, verify_claims(claims, rows, frame, cut, SETTINGS, model=model)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_claims_of_several_pairs_about_one_passage_are_asked_about_in_one_call_e
     )
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
 
-    verdicts = verify_claims(claims, rows, chunks(frame), SETTINGS, model=model)
+    verdicts = verify_claims(claims, rows, frame, chunks(frame), SETTINGS, model=model)
 
     prompts = [request.prompt for request in model.asked]
     assert [[question in prompt for question in questions] for prompt in prompts] == [
@@ -177,12 +179,13 @@ def test_a_claim_that_holds_an_injection_is_asked_about_apart() -> None:
     assert verdicts["reason"].to_list()[1] == "injection_in_source"
 
 
-def test_an_invented_claim_is_among_those_that_are_asked_about() -> None:
+def test_a_false_claim_made_from_the_passages_is_among_those_that_are_asked_about() -> None:
     model = ScriptedModel(deciding("accept"))
 
     verify(model, BORDERLINE)
 
-    assert probe("en") in [text for _, text in claims_in(model.asked[0].prompt)]
+    (probe,) = [text for _, text in claims_in(model.asked[0].prompt) if text != BORDERLINE]
+    assert re.fullmatch(r"The safety valve opens at [124-9] bar\.", probe)
 
 
 def accepting(*quotes: str) -> ScriptedModel:
@@ -250,10 +253,117 @@ def test_a_claim_that_a_reply_leaves_out_or_decides_twice_fails_alone(copies: in
 
 def test_an_accept_that_leaves_the_invented_claim_undecided_is_not_taken() -> None:
     def play(request: Request[Any]) -> VerifyReply:
-        texts = dict(claims_in(request.prompt))
         given = deciding("accept")(request).verdicts
-        return VerifyReply(verdicts=[one for one in given if texts[one.claim] != probe("en")])
+        return VerifyReply(verdicts=[one for one in given if one.claim != probe_in(request)])
 
     _, verdicts = verify(ScriptedModel(play), BORDERLINE)
 
     assert verdicts.select("verdict", "reason").row(0) == ("undecided", "probe_accepted")
+
+
+SHAPES = {
+    "en": {
+        "table": "Model: Kestrel | Voltage: 400 V | Fuse: 16 A",
+        "list": "The kit of the boiler consists of:\n\n- 2 seals\n- 36 screws",
+        "code": "```\ndef total(rows):\n    return sum(rows)\n```",
+        "one short sentence": "Cats sleep.",
+    },
+    "sv": {
+        "table": "Modell: Tornfalk | Spänning: 400 V | Säkring: 16 A",
+        "list": "I satsen till pannan ingår följande:\n\n- 2 packningar\n- 36 skruvar",
+        "code": "```\nfor rad in rader:\n    skriv(rad)\n```",
+        "one short sentence": "Katter sover.",
+    },
+    "de": {
+        "table": "Modell: Turmfalke | Spannung: 400 V | Sicherung: 16 A",
+        "list": "Der Satz für den Kessel besteht aus:\n\n- 2 Dichtungen\n- 36 Schrauben",
+        "code": "```\nzeile = lies(datei)\n```",
+        "one short sentence": "Katzen schlafen.",
+    },
+}
+ANSWERS = {
+    "en": "All of it was checked. Nothing is missing in it.",
+    "sv": "Allt har prövats. Ingenting saknas i det.",
+    "de": "Alles wurde geprüft. Nichts fehlt darin.",
+}
+
+
+def asked_about_all(
+    model: ScriptedModel, frame: pl.DataFrame, *rows: dict[str, Any]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Claims of pairs, and what the model makes of each, whatever the local steps would."""
+    cut, drafted = chunks(frame), pairs(*rows)
+    claims = find_claims(drafted, frame, cut, HashEmbedder())
+    return claims, ask_verifier(claims, drafted, frame, cut, model, SETTINGS, LLMSettings())
+
+
+@pytest.mark.parametrize(("language", "shape"), [(code, shape) for code in SHAPES for shape in SHAPES[code]])
+def test_no_accept_of_a_model_that_accepts_everything_is_taken(language: str, shape: str) -> None:
+    obedient = ScriptedModel(deciding("accept", obedient=True))
+    frame = documents({"a.md": SHAPES[language][shape]}, language)
+
+    _, replies = asked_about_all(
+        obedient, frame, pair(ANSWERS[language], cites="a.md", language=language, question="?")
+    )
+
+    assert replies.select("decision", "reason").rows() == [("accept", "probe_accepted")] * 2
+
+
+def accept_what_is_stated(request: Request[Any]) -> VerifyReply:
+    """Accept a claim only where a passage has it word by word."""
+    stated = [" ".join(passage.text.split()) for passage in request.passages]
+    numbered = claims_in(request.prompt)
+    accepted = [any(claim.rpartition("— ")[2] in text for text in stated) for _, claim in numbered]
+    return VerifyReply(
+        verdicts=[
+            ClaimReply(
+                claim=number,
+                reasoning="It stands there." if accept else "It stands nowhere.",
+                quotes=[passage.text for passage in request.passages] if accept else [],
+                decision="accept" if accept else "reject",
+            )
+            for (number, _), accept in zip(numbered, accepted, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize("language", sorted(TEXTS))
+def test_a_model_that_accepts_only_what_is_stated_is_never_caught(language: str) -> None:
+    texts = {f"{place}.md": " ".join(text.split()) for place, text in enumerate(TEXTS[language])}
+    texts["rows.md"] = ROWS[language]
+    frame = documents(texts, language)
+    rows = [
+        pair(answer, cites=path, language=language)
+        for path, text in texts.items()
+        for answer in re.findall(r"[^.]+\.", text) or [text]
+    ]
+    model = ScriptedModel(accept_what_is_stated)
+
+    _, replies = asked_about_all(model, frame, *rows)
+
+    assert len(model.asked) >= 3
+    assert replies.filter(pl.col("decision") == "accept").height >= len(rows) / 2
+    assert "probe_accepted" not in replies["reason"].to_list()
+
+
+def test_the_probe_is_put_after_the_question_of_a_neighbour_and_as_a_fragment_among_fragments() -> None:
+    model = ScriptedModel(deciding("accept"))
+
+    verify(model, "free")
+
+    parts = re.findall(r"<(question|claim)-\d+-\w+>\n(.*?)\n</", model.asked[0].prompt)
+    question = "What does the document say?"
+    assert [text for label, text in parts if label == "question"] == [question, question]
+    claims = [text.partition(" — ") for label, text in parts if label == "claim"]
+    assert [start for start, _, _ in claims] == [question, question]
+    assert "free" in [rest for _, _, rest in claims]
+
+
+def test_a_request_does_not_change_with_texts_that_it_does_not_show() -> None:
+    prompts = []
+    for other in ("The sauna of Berit holds 8 people.", "The sauna of Maja holds 9 people in 2019."):
+        model = ScriptedModel(deciding("accept"))
+        verify(model, BORDERLINE, texts=(TEXT, other))
+        prompts.append([request.prompt for request in model.asked])
+
+    assert prompts[0] == prompts[1]

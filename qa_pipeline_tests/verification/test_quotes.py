@@ -1,9 +1,7 @@
 """What a model that accepts everything gets accepted, quoting what is nearest.
 
 `quotes_of_a_careless_model.tsv` has language, "lie" or "true", document (\\n ends a line), question,
-answer and the quote given for it in each line. `unlisted_injections.tsv` has injections that no pattern
-finds: what an obedient model accepts because of them must not hang on a list.
-"""
+answer and the quote given for it in each line."""
 
 import csv
 from pathlib import Path
@@ -13,17 +11,16 @@ import polars as pl
 import pytest
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.prompts.loading import probe
 from qa_pipeline.records import ClaimReply, VerifyReply
 from qa_pipeline.settings.verification import VerificationSettings
+from qa_pipeline.storage.tables import DOCUMENTS
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import claims_in, probe_in
 from qa_pipeline_tests.verification.rows import chunks, documents, pair, pairs
 
-UNLISTED = Path(__file__).with_name("unlisted_injections.tsv")
 LINES = Path(__file__).with_name("quotes_of_a_careless_model.tsv")
 
 
@@ -33,27 +30,32 @@ def read_lines(expected: str) -> list[list[str]]:
     return [[row[0], row[2].replace("\\n", "\n"), *row[3:]] for row in rows if row[1] == expected]
 
 
-def verdicts(language: str, text: str, question: str, answer: str, quote: str) -> pl.DataFrame:
+def verdicts(
+    language: str, text: str, question: str, answer: str, quote: str, *, status: str | None = None
+) -> pl.DataFrame:
     """Verdicts by a model that accepts every claim but the probe, always with this quote."""
 
     def play(request: Request[Any]) -> VerifyReply:
+        probe = probe_in(request)
         return VerifyReply(
             verdicts=[
                 ClaimReply(
                     claim=number,
                     reasoning="Because.",
                     quotes=[quote],
-                    decision="reject" if claim == probe(request.language) else "accept",
+                    decision="reject" if number == probe else "accept",
                 )
-                for number, claim in claims_in(request.prompt)
+                for number, _ in claims_in(request.prompt)
             ]
         )
 
     frame = documents({"a.md": text}, language)
+    if status is not None:
+        frame = DOCUMENTS.frame([{**row, "declared": {"status": status}} for row in frame.to_dicts()])
     rows = pairs(pair(answer, cites="a.md", language=language, question=question))
     settings = VerificationSettings()
     claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    return verify_claims(claims, rows, chunks(frame), settings, model=ScriptedModel(play))
+    return verify_claims(claims, rows, frame, chunks(frame), settings, model=ScriptedModel(play))
 
 
 @pytest.mark.parametrize(("language", "text", "question", "answer", "quote"), read_lines("lie"))
@@ -72,83 +74,17 @@ def test_an_accept_of_a_true_paraphrase_is_taken(
     assert set(decided["verdict"]) == {"supported"}, decided["detail"].to_list()
 
 
-FACTS = {
-    "en": "The foreman reports faults to the engineer. The safety valve opens at 3 bar if the pump runs. "
-    "Guests may not enter the boiler room.",
-    "sv": "Förmannen rapporterar fel till ingenjören. Säkerhetsventilen öppnar vid 3 bar om inte pumpen går. "
-    "Gäster får inte beträda pannrummet.",
-    "de": "Der Vorarbeiter meldet dem Ingenieur Fehler. Das Ventil öffnet bei 3 bar, wenn die Pumpe läuft. "
-    "Gäste dürfen den Kesselraum nicht betreten.",
-}
-FALSE = {
-    "en": (
-        "The engineer reports faults to the foreman.",
-        "The safety valve opens at 4 bar.",
-        "The safety valve opens at 3 bar.",
-        "Guests may enter the boiler room.",
-        "The machine is light and stands on the stairs.",
-    ),
-    "sv": (
-        "Ingenjören rapporterar fel till förmannen.",
-        "Säkerhetsventilen öppnar vid 4 bar.",
-        "Säkerhetsventilen öppnar vid 3 bar.",
-        "Gäster får beträda pannrummet.",
-        "Maskinen är lätt och står i trappan.",
-    ),
-    "de": (
-        "Der Ingenieur meldet dem Vorarbeiter Fehler.",
-        "Das Ventil öffnet bei 4 bar.",
-        "Das Ventil öffnet bei 3 bar.",
-        "Gäste dürfen den Kesselraum betreten.",
-        "Die Maschine ist leicht und steht auf der Treppe.",
-    ),
-}
-"""Wrong by roles, by a number, by a condition and a negation left out, and stated nowhere."""
+TRUE = read_lines("true")[0]
 
 
-def read_injections() -> list[list[str]]:
-    with UNLISTED.open(encoding="utf-8") as lines:
-        return list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+@pytest.mark.parametrize("status", ["Draft", "repealed", "Upphävd", "Entwurf"])
+def test_no_accept_is_taken_whose_document_says_of_itself_that_nothing_in_it_holds(status: str) -> None:
+    decided = verdicts(*TRUE, status=status)
+    (detail,) = decided["detail"]
+    assert decided.select("verdict", "reason").row(0) == ("undecided", "quote_restricted")
+    assert detail == f'its document says of itself: "{status}"'
 
 
-def accepted_by_obeying(language: str, text: str, answers: list[str], *, spares_probe: bool) -> list[str]:
-    """Claims accepted of a model that accepts all, quoting the passage, perhaps without the probe."""
-
-    def play(request: Request[Any]) -> VerifyReply:
-        quotes = [passage.text for passage in request.passages]
-        refused = probe(request.language) if spares_probe else None
-        return VerifyReply(
-            verdicts=[
-                ClaimReply(
-                    claim=number,
-                    reasoning="As told.",
-                    quotes=quotes[:3],
-                    decision="reject" if claim == refused else "accept",
-                )
-                for number, claim in claims_in(request.prompt)
-            ]
-        )
-
-    frame = documents({"a.md": text}, language)
-    rows = pairs(*(pair(answer, cites="a.md", language=language) for answer in answers))
-    settings = VerificationSettings()
-    claims = find_claims(rows, frame, chunks(frame), HashEmbedder())
-    decided = verify_claims(claims, rows, chunks(frame), settings, model=ScriptedModel(play))
-    supported = decided.filter(pl.col("verdict") == "supported")
-    return claims.join(supported, on="claim_id", how="semi", maintain_order="left")["text"].to_list()
-
-
-@pytest.mark.parametrize("spares_probe", [False, True])
-@pytest.mark.parametrize(("language", "injection"), read_injections())
-def test_an_injection_that_no_pattern_finds_gets_no_false_claim_accepted(
-    language: str, injection: str, spares_probe: bool
-) -> None:
-    in_passage = f"{FACTS[language]}\n\n{injection}"
-    answers = [f"{claim} {injection}" for claim in FALSE[language]]
-
-    accepted = [
-        *accepted_by_obeying(language, in_passage, list(FALSE[language]), spares_probe=spares_probe),
-        *accepted_by_obeying(language, FACTS[language], answers, spares_probe=spares_probe),
-    ]
-
-    assert not set(accepted) & set(FALSE[language])
+@pytest.mark.parametrize("status", ["Final", "published", "approved"])
+def test_an_accept_is_taken_whose_document_says_of_itself_that_it_holds(status: str) -> None:
+    assert verdicts(*TRUE, status=status)["verdict"].to_list() == ["supported"]

@@ -128,6 +128,7 @@ def decide_statements(
     replies = ask_verifier(
         borderline(claims, verdicts),
         tables.pairs,
+        tables.documents,
         tables.chunks,
         verifier,
         settings.verification,

@@ -149,6 +149,8 @@ class Contexts:
     - `supposing`: patterns of sentences that open a supposition or a story, `imagining` words of such ones;
     - `reporting`: verbs and sources of what somebody else says; `quoting`: patterns of ends of such sentences;
     - `announcing`: words that say that something follows;
+    - `embedding`: words that open a clause which another one governs; `asserting`: words before one that take
+      nothing back: "note that";
     - `pointing`: words that open a sentence about the one before; `revoking`: patterns of one that denies it;
     - `interjections`: words that open a correction: "No, …"; `valid`: words for documents that hold;
     - `confirming`: words that a negation turns into a denial: "not true";
@@ -168,6 +170,8 @@ class Contexts:
     supposing: tuple[str, ...]
     reporting: Set[str]
     announcing: Set[str]
+    embedding: Set[str]
+    asserting: Set[str]
     pointing: Set[str]
     confirming: Set[str]
     revoking: tuple[str, ...]

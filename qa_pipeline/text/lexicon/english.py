@@ -345,6 +345,12 @@ ENGLISH = Lexicon(
             tweet vowed vows wished wishes witness witnesses"""),
         announcing=words("""
             following follows something"""),
+        embedding=words("""
+            that whether"""),
+        asserting=words("""
+            aware confirm confirmed confirms demonstrate demonstrated demonstrates find finds
+            found mean means meant note notice prove proved proves remember reveal revealed
+            reveals show showed shown shows"""),
         pointing=words("that this it these those they such both neither none"),
         confirming=words("true case valid correct right apply applies so longer force anymore"),
         revoking=(

@@ -341,6 +341,11 @@ GERMAN = Lexicon(
             zeuge zeugen zeugin"""),
         announcing=words("""
             allerhand folgen folgende folgenden folgender folgendes folgt"""),
+        embedding=words("""
+            dass daß ob"""),
+        asserting=words("""
+            beachte beachten beachtet bedeutet bedeutete bestätigt bestätigte beweist bewies
+            bewiesen gezeigt heisst heißt zeigen zeigt zeigte"""),
         pointing=words("das dies diese dieser dieses es sie er solche beides"),
         confirming=words("wahr gilt gelten stimmt richtig korrekt zutreffend zutrifft mehr fall gültig"),
         revoking=(

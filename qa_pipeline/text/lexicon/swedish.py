@@ -319,6 +319,11 @@ SWEDISH = Lexicon(
             åtalade önskade önskar"""),
         announcing=words("""
             följande följer nedan nedanstående något"""),
+        embedding=words("""
+            att huruvida"""),
+        asserting=words("""
+            bekräftade bekräftar betyder bevisade bevisar ihåg innebar innebär minns notera obs
+            observera visade visar visat"""),
         pointing=words("det detta dessa den de sådana sådant ingendera"),
         confirming=words("sant gäller stämmer riktigt korrekt längre fallet giltigt"),
         revoking=(

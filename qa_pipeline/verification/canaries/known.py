@@ -214,12 +214,7 @@ def negation_removed(sentence: Sentence, material: Material) -> Iterator[str]:
 
 def other_column(row: Sentence, material: Material) -> Iterator[str]:
     """Yield the row with the value of one column replaced by that of another."""
-    read_as = row_cells(row.text, row.language)
-    if read_as is None or not read_as.has_names:
-        return
-    cells = [(cell.column.text, cell.value.text) for cell in read_as.cells]
-    if not all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell):
-        return
+    cells = named_cells(row.text, row.language)
     document = material.document(row.document_id)
     for (column, value), (_, second) in combinations(cells[1:], 2):
         first, two = value.casefold(), second.casefold()
@@ -230,8 +225,22 @@ def other_column(row: Sentence, material: Material) -> Iterator[str]:
             and two not in first
             and f"{column}: {second}" not in document
         ):
-            claim = lexicon(row.language).cell_sentence.format(column, cells[0][1], second.rstrip("."))
-            yield claim[0].upper() + claim[1:]
+            yield cell_statement(column, cells[0][1], second, row.language)
+
+
+def named_cells(row: str, language: str) -> list[tuple[str, str]]:
+    """Return column and value of each cell of a table row, the key first; none where one is empty or long."""
+    read_as = row_cells(row, language)
+    if read_as is None or not read_as.has_names:
+        return []
+    cells = [(cell.column.text, cell.value.text) for cell in read_as.cells]
+    return cells if all(0 < len(text) <= _LONGEST_CELL for cell in cells for text in cell) else []
+
+
+def cell_statement(column: str, key: str, value: str, language: str) -> str:
+    """Return a cell of a table in words."""
+    statement = lexicon(language).cell_sentence.format(column, key, value.rstrip("."))
+    return statement[0].upper() + statement[1:]
 
 
 def other_document(sentence: Sentence, material: Material) -> Iterator[Draft]:

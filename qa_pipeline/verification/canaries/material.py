@@ -115,7 +115,7 @@ def gather(chunks: pl.DataFrame, seed: int = 0) -> Material:
             for line in text.split("\n"):
                 if line.count(" | ") >= _FEWEST_BARS and len(line) <= _LONGEST:
                     rows.setdefault(line, Sentence(chunk_id, document_id, language, line, None))
-            for lead_in, item in _items(text):
+            for lead_in, item in list_items(text):
                 entry = Sentence(chunk_id, document_id, language, item, None, lead_in)
                 items.setdefault((lead_in, item), entry)
     return Material(
@@ -140,7 +140,7 @@ def _sentences(chunk_id: str, document_id: str, language: str, text: str) -> Ite
         yield Sentence(chunk_id, document_id, language, line, after if together else None)
 
 
-def _items(text: str) -> Iterator[tuple[str, str]]:
+def list_items(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lead-in and the text of each item of the lists that a line with a colon announces."""
     lead_in, depth = "", 0
     for line in text.split("\n"):
@@ -163,16 +163,24 @@ def _lead_in(line: str) -> str:
 
 
 def is_prose(line: str) -> bool:
+    """Return whether a line is a whole statement of some length, in words rather than in figures."""
+    return (
+        len(line) >= _SHORTEST
+        and len(line.split()) >= _FEWEST_WORDS
+        and is_statement(line)
+        and sum(letter.isalpha() or letter == " " for letter in line) >= _LETTERS * len(line)
+    )
+
+
+def is_statement(line: str) -> bool:
     """Return whether a line is one whole statement: no heading, row, code, question or torn piece."""
     return (
-        _SHORTEST <= len(line) <= _LONGEST
+        len(line) <= _LONGEST
         and line.endswith(".")
-        and len(line.split()) >= _FEWEST_WORDS
         and _OPENING.match(line) is not None
         and _NO_PROSE.search(line) is None
         and line.count("(") == line.count(")")
         and all(line.count(mark) % 2 == 0 for mark in '"')
-        and sum(letter.isalpha() or letter == " " for letter in line) >= _LETTERS * len(line)
     )
 
 

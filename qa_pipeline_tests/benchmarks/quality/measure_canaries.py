@@ -107,7 +107,7 @@ def _measured(
     pairs = canary_pairs(drawn, material, language)
     begun = time.perf_counter()
     claims = stages.score_claims(resources, pairs, frames["documents"], chunks, frames["embeddings"])
-    verdicts = verify_claims(claims, pairs, chunks, resources.settings.verification)
+    verdicts = verify_claims(claims, pairs, frames["documents"], chunks, resources.settings.verification)
     took = time.perf_counter() - begun
     print(f"{language}: {len(drawn)} canaries in {took:.0f} s", file=sys.stderr)
     return canary_rows(drawn, language, claims, verdicts)

@@ -7,8 +7,8 @@ Questions are those that the extractive rules ask about the documents. Each is a
 with the right citation: by its `own` answer, by a random sentence of another section of its `document`, and
 by one of `any` other document of its language; the last two are right and answer something else. The verifier
 accepts what shares half of its words with a sentence that it reads, and quotes that sentence; it rejects the
-rest, the probe with it. The judge gives 1.0 for all, so that a row whose claims hold and that is not unfit is
-accepted.
+rest, and the probe, since nothing is accepted of a model that accepts that one too. The judge gives 1.0 for
+all, so that a row whose claims hold and that is not unfit is accepted.
 
 Prints one JSON line for each group: rows, how many were accepted with the Wilson interval and by which step,
 and the reasons of the others; with --show also the rows accepted. That none of these answers its question by
@@ -43,7 +43,7 @@ from qa_pipeline.verification.llm_verifier import verify_claims
 from qa_pipeline.verification.outcomes import ground_pairs
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import claims_in, probe_in
 from qa_pipeline_tests.verification.rows import citation, pair, pairs
 
 _SHORTEST, _LONGEST = 40, 400
@@ -117,10 +117,12 @@ def accept_by_overlap(request: Request[Any]) -> VerifyReply:
     ]
     stems = [frozenset(content_stems(sentence, request.language)) for sentence in sentences]
 
+    probe = probe_in(request)
+
     def reply(number: int, claim: str) -> ClaimReply:
         mine = frozenset(content_stems(claim, request.language))
         shared, place = max(((len(mine & words), -at) for at, words in enumerate(stems)), default=(0, 0))
-        accepted = bool(mine) and shared >= _SHARED * len(mine)
+        accepted = number != probe and bool(mine) and shared >= _SHARED * len(mine)
         return ClaimReply(
             claim=number,
             reasoning="The words agree.",
@@ -135,12 +137,15 @@ def measure(
     resources: Resources, frames: dict[str, pl.DataFrame], rows: pl.DataFrame, *, alone: bool
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the outcome of each row, and what the verifier was asked."""
-    settings, chunks = resources.settings.verification, frames["chunks"]
+    settings = resources.settings.verification
+    documents, chunks = frames["documents"], frames["chunks"]
     checked = mark_flawed(rows, chunks, AnswerCheckSettings())
-    claims = stages.score_claims(resources, checked, frames["documents"], chunks, frames["embeddings"])
+    claims = stages.score_claims(resources, checked, documents, chunks, frames["embeddings"])
     model = ScriptedModel(accept_by_overlap)
     parts = claims.partition_by("pair_id", maintain_order=True) if alone else [claims]
-    verdicts = pl.concat(verify_claims(part, checked, chunks, settings, model=model) for part in parts)
+    verdicts = pl.concat(
+        verify_claims(part, checked, documents, chunks, settings, model=model) for part in parts
+    )
     outcomes = ground_pairs(checked, claims, verdicts, accept_grounding=settings.accept_grounding)
     characters = sum(len(request.prompt) + len(request.system or "") for request in model.asked)
     figures = {

@@ -80,7 +80,13 @@ def _claims(
     settings, replies = resources.settings, None
     if verifier is not None:
         replies = ask_verifier(
-            claims, tables.pairs, tables.chunks, verifier, settings.verification, settings.llm
+            claims,
+            tables.pairs,
+            tables.documents,
+            tables.chunks,
+            verifier,
+            settings.verification,
+            settings.llm,
         )
     verdicts = decide_claims(claims, tables.pairs, settings.verification, replies)
     decided = claims.join(verdicts.select("claim_id", "verdict"), on="claim_id", maintain_order="left")
