@@ -15,7 +15,9 @@ from qa_pipeline.text.lexicon.languages import SMALL, any_of_all, lexicon
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,2})(?!`)[^`\n]+\1(?!`)")
 _STOP = re.compile(r"(?<![.!?…])[.!?…]+")
 _CLOSERS = re.compile(r"[\"'”’“‘»«›‹)\]}*_`]*")
-_TRAILER = re.compile(r"[ \t]*(?:\[[^\[\]\n]{1,200}\](?!\()|[\U0001F300-\U0001FAFF\u2600-\u27BF]\uFE0F?)")
+_TRAILER = re.compile(
+    r"[ \t]*(?:\[[^\[\]\n]{1,200}\](?!\()|[¹²³⁰⁴-⁹†‡]{1,3}|[\U0001F300-\U0001FAFF\u2600-\u27BF]\uFE0F?)"
+)
 _CITATION = re.compile(rf"\[(?:{any_of_all('sources')}|ref|\^?c?\d)", re.IGNORECASE)
 _OPENERS = re.compile(r"[\"'”’“‘»«›‹(\[{*_¿¡„‚–—\-]*")
 _WORD = re.compile(r"[^\W\d_][\w'’]{0,40}")

@@ -16,10 +16,10 @@ from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon, of_all, stemmer
 from qa_pipeline.text.sentences import sentence_spans
 from qa_pipeline.verification.consistency.reading import Reading, read
+from qa_pipeline.verification.consistency.units import unit_after
 
-_VOID, _VALID, _DENYING = (
-    frozenset(of_all(group)) for group in ("context.voiding", "context.valid", "negations")
-)
+_VALID, _PLAIN = frozenset(of_all("context.valid")), frozenset(of_all("stop_words"))
+_VOID = frozenset().union(*map(of_all, ("context.voiding", "context.outdated", "negations")))
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,4}[.)])[ \t]+")
 _LABEL = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?(?:\d{1,4}[.)][ \t]+)?([^\n:]{1,80}?)(?::|[ ][-–—])[ \t]")
 _HEADING = re.compile(r"#{1,6}[ \t]")
@@ -41,6 +41,8 @@ _LONGEST_DENIAL = 16
 """Words of a sentence that denies all that the one before says: "this … no longer …"."""
 _SHORT_REPORT = 14
 """Words of a sentence that says of the next one whose words it gives: a longer one reports its own matter."""
+_SHORTEST_UNIT = 3
+"""Letters of a name of a unit in a caption: shorter ones, such as "m" and "in", are mostly other words."""
 _CODE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]")
 _BRACKETED = re.compile(r"[(\[–—:]([^()\[\]]*)")
 
@@ -159,7 +161,7 @@ def restrictions(
     words = frozenset(word.folded for reading in stated for word in reading.words)
     stems = frozenset(stem for reading in stated for stem in reading.stems)
     spoken = _Spoken(lexicon(language), words, stems)
-    for heading in headings:
+    for heading in dict.fromkeys(headings):
         if spoken.voids(heading):
             yield f'stands under "{heading}"'
     for lead_in in around.lead_ins:
@@ -173,7 +175,7 @@ def restrictions(
     if spoken.takes_back(around.after):
         yield f'is followed by "{around.after}"'
     for note in around.footnotes:
-        if spoken.voids(note) or spoken.takes_back(note):
+        if spoken.voids(note) or spoken.takes_back(note) or spoken.narrows(note):
             yield f'has the note "{note}"'
 
 
@@ -184,8 +186,8 @@ def void_status(status: str | None, stated: Sequence[Reading]) -> Iterator[str]:
     """
     words = frozenset(word.folded for reading in stated for word in reading.words)
     status_words = {word.folded for word in read(status or "", "en").words}
-    holds = bool(status_words & _VALID) and not status_words & (_VOID | _DENYING)
-    if status_words and not holds and not status_words & words:
+    holds = bool(status_words & _VALID) and not status_words & _VOID
+    if status_words and not holds and not (status_words - _PLAIN) & words:
         yield f'its document says of itself: "{status}"'
 
 
@@ -208,9 +210,9 @@ def _voiding_words(heading: str, language: str) -> Set[str]:
         for word in words
         if word.folded not in passed_over and stemmer(language)(word.folded) not in stems
     ]
-    opens: set[str] = set()
+    opens = {*content[:1]} & (context.voiding | context.outdated)
     if len(words) <= _LONGEST_TITLE:
-        opens = {*content[:1], *content[-1:]} & context.voiding | {*content[:1]} & context.outdated
+        opens |= {*content[-1:]} & context.voiding
     inside = {word.folded for span in _BRACKETED.findall(heading) for word in read(span, language).words}
     bracketed = inside & (context.voiding | context.outdated | context.tentative | negations)
     past = {word.folded for word in words} & vocabulary.past_copulas
@@ -242,6 +244,26 @@ class _Spoken:
         stem = stemmer(self.vocabulary.code)
         return {word for word in words if word in exact or stem(word) in stems}
 
+    @property
+    def is_present(self) -> bool:
+        """Return whether neither question nor claim speaks of the past."""
+        return not self.words & self.vocabulary.context.past
+
+    def _past(self, text: str) -> set[str]:
+        """Return the words of a sentence that put it in the past; none where question or claim is there too.
+
+        A participle behind a form of "be" or "have" is none: "this is called", "it has failed".
+        """
+        vocabulary, context = self.vocabulary, self.vocabulary.context
+        no_past = vocabulary.finite_verbs | vocabulary.copulas | vocabulary.stop_words
+        words = self._folded(text)
+        past = {
+            word
+            for before, word in pairwise(("", *words))
+            if word in context.past or (word.endswith(context.past_endings) and before not in no_past)
+        }
+        return past if self.is_present else set()
+
     def _unstated(self, restricting: Set[str]) -> bool:
         """Return whether question and claim leave out a word that restricts the sentence."""
         denying = self.vocabulary.denying
@@ -266,6 +288,7 @@ class _Spoken:
         if any(any(map(str.isdigit, word)) for word in self.words) and not scales <= self.words:
             return True
         others = {word for word in words if _CODE.search(word)} | set(words) & self.vocabulary.context.framing
+        others |= {word for word in words if len(word) >= _SHORTEST_UNIT and unit_after(word, 0)}
         return self._unstated(others)
 
     def narrows(self, lead_in: str) -> bool:
@@ -274,6 +297,7 @@ class _Spoken:
         denying = self.vocabulary.denying | self.vocabulary.exclusive
         restricting = set(words) & denying
         restricting |= set(words) & (self.vocabulary.context.reporting | self.vocabulary.context.imagining)
+        restricting |= set(words) & self.vocabulary.context.past if self.is_present else set()
         for group in ("voiding", "exempting"):
             restricting |= self._of(group, words)
         return self._unstated(restricting) or self._opens_a_supposition(lead_in)
@@ -300,6 +324,7 @@ class _Spoken:
         others: set[str] = set()
         if announced or before.rstrip().endswith(":"):
             others = self._of("voiding", words) | (announced if is_short else set())
+            others |= set(words) & context.past if self.is_present else set()
         if is_short or others:
             others |= set(words) & (context.reporting | context.imagining)
         return self._unstated(others | set(words[:1]) & context.framing)
@@ -320,9 +345,9 @@ class _Spoken:
         if re.match("|".join(context.revoking), after, re.IGNORECASE) or words[0] in context.interjections:
             return True
         shared = self.stems & frozenset(read(after, self.vocabulary.code).stems)
-        return self._denies(words, shared) or self._excepts(words, shared)
+        return self._denies(after, words, shared) or self._excepts(words, shared)
 
-    def _denies(self, words: Sequence[str], shared: Set[str]) -> bool:
+    def _denies(self, after: str, words: Sequence[str], shared: Set[str]) -> bool:
         """Return whether the words of the sentence after say that the one before does not hold."""
         context, vocabulary = self.vocabulary.context, self.vocabulary
         is_near = bool(shared or set(words[:2]) & context.pointing)
@@ -335,7 +360,7 @@ class _Spoken:
         # "this", "that promise" speak of all that was said, "it" and "they" only of something in it
         all_said = set(words) & vocabulary.pronouns.demonstratives or denying & void & context.pointing
         supposed = words[0] in vocabulary.conditional_words  # "If this is not …" is about another case
-        then = set(words) & context.past if not self.words & context.past else set()
+        then = self._past(after)
         is_short = len(words) <= _LONGEST_DENIAL
         return bool(all_said) and is_short and not supposed and self._unstated(void | then | denying)
 

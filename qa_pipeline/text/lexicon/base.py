@@ -155,7 +155,7 @@ class Contexts:
     - `interjections`: words that open a correction: "No, …"; `valid`: words for documents that hold;
     - `confirming`: words that a negation turns into a denial: "not true";
     - `retracting`: words of a sentence that takes back the one before; `changing`: words of times since then,
-      `past` verbs for times before, `framing` words that open a sentence about such a time;
+      `past` verbs and `past_endings` for times before, `framing` words that open a sentence about such a time;
     - `opposing`: words that open a contrast; `parenthetic`: those that do so anywhere in a sentence;
     - `exempting`: words that name an exception; `excepting`: phrases before one;
     - `replies`: words that answer a question by themselves;
@@ -180,6 +180,7 @@ class Contexts:
     retracting: Set[str]
     changing: Set[str]
     past: Set[str]
+    past_endings: tuple[str, ...]
     framing: Set[str]
     imagining: Set[str]
     interjections: Set[str]

@@ -196,7 +196,7 @@ ENGLISH = Lexicon(
         one cost costs pay make made need needed needs know known hold holds get gets what which who whom whose
         how many much long often when where why state states stated say says give gives given list lists
         listed table column row section under called name named value define defined mean means definition
-        according document provide provides prescribe text explain describe described tell happens use used for step steps"""),
+        according document provide provides prescribe text explain describe described tell happens use used for step steps time day kind sort"""),
     interrogatives=tuple(map(words, ("when", "where", "why", "who whom whose who's", "how"))),
     row_glue=words("is are was were has have of the a an for in at to by with and equals amounts"),
     adding_relatives=words("which who"),
@@ -326,23 +326,25 @@ ENGLISH = Lexicon(
             r"in an? (?:hypothetical|fictional|imaginary)\b",
         ),
         reporting=words("""
-            accused accuses advert advertisement advertises allegation allegations allege
-            alleged allegedly alleges applicant argued argues asserted asserts believe believed
-            believers believes billboard blog blogger boasted boasts brochure campaign
+            according accused accuses advert advertisement advertises allegation allegations
+            allege alleged allegedly alleges applicant argued argues asserted asserts believe
+            believed believers believes billboard blog blogger boasted boasts brochure campaign
             campaigners candidate candidates claim claimant claimed claims columnist comic
             commercials complained complains complaint complaints conjecture contend contended
             contends critic critics defendant demanded demands dreams dreamt editorial fairy
-            fantasy feared fears feels felt flyer folklore fortune- gossip guessed guesses
-            hearsay hinted hints hoped hopes horoscope hypothesis imagined imagines insist
-            insisted insists lawsuit leaflet legend lobby lobbyists movie myth newspaper novel
-            opinion opinions opponent opponents plaintiff plea pleaded pledged pledges
-            politician politicians post poster posts predicted predicts promise promised
-            promises prophecy prosecution prosecutor purport purportedly purports reckon reckons
-            reportedly rumor rumored rumour rumoured saga salesman salesperson satire says
-            sceptics sitcom skeptics slogan speculated speculates speculation spokesman
-            spokesperson spokeswoman superstition supposed supposedly suspected suspects swears
-            swore tabloid tabloids tale teller testified testimony thinks touted touts tradition
-            tweet vowed vows wished wishes witness witnesses"""),
+            fantasy feared fears feels felt flyer folklore fortune- gossip guessed guesses hear
+            heard hearsay hinted hints hoped hopes horoscope hypothesis imagined imagines insist
+            insisted insists lawsuit leaflet legend lobby lobbyists mentioned movie myth
+            newspaper novel opinion opinions opponent opponents otherwise plaintiff plea pleaded
+            pledged pledges politician politicians post poster posts predicted predicts promise
+            promised promises prophecy prosecution prosecutor purport purportedly purports
+            quoted quotes recalled recalls reckon reckons recounted recounts relayed repeated
+            repeats report reported reportedly reports rumor rumored rumour rumoured saga said
+            salesman salesperson satire say says sceptics sitcom skeptics slogan speculated
+            speculates speculation spokesman spokesperson spokeswoman superstition supposed
+            supposedly suspected suspects swears swore tabloid tabloids tale tell teller tells
+            testified testimony thinks thought told touted touts tradition tweet vowed vows
+            wished wishes witness witnesses writes wrote"""),
         announcing=words("""
             following follows something"""),
         embedding=words("""
@@ -376,6 +378,7 @@ ENGLISH = Lexicon(
         framing=words("""
             competitor competitors earlier former formerly historically originally predecessor
             predecessors previous previously until"""),
+        past_endings=("ed",),
         past=words("""
             was were had did became came went said told turned ended lapsed vanished fell broke
             lost won found thought knew gave took made held ran stood saw led met began left
@@ -395,9 +398,9 @@ ENGLISH = Lexicon(
             although but contrary except however nevertheless nonetheless only still though
             unless yet"""),
         exempting=words("""
-            avoid barred cease ceases except exception exceptions exclude excluded excludes
-            excluding exempt exempted exempts lapse lapses omit omits omitted suspended suspends
-            terminates unlike waived waives"""),
+            abstain avoid barred cease ceases except exception exceptions exclude excluded
+            excludes excluding exempt exempted exempts lapse lapses omit omits omitted
+            presupposes refrain suspended suspends terminates unlike waived waives"""),
         excepting=(
             "other than", "apart from", "aside from", "except", "except for", "excluding", "save for",
             "but for", "but",
@@ -499,7 +502,9 @@ ENGLISH = Lexicon(
         inch=inches gram=grams kilogram=kilograms+kilo ton=tons+tonne+tonnes byte=bytes kilobyte=kilobytes
         megabyte=megabytes gigabyte=gigabytes terabyte=terabytes bit=bits litre=litres+liter+liters
         hectare=hectares degree=degrees dollar=dollars euro=euros pound=pounds ampere=amperes+amp+amps
-        volt=volts watt=watts pixel=pixels"""),
+        volt=volts watt=watts kilowatt=kilowatts pixel=pixels milligram=milligrams decibel=decibels
+        millilitre=millilitres+milliliter+milliliters centilitre=centilitres+centiliter+centiliters
+        decilitre=decilitres+deciliter+deciliters"""),
     year_leads=words("in since by from until year anno"),
     ordinal_endings=("st", "nd", "rd", "th"),
     decade_endings=("['’]?s",),

@@ -184,7 +184,8 @@ GERMAN = Lexicon(
         welchen welchem wer wen wem wie viele viel lange oft wann wo warum steht sagt gibt nennt angegeben
         angibt liste tabelle spalte zeile abschnitt unter heißt name wert bedeutet definiert definition laut
         dokument text beschreibt beschrieben erklärt verwendet schritt schritte regelt bestimmt stehen
-        wofür woraus wozu macht"""),
+        wofür woraus wozu macht wonach wogegen worin womit worauf woran wodurch wovon worum worüber wobei
+        wohin zeit frist tag art"""),
     interrogatives=tuple(map(words, ("wann", "wo wohin woher", "warum wieso weshalb", "wer wen wem wessen", "wie"))),
     row_glue=words("""
         beträgt betragen lautet ist sind war waren hat haben in im an am von vom für zu zum mit und der die
@@ -207,6 +208,8 @@ GERMAN = Lexicon(
     same_phrases={
         ("jeden", "tag"): "täglich", ("jede", "woche"): "wöchentlich", ("jeden", "monat"): "monatlich",
         ("jedes", "jahr"): "jährlich", ("jedes", "quartal"): "vierteljährlich",
+        ("jedes", "vierteljahr"): "vierteljährlich", ("pro", "woche"): "wöchentlich",
+        ("pro", "monat"): "monatlich", ("pro", "jahr"): "jährlich",
     },
     irregular=equals("""
         geben=gibt,gab,gaben,gegeben nehmen=nimmt,nahm,nahmen,genommen schreiben=schrieb,schrieben,geschrieben
@@ -322,23 +325,25 @@ GERMAN = Lexicon(
             r"einmal angenommen\b",
         ),
         reporting=words("""
-            aberglaube ahnt angeblich anhänger anklage annahm annahmen antragsteller anzeige
-            befürchtet befürchtete befürworter behaupten behauptet behauptete behauptung
-            beklagte beklagter beschwerde beschwerden beschwert beteuert beteuerte blog
-            boulevardblatt broschüre dachte dachten denken denkt entgegnet erzählen erzählt
-            erzählte fantasie flugblatt fordert forderte forum fürchtet gegner gegnern gemunkelt
-            gerücht gerüchte gerüchten glauben glaubt handzettel hoffen hofft hoffte horoskop
-            hypothese hörensagen inserat kampagne kandidat kandidaten kandidatin klage klagt
-            klagte klatsch kläger klägerin kolumne komödie krimi kritiker kritikern kursiert
-            legende leitartikel leserbrief lobbyisten makler maklerin meinen meint meinte
-            meinung munkelt märchen plakat politiker politikerin prahlt prahlte preist pries
-            prognostiziert prophezeiung prospekt raunt roman rät rühmt rühmte sage sagt sagte
-            sagten schlug schlägt schwor slogan spekulation spekuliert spekulierte
-            staatsanwaltschaft theaterstück trägt träumt träumte unterstellt verkäufer
+            aberglaube ahnt anders angeblich anhänger anklage annahm annahmen antragsteller
+            anzeige befürchtet befürchtete befürworter behaupten behauptet behauptete
+            behaupteten behauptung beklagte beklagter berichten berichtet berichtete berichteten
+            beschwerde beschwerden beschwert beteuert beteuerte blog boulevardblatt broschüre
+            dachte dachten denken denkt entgegnet erzählen erzählt erzählte fantasie flugblatt
+            fordert forderte forum fürchtet gegner gegnern gehört gemunkelt gerücht gerüchte
+            gerüchten gesagt geschrieben glauben glaubt glaubte glaubten handzettel hoffen hofft
+            hoffte horoskop hypothese hören hörensagen hörte inserat kampagne kandidat
+            kandidaten kandidatin klage klagt klagte klatsch kläger klägerin kolumne komödie
+            krimi kritiker kritikern kursiert legende leitartikel leserbrief lobbyisten makler
+            maklerin meinen meint meinte meinung munkelt märchen nannte plakat politiker
+            politikerin prahlt prahlte preist pries prognostiziert prophezeiung prospekt rat
+            ratschlag ratschläge raunt roman rät rühmt rühmte sage sagen sagt sagte sagten
+            schlug schlägt schrieb schrieben schwor slogan spekulation spekuliert spekulierte
+            staatsanwaltschaft theaterstück tipp trägt träumt träumte unterstellt verkäufer
             verkäuferin vermeintlich vermuten vermutet vermutete vermutung versichert
             versicherte versprach versprechen verspricht verteidigung volksglaube volksmund
-            vorträgt vorwarf wahlkampf werbung wirbt wirft wähnt wähnte wünscht wünschte zeitung
-            zeuge zeugen zeugin"""),
+            vorträgt vorwarf wahlkampf werbung wiedergab wiedergegeben wirbt wirft wähnt wähnte
+            wünscht wünschte zeitung zeuge zeugen zeugin zitiert zitierte"""),
         announcing=words("""
             allerhand folgen folgende folgenden folgender folgendes folgt"""),
         embedding=words("""
@@ -372,6 +377,7 @@ GERMAN = Lexicon(
         framing=words("""
             bis bisher damals ehemals einst früher mitbewerber ursprünglich vorgänger
             vorgängermodell vorgängers vormals"""),
+        past_endings=("ierte", "ierten"),
         past=words("""
             war waren hatte hatten wurde wurden kam kamen ging gingen sagte zeigte zeigten
             verschwand fiel fielen brach verlor gewann fand fanden ergab ergaben dachte wusste
@@ -393,7 +399,8 @@ GERMAN = Lexicon(
         exempting=words("""
             ausgenommen ausgeschlossen ausnahme ausnahmen ausnimmt ausschließt aussetzt befreit
             eingestellt endet endete entfallen entfiel entfielen entfällt erlischt erlosch
-            meiden schließt verfällt vermeiden wegfällt"""),
+            meiden schließt unterbleiben unterlassen verfällt vermeiden voraus voraussetzung
+            wegfällt"""),
         excepting=("außer", "ausgenommen", "mit ausnahme", "abgesehen von", "bis auf",),
         replies=words("nein ja doch"),
         scales=words("tausend tsd tausende mio mrd millionen milliarden teur"),
@@ -489,7 +496,8 @@ GERMAN = Lexicon(
         hour=stunde+stunden day=tag+tage+tagen week=woche+wochen month=monat+monate+monaten
         year=jahr+jahre+jahren metre=meter+metern kilometre=kilometer+kilometern gram=gramm
         kilogram=kilogramm+kilo ton=tonne+tonnen litre=liter+litern hectare=hektar degree=grad pound=pfund
-        krona=kronen"""),
+        krona=kronen millimetre=millimeter+millimetern centimetre=zentimeter+zentimetern milligram=milligramm
+        millilitre=milliliter+millilitern centilitre=zentiliter decilitre=deziliter decibel=dezibel"""),
     year_leads=words("jahr seit bis von"),
     ordinal_endings=(),
     decade_endings=("er",),

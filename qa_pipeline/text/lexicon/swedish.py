@@ -176,7 +176,7 @@ SWEDISH = Lexicon(
         mycket länge ofta när var varför anges anger står säger ger ges lista tabell tabellen kolumn kolumnen
         rad raden avsnitt avsnittet under heter kallas namn värde värdet betyder innebär definieras definition
         enligt dokument dokumentet text texten beskrivs förklara förklaras används steg föreskriver avses menas
-        gör"""),
+        gör tid dag sort slag"""),
     interrogatives=tuple(map(words, ("när", "var vart varifrån", "varför", "vem vems", "hur"))),
     row_glue=words("är var har hade i på av för till med och den det de en ett uppgår"),
     adding_relatives=words("vilket"),
@@ -301,22 +301,25 @@ SWEDISH = Lexicon(
             r"tänk dig\b", r"föreställ dig\b", r"låt oss (?:säga|anta|tänka)\b", r"säg att\b",
         ),
         reporting=words("""
-            affisch affischen anförde anhängare anklagade anklagar anklagelse anklagelser annons
-            annonsen anser ansåg antydde antyder befarade befarar berättade berättar blogg
-            bloggen broschyr broschyren drömmer fantasi filmen folktro föreslog föreslår
+            affisch affischen anförde anhängare anklagade anklagar anklagelse anklagelser annat
+            annons annonsen annorlunda anser ansåg antydde antyder befarade befarar berätta
+            berättade berättades berättar berättat berättats blogg bloggen broschyr broschyren
+            citerade citerar citerat drömmer fantasi filmen folktro föreslog föreslår
             förespråkare förmodade förmodar försvaret försäkrade försäkrar försäljare
             försäljaren förutspådde förutspår gissade gissar hoppades hoppas horoskop hypotes
-            hävdade hävdar hörsägen inlägg inlägget insändare insändaren invände invänder
-            kampanj kampanjen kandidat kandidaten kandidater klagade klagar klagomål kritiker
-            kritikerna krävde kräver krönika krönikan käranden legend legenden lobbyister lovade
-            lovar lovas menade menar misstänker misstänkte motståndare motståndarna myten
-            mäklare mäklaren nybörjare pjäs pjäsen politiker påpekar påstod påstods påstådd
-            påstådda påstående påståenden påstår påstås reklam reklamblad roman romanen rykte
-            ryktet saga sagan serie skryter skröna skröt skvaller slogan spekulation spekulerade
-            spekulerar spådde spådom stämning svaranden sägen säger sägnen sägs tidning
-            tidningen tillverkaren trodde tror tv-serien tycker tyckte uppgav uppger uppges
-            utlovade utlovar utlovas vidskepelse vittnade vittne vittnen åklagare åklagaren
-            åtalade önskade önskar"""),
+            hävdade hävdar hävdat hävdats hör hörde hörsägen hört inlägg inlägget insändare
+            insändaren invände invänder kampanj kampanjen kandidat kandidaten kandidater klagade
+            klagar klagomål kritiker kritikerna krävde kräver krönika krönikan käranden legend
+            legenden lobbyister lovade lovar lovas menade menar menat misstänker misstänkte
+            motståndare motståndarna myten mäklare mäklaren nybörjare nämnde nämnt pjäs pjäsen
+            politiker påpekar påstod påstods påstådd påstådda påstående påståenden påstår påstås
+            påstått påståtts reklam reklamblad roman romanen rykte ryktet råd sa sade saga sagan
+            sagt sagts serie skrev skrivit skryter skröna skröt skvaller slogan spekulation
+            spekulerade spekulerar spådde spådom stämning svaranden säga sägen säger sägnen sägs
+            tidning tidningen tillverkaren trodde tror trott tv-serien tycker tyckte uppgav
+            uppger uppges uppgett uppgivit upprepade upprepat utlovade utlovar utlovas
+            vidskepelse vittnade vittne vittnen åklagare åklagaren åtalade återgav återger
+            återges återgett återgivit önskade önskar"""),
         announcing=words("""
             följande följer nedan nedanstående något"""),
         embedding=words("""
@@ -350,8 +353,9 @@ SWEDISH = Lexicon(
         framing=words("""
             dittills fordom föregångare föregångaren föregångarens förr konkurrent konkurrenten
             tidigare ursprungligen"""),
+        past_endings=("ade", "ades", "dde", "ddes", "evs"),
         past=words("""
-            var hade blev kom gick sade sa visade försvann föll bröt förlorade vann fann trodde
+            föreskrevs stadgades var hade blev kom gick sade sa visade försvann föll bröt förlorade vann fann trodde
             visste gav tog gjorde höll sprang stod såg ledde mötte började lämnade gällde fanns
             ändrades avskaffades slutade ersattes upphörde lades togs hävdes"""),
         interjections=words("""
@@ -365,9 +369,10 @@ SWEDISH = Lexicon(
         opposing=words("""
             bara dock däremot emellertid endast fast förutom likväl men trots tvärtom utom ändå"""),
         exempting=words("""
-            avslutades avslutas befriad befriade befriat exkluderas inställd inställs omfattas
-            slipper slopas undantag undantagen undantagna undantas undvik upphör upphörde
-            upphört utesluten utesluter uteslutna utesluts utgår"""),
+            avslutades avslutas avstå avstår befriad befriade befriat exkluderas förutsätter
+            förutsätts inställd inställs omfattas slipper slopas undantag undantagen undantagna
+            undantas underlåta undvik upphör upphörde upphört utesluten utesluter uteslutna
+            utesluts utgår"""),
         excepting=("utom", "förutom", "med undantag", "bortsett från", "frånsett", "undantaget",),
         replies=words("nej ja jo"),
         scales=words("tusental tkr mkr mnkr miljoner miljarder ksek msek"),
@@ -456,7 +461,8 @@ SWEDISH = Lexicon(
         percent=procent millisecond=millisekund+millisekunder second=sekund+sekunder minute=minut+minuter
         hour=timme+timmar+tim day=dag+dagar+dygn week=vecka+veckor month=månad+månader year=år
         millimetre=millimeter centimetre=centimeter metre=meter kilometre=kilometer kilogram=kilo litre=liter
-        hectare=hektar degree=grad+grader pound=pund krona=kr+kronor pixel=pixlar"""),
+        hectare=hektar degree=grad+grader pound=pund krona=kr+kronor pixel=pixlar
+        millilitre=milliliter centilitre=centiliter decilitre=deciliter"""),
     year_leads=words("år sedan"),
     ordinal_endings=(":[ea]",),
     decade_endings=("-talet",),

@@ -130,7 +130,11 @@ _VERSION = re.compile(
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _TIME = re.compile(
-    r"(?<![\w:])(\d{1,2})(?::|\.(?=\d\d\s?(?:[ap]\.?m|uhr)\b))(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",
+    r"(?<![\w:])(\d{1,2})"
+    r"(?::|\.(?=\d\d\s?(?:[ap]\.?m|uhr)\b)"  # 17:30, 5.30 pm, 17.30 Uhr
+    r"|\.(?=\d\d\b)(?:(?<=klockan \d\.)|(?<=klockan \d\d\.)|(?<=kl\. \d\.)|(?<=kl\. \d\d\.)))"  # kl. 17.30
+    r"(\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\w:])"
+    r"|(?<![\w.,:])(\d{1,2})\s?([ap])\.?m\b\.?",  # 5 p.m.
     re.IGNORECASE,
 )
 _ORDINAL = re.compile(r"(?<![\w.,])(\d+)" + any_of_all("ordinal_endings") + r"(?!\w)", re.IGNORECASE)

@@ -398,7 +398,8 @@ def _denied(change: Change) -> str | None:
         return None
     first, second = change.added[0], change.removed[0]
     if {first.key[0], second.key[0]} == {"#"}:
-        return "number_mismatch"
+        degrees = {unit.key.replace("degrees", "temperature") for unit in (first, second)}
+        return "number_mismatch" if len(degrees) > 1 else None
     if {first.key[0], second.key[0]} == {"@"}:
         return "date_mismatch"
     return _opposed(first.folded, second.folded, vocabulary)

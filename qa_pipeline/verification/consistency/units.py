@@ -37,7 +37,7 @@ _SYMBOLS = _table(
     length 1e-3=mm 1e-2=cm 1=m 1e3=km
     mass 1e-6=mg 1e-3=g 1=kg 1e3=t
     bytes 1=B 1e3=kB,KB 1e6=MB 1e9=GB 1e12=TB 1024=KiB 1048576=MiB 1073741824=GiB
-    volume 1e-3=ml 1=l,L 1e3=m³,m3
+    volume 1e-3=ml 1e-2=cl 1e-1=dl 1=l,L 1e3=m³,m3
     area 1=m²,m2 1e4=ha 1e6=km²,km2
     pressure 1=Pa 1e2=hPa,mbar 1e3=kPa 1e5=bar 1e6=MPa 6894.757=psi
     current 1e-3=mA 1=A
@@ -65,10 +65,11 @@ _UNIT_NAMES = _table(
     time 1e-3=millisecond 1=second 60=minute 3600=hour 86400=day 604800=week
     months 1=month 12=year
     length 1e-3=millimetre 1e-2=centimetre 1=metre 1e3=kilometre 1609.344=mile 0.3048=foot 0.0254=inch
-    mass 1e-3=gram 1=kilogram 1e3=ton
+    mass 1e-6=milligram 1e-3=gram 1=kilogram 1e3=ton
     bytes 1=byte 1e3=kilobyte 1e6=megabyte 1e9=gigabyte 1e12=terabyte
     bits 1=bit
-    volume 1=litre
+    volume 1e-3=millilitre 1e-2=centilitre 1e-1=decilitre 1=litre
+    sound 1=decibel
     area 1e4=hectare
     power 1e3=kilowatt 1e6=megawatt 1=watt
     degrees 1=degree

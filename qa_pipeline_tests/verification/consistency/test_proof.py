@@ -132,6 +132,11 @@ def test_initials_of_a_name_deny_nothing() -> None:
     assert proof(claim, "In 2019 the African Union paid the farmers.").denied
 
 
+def test_degrees_without_their_scale_deny_no_temperature() -> None:
+    assert not proof("The oven is preheated to 230 °C.", "The oven is preheated to 230 degrees.").denied
+    assert proof("The oven is preheated to 220 °C.", "The oven is preheated to 230 degrees.").denied
+
+
 def test_letters_that_look_alike_deny_nothing() -> None:
     assert proof("The hall was built by N\u043erdvik.", "The hall was built by Nordvik.").denied == ()
 
