@@ -15,7 +15,6 @@ from qa_pipeline.records import (
     ClaimReply,
     DraftCitation,
     DraftQuestion,
-    JudgeReply,
     QuestionsReply,
     VerifyReply,
 )
@@ -25,7 +24,7 @@ from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.replies import blocks_prompt, html_page, stops
 from qa_pipeline_tests.support.servers import GeminiServer
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import claims_in, scored_reply
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
@@ -88,7 +87,7 @@ class Sensible:
         )
 
     def judge(self, prompt: str) -> ServerResponse:
-        return says(JudgeReply(reasoning="Right.", relevance=0.9, correctness=1.0, completeness=0.8))
+        return says(scored_reply(0.9, correctness=1.0, completeness=0.8))
 
 
 @pytest.fixture

@@ -28,6 +28,9 @@ from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims,
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
 """Grounding from which an answer has these support levels, as the specification fixes them."""
 DIMENSIONS = ("relevance", "correctness", "completeness")
+"""Scores of the answer, which have weights in the composite score."""
+SCORES = (*DIMENSIONS, "question_quality")
+"""Every score of a judge; each has a floor."""
 
 # Scores are shown and compared to nine digits, so that 0.7 reached by addition is 0.7.
 _DIGITS = 9
@@ -112,10 +115,10 @@ def _gather(
         columns,
         people.select("pair_id", "decision", "said"),
         grounds,
-        assessments.select("pair_id", *DIMENSIONS, **judged),
+        assessments.select("pair_id", *SCORES, **judged),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
-    ).with_columns(_judged_only(name) for name in DIMENSIONS)
+    ).with_columns(_judged_only(name) for name in SCORES)
 
 
 def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +170,7 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
     all_supported = pl.col("supported_claims") == pl.col("claims")
     judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
     missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in DIMENSIONS)
+    scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in SCORES)
     injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     source, quality, done = "source_verification", "quality_assessment", "accepted"
     return [
@@ -212,7 +215,7 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
         Rule(~scored, "failed", quality, "no_scores", judged_detail),
-        *(_below(name, getattr(judging, f"floor_{name}")) for name in DIMENSIONS),
+        *(_below(name, getattr(judging, f"floor_{name}")) for name in SCORES),
         _below("composite", judging.threshold),
         Rule(
             pl.col("judge_reason") == INJECTION_IN_SOURCE,

@@ -41,6 +41,7 @@ REASONS: Mapping[str, str] = {
     "low_composite": "its score is too low",
     "low_correctness": "the answer is not correct enough",
     "low_grounding": "too little of it is supported",
+    "low_question_quality": "the question is unclear or not worth asking",
     "low_relevance": "the answer is not relevant enough",
     "memorised": "a model answers it without the documents",
     "no_claims": "the answer states nothing that can be checked",

@@ -40,7 +40,7 @@ REPLY_TOKENS: Mapping[Role, float] = {
     "solve": 130.0,
     "recall": 60.0,
     "compare": 80.0,
-    "judge": 110.0,
+    "judge": 150.0,
     "evaluate": 60.0,
 }
 """Tokens of a reply without thoughts; for questions, of each one."""

@@ -181,6 +181,8 @@ class JudgingSettings(Group):
     """Below this correctness a pair is rejected."""
     floor_completeness: Decides[float] = 0.4
     """Below this completeness a pair is rejected."""
+    floor_question_quality: Decides[float] = 0.5
+    """Below this score of its question a pair is rejected. 0 rejects none."""
     twin_similarity: Decides[float | None] = Field(None, ge=0.7, le=1)
     """Cosine of two questions from which pairs on the same evidence, or with the same long answer, are one
     pair in other words. none uses the value measured for the embedding model, and counts no such pairs with a

@@ -3,6 +3,8 @@
 Scores are only ever a judge's own: no judge, or a reply that cannot be read, leaves them null.
 """
 
+from typing import cast
+
 import polars as pl
 
 from qa_pipeline.errors import ModelError
@@ -158,8 +160,5 @@ def _assessment(
         **answered,
         "status": "judged",
         "reason": INJECTION_IN_SOURCE if injected else None,
-        "relevance": reply.value.relevance,
-        "correctness": reply.value.correctness,
-        "completeness": reply.value.completeness,
-        "reasoning": reply.value.reasoning,
+        **cast("AssessmentColumns", reply.value.model_dump()),
     }

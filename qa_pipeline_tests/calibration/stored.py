@@ -19,6 +19,7 @@ from qa_pipeline.storage.tables import (
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import SCORED, decide_refusals
+from qa_pipeline_tests.verdict_replies import SCORES
 from qa_pipeline_tests.verification.rows import pair
 from qa_pipeline_tests.verification.test_deciding import claim
 
@@ -105,5 +106,5 @@ def _assessment(pair_id: str, judge: Mapping[str, float] | None) -> dict[str, An
     row = {"pair_id": pair_id, "batch": "b"}
     if judge is None:
         return {**row, "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
-    scores = dict.fromkeys(("relevance", "correctness", "completeness"), judge[pair_id])
-    return {**row, "status": "judged", **scores, "reasoning": "Well.", "judge": "j", "prompt_hash": "h"}
+    scores = dict.fromkeys(SCORES, judge[pair_id])
+    return {**row, "status": "judged", **scores, "judge": "j", "prompt_hash": "h"}

@@ -163,7 +163,7 @@ def ending(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["verdict"], row["stage"], row["reason"]
 
 
-SCORED = {"relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
+SCORED = {"question_quality": 0.9, "relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
 
 
 @pytest.mark.parametrize(
@@ -173,12 +173,15 @@ SCORED = {"relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
         ({"relevance": 0.49}, "low_relevance"),
         ({"correctness": 0.69}, "low_correctness"),
         ({"completeness": 0.39}, "low_completeness"),
+        ({"question_quality": 0.49}, "low_question_quality"),
         ({"relevance": 0.5}, "passed"),
         ({"correctness": 0.7}, "passed"),
         ({"completeness": 0.4}, "passed"),
         ({"relevance": None}, "no_scores"),
         ({"correctness": float("nan")}, "no_scores"),
         ({"completeness": 1.5}, "no_scores"),
+        ({"question_quality": None}, "no_scores"),
+        ({"question_quality": 0.5}, "passed"),
     ],
 )
 def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
@@ -186,7 +189,8 @@ def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
     verdict = {"passed": "accepted", "no_scores": "failed"}.get(reason, "rejected")
     stage = "accepted" if reason == "passed" else "quality_assessment"
     assert ending(row) == (verdict, stage, reason)
-    assert (row["composite"] is None) == (reason == "no_scores" and 1.5 not in scores.values())
+    is_unknown = any(value is None or value != value for value in scores.values())
+    assert (row["composite"] is None) == (is_unknown and "question_quality" not in scores)
 
 
 def test_the_composite_is_the_weighted_mean() -> None:

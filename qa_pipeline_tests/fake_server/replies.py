@@ -125,10 +125,15 @@ def _judge(prompt: str) -> dict[str, Any]:
     delimited = _delimited(prompt)[-2:]
     question, answer = delimited[0], delimited[-1]
     correct = _shared(answer, "\n".join(text for _, text in _passages(prompt)))
+    asks = question.strip().endswith("?")
     return {
-        "reasoning": f"{correct:.0%} of the answer's words are in the passages.",
+        "question_quality_reason": "It is a question." if asks else "It asks nothing.",
+        "question_quality": 1.0 if asks else 0.0,
+        "relevance_reason": "Words that question and answer share.",
         "relevance": 1.0 if _shared(answer, question) else 0.7,
+        "correctness_reason": f"{correct:.0%} of the answer's words are in the passages.",
         "correctness": round(correct, 2),
+        "completeness_reason": "Nothing tells what is missing.",
         "completeness": 1.0,
     }
 
