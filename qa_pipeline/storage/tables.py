@@ -362,6 +362,31 @@ CANARIES = Table(
     preview=("claim", "expected", "verdict", "source"),
     counted=("verdict", "kind", "family", "decided_by"),
 )
+
+JUDGE_CANARIES = Table(
+    "judge_canaries",
+    "One row per pair that was made from pairs of the batch, whose correct verdict is known and which the judge read.",
+    ("canary_id",),
+    (
+        column("canary_id", S, "Hash of kind, question, answer and chunks."),
+        BATCH,
+        column("kind", S, "other_answer (of another question), fragment, changed (a number or condition) or good (as it is)."),
+        column("expected", S, "accepted or rejected."),
+        column("pair_id", S, "The pair whose question it has."),
+        column("language", S, "ISO 639-1 code of the pair."),
+        column("question", S, "The question."),
+        column("answer", S, "The answer."),
+        column("chunk_ids", STRINGS, "Chunks that the judge read."),
+        column("status", S, "judged or failed (no reply, or one that cannot be read)."),
+        REASON,
+        DETAIL,
+        *JUDGED,
+        column("verdict", S, "accepted or rejected, by the scores; failed without them."),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+    preview=("kind", "expected", "verdict", "question", "answer"),
+    counted=("verdict", "kind"),
+)
 # fmt: on
 
 
@@ -652,7 +677,7 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE, LINKS)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, JUDGE_CANARIES, DECISIONS, COVERAGE, LINKS)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART

@@ -12,6 +12,7 @@ from qa_pipeline.storage.tables import (
     CLAIMS,
     CONTRADICTIONS,
     DECISIONS,
+    JUDGE_CANARIES,
     PAIRS,
     ROUND_TRIPS,
     TWINS,
@@ -86,6 +87,7 @@ def run(
         "assessments": assessments,
         "contradictions": CONTRADICTIONS.empty(),
         "round_trips": ROUND_TRIPS.empty(),
+        "judge_canaries": JUDGE_CANARIES.empty(),
         "decisions": DECISIONS.empty(),
     }
     verdicts = build_verdicts(**frames, verification=verification, judging=judging)
