@@ -176,7 +176,7 @@ def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
     all_supported = pl.col("supported_claims") == pl.col("claims")
     judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
     missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    distrusted = pl.lit(f"of pairs that are wrong on purpose, the judge left {trust.detail}")
+    distrusted = pl.lit(f"of pairs made wrong on purpose {trust.detail}")
     injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     source, quality, done = "source_verification", "quality_assessment", "accepted"
     return [

@@ -37,7 +37,7 @@ REASONS: Mapping[str, str] = {
     "hops_unproved": "whether it needs both of its passages is not known",
     "llm_rejected": "the verifying model rejected it",
     "llm_unsure": "the verifying model was unsure",
-    "judge_not_trusted": "it is verified, and its judge passed pairs that are wrong on purpose",
+    "judge_not_trusted": "it is verified, and its judge passes what is wrong",
     "low_completeness": "the answer is too incomplete",
     "low_composite": "its score is too low",
     "low_correctness": "the answer is not correct enough",

@@ -71,9 +71,14 @@ def draw_judge_pairs(
         seed: of every choice.
     """
     suited = [row for row in rows if _is_suited(row, passages)]
-    good = most // _GOOD_SHARE
+    count = most_wrong(most)
     wrong = [_made(kind, suited, passages, seed) for kind in WRONG]
-    return [*_in_turn(wrong, most - good), *_in_turn([_made(GOOD, suited, passages, seed)], good)]
+    return [*_in_turn(wrong, count), *_in_turn([_made(GOOD, suited, passages, seed)], most - count)]
+
+
+def most_wrong(most: int) -> int:
+    """Return how many of so many canaries are wrong: each a call, where good ones ask what the batch asks."""
+    return most - most // _GOOD_SHARE
 
 
 def judge_canary_frame(drawn: Sequence[JudgePair], assessed: Sequence[AssessmentColumns]) -> pl.DataFrame:
