@@ -32,6 +32,8 @@ _MOST_SHARED = 1 / 3
 """Content words of a question that an answer to another one may have: one with more may answer it too."""
 _FEWEST_ASKED = 2
 """Content words of a question that tell its answer from others: "What must be done?" has many answers."""
+_TRIES = 30
+"""Other pairs looked at for one whose answer is no answer: in a batch about several things most are."""
 _FEWEST_KEPT = 2
 """Words of a fragment: a single one is hardly the beginning of an answer."""
 _WORD = re.compile(r"[^\W_]+(?:[-'’.,][^\W_]+)*")
@@ -106,17 +108,21 @@ def judge_canary_frame(drawn: Sequence[JudgePair], assessed: Sequence[Assessment
 
 
 def _is_suited(row: ProvedPairRow, passages: dict[str, Passage]) -> bool:
-    """Return whether a pair is a right one that a judge reads undisturbed: no known answer, no injection."""
-    chunk_ids, texts = row["evidence_chunk_ids"], (row["question"], row["answer"])
+    """Return whether a pair is a right and whole one whose evidence is there; known answers may be wrong."""
+    chunk_ids = row["evidence_chunk_ids"]
     return (
         row["expected_verdict"] is None
         and row["coverage"] == "full"
         and row["language"] in LEXICONS
         and bool(chunk_ids)
         and all(chunk_id in passages for chunk_id in chunk_ids)
-        and not hold_injections([passages[chunk_id] for chunk_id in chunk_ids])
-        and not any(is_injection(text) for text in texts)
     )
+
+
+def _holds_orders(row: ProvedPairRow, passages: dict[str, Passage]) -> bool:
+    """Return whether a pair or its evidence gives orders, whose scores would say little about the judge."""
+    evidence = [passages[chunk_id] for chunk_id in row["evidence_chunk_ids"]]
+    return hold_injections(evidence) or is_injection(row["question"]) or is_injection(row["answer"])
 
 
 def _in_turn(sources: list[Iterator[JudgePair]], most: int) -> list[JudgePair]:
@@ -136,20 +142,17 @@ def _made(
     kind: str, rows: Sequence[ProvedPairRow], passages: dict[str, Passage], seed: int
 ) -> Iterator[JudgePair]:
     """Yield at most one pair of a kind from each row, in an order that looks random."""
-
-    def order(row: ProvedPairRow, *key: str) -> tuple[int, str]:
-        return draw_number(seed, kind, *key, row["pair_id"]), row["pair_id"]
-
+    ordered = sorted(rows, key=lambda row: (draw_number(seed, kind, row["pair_id"]), row["pair_id"]))
     texts = {chunk_id: passage.text for chunk_id, passage in passages.items()}
     owners = {chunk_id: passage.document_id for chunk_id, passage in passages.items()}
     material = Material((), (), (), texts, owners, seed)
-    for row in sorted(rows, key=order):
+    for place, row in enumerate(ordered):
         answer, chunk_ids = row["answer"], row["evidence_chunk_ids"]
         if kind == "other_answer":
-            others = [other for other in rows if _answers_something_else(other, row)]
-            if not others:
+            following = (ordered[(place + step) % len(ordered)] for step in range(1, 1 + _TRIES))
+            other = next((other for other in following if _answers_something_else(other, row)), None)
+            if other is None:
                 continue
-            other = min(others, key=lambda other: order(other, row["pair_id"]))
             answer, chunk_ids = other["answer"], other["evidence_chunk_ids"]
         elif kind == "fragment":
             answer = _fragment(row)
@@ -163,7 +166,8 @@ def _made(
                 "answer": answer,
                 "evidence_chunk_ids": chunk_ids,
             }
-            yield JudgePair(kind, row["pair_id"], canary)
+            if not _holds_orders(canary, passages):
+                yield JudgePair(kind, row["pair_id"], canary)
 
 
 def _answers_something_else(other: ProvedPairRow, row: ProvedPairRow) -> bool:
@@ -192,15 +196,14 @@ def _fragment(row: ProvedPairRow) -> str:
     if not openers or openers[0] not in vocabulary.question_openers:
         return ""
     shaping = vocabulary.definite | vocabulary.indefinite | vocabulary.prepositions | vocabulary.finite_verbs
-    denying = vocabulary.negations | vocabulary.soft_negations
     asked_stems = set(content_stems(row["question"], language))
     matches = list(_WORD.finditer(answer))
     count = 0
     for match in matches:
         word = match[0].casefold()
         stems = set(content_stems(word, language))
-        repeats = word in shaping.union(question_words) or (bool(stems) and stems <= asked_stems)
-        if word in denying or not repeats:
+        repeats = word in shaping or word in question_words or (bool(stems) and stems <= asked_stems)
+        if word in vocabulary.denying or not repeats:
             break
         count += 1
     return answer[: matches[count - 1].end()] if _FEWEST_KEPT <= count < len(matches) else ""

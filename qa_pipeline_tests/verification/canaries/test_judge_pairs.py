@@ -22,6 +22,7 @@ from qa_pipeline.verification.canaries.judge_pairs import (
 )
 from qa_pipeline.verification.judging import judge_rows
 from qa_pipeline_tests.support.scripted import ScriptedModel
+from qa_pipeline_tests.support.work import lines_run
 from qa_pipeline_tests.verdict_replies import honest_judge, scored_reply
 from qa_pipeline_tests.verification.canaries.proved import passages, proved
 
@@ -181,6 +182,18 @@ def test_a_judge_that_gives_the_same_to_all_accepts_all() -> None:
 )
 def test_a_reply_that_is_empty_or_cannot_be_read_is_no_verdict(reply: ModelError | str) -> None:
     assert {verdict for _, verdict in decided(ScriptedModel(lambda _: reply))} == {"failed"}
+
+
+def test_the_work_grows_with_the_pairs_and_not_with_their_square() -> None:
+    """None of these pairs is material for a wrong canary, so that all of them are looked at."""
+
+    def lines(count: int) -> int:
+        (row, *_) = proved()
+        row.update({"question": "Is it so?", "answer": "Yes"})
+        rows = [{**row, "pair_id": f"p{number}"} for number in range(count)]
+        return lines_run(lambda: draw_judge_pairs(rows, passages(), 8))  # type: ignore[arg-type]
+
+    assert lines(400) < 2.5 * lines(200)
 
 
 def test_the_judge_cannot_tell_a_canary_from_a_pair() -> None:
