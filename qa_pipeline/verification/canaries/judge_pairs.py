@@ -153,7 +153,8 @@ def _made(
             other = next((other for other in following if _answers_something_else(other, row)), None)
             if other is None:
                 continue
-            answer, chunk_ids = other["answer"], other["evidence_chunk_ids"]
+            # with the passages of the question, whose document must be known where it is to be forgotten
+            answer, chunk_ids = other["answer"], [*other["evidence_chunk_ids"], *chunk_ids]
         elif kind == "fragment":
             answer = _fragment(row)
         elif kind == "changed":

@@ -71,9 +71,24 @@ def test_another_answer_is_of_other_passages_which_the_judge_reads(language: str
     canaries = of_kind("other_answer", language)
     assert canaries
     for canary in canaries:
-        assert canary.row["evidence_chunk_ids"] != rows[canary.pair_id]["evidence_chunk_ids"]
-        assert right[canary.row["evidence_chunk_ids"][0]].text == canary.row["answer"]
+        first, *others = canary.row["evidence_chunk_ids"]
+        assert right[first].text == canary.row["answer"]
+        assert [first] != others == rows[canary.pair_id]["evidence_chunk_ids"]
         assert rows[canary.pair_id]["question"] == canary.row["question"]
+
+
+def test_a_canary_is_stored_under_the_documents_of_its_question_and_of_its_answer() -> None:
+    model, owners = ScriptedModel(honest_judge), passages()
+    canaries = drawn()
+    rows = {row["pair_id"]: row for row in proved()}
+    judge_rows([one.row for one in canaries], owners, model, JudgingSettings(), workers=1)
+    asked = {(request.question, request.answer): set(request.documents) for request in model.asked}
+    for canary in canaries:
+        of_question = {owners[chunk].document_id for chunk in rows[canary.pair_id]["evidence_chunk_ids"]}
+        of_answer = {
+            passage.document_id for passage in owners.values() if passage.text == canary.row["answer"]
+        }
+        assert of_question | of_answer <= asked[canary.row["question"], canary.row["answer"]]
 
 
 def test_an_answer_that_shares_the_words_of_a_question_is_not_put_to_it() -> None:
