@@ -280,11 +280,15 @@ class VerifyReply(ReplyModel):
 
 
 class JudgeReply(ReplyModel):
-    """A judge's scores of one pair; the reasoning comes before the scores."""
+    """A judge's scores of one pair; the reason of each comes before it."""
 
-    reasoning: str = Field(description="Short reasons for the three scores.")
+    question_quality_reason: str = Field(description="Reason for the score of the question.")
+    question_quality: Score = Field(description="Is the question clear by itself, and worth asking?")
+    relevance_reason: str = Field(description="Reason for the score of relevance.")
     relevance: Score = Field(description="Does the answer address the question?")
+    correctness_reason: str = Field(description="Reason for the score of correctness.")
     correctness: Score = Field(description="Is the answer right according to the passages?")
+    completeness_reason: str = Field(description="Reason for the score of completeness.")
     completeness: Score = Field(description="Does the answer cover what the question asks?")
 
 

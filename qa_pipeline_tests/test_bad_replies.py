@@ -15,7 +15,6 @@ from qa_pipeline.records import (
     ClaimReply,
     DraftCitation,
     DraftQuestion,
-    JudgeReply,
     QuestionsReply,
     VerifyReply,
 )
@@ -25,7 +24,7 @@ from qa_pipeline_tests.fake_server.responses import Asked, ServerResponse
 from qa_pipeline_tests.fake_server.server import LOOPBACK_KEY
 from qa_pipeline_tests.support.replies import blocks_prompt, html_page, stops
 from qa_pipeline_tests.support.servers import GeminiServer
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import claims_in, scored_reply
 
 FACTS = {
     "How is the boiler drained?": ("To drain the boiler, open the lower valve and wait 10 minutes.", None),
@@ -88,7 +87,7 @@ class Sensible:
         )
 
     def judge(self, prompt: str) -> ServerResponse:
-        return says(JudgeReply(reasoning="Right.", relevance=0.9, correctness=1.0, completeness=0.8))
+        return says(scored_reply(0.9, correctness=1.0, completeness=0.8))
 
 
 @pytest.fixture
@@ -102,6 +101,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: Sensible) 
     with GeminiServer(model) as server:
         monkeypatch.setenv("GEMINI_API_KEY", LOOPBACK_KEY)
         settings = [("LLM__BASE_URL", server.url), ("LLM__MAX_TRIES", "1"), ("LLM__WORKERS", "1")]
+        settings.append(("CANARIES__JUDGED", "0"))  # the judge gives the same scores to all
         workspace = new_workspace(tmp_path, monkeypatch, settings)
         workspace.write({"boilers/guide.md": GUIDE})
         yield workspace
@@ -153,6 +153,58 @@ def test_a_second_run_asks_nothing_and_changes_no_byte(workspace: Workspace, mod
     before, asked = workspace.contents(), model.calls.total()
     assert run(workspace).code == OK
     assert (workspace.contents(), model.calls.total()) == (before, asked)
+
+
+@pytest.fixture
+def checked(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """The same batch with canaries for its judge."""
+    monkeypatch.setenv("QA_PIPELINE_CANARIES__JUDGED", "8")
+    return workspace
+
+
+def verdicts_of_canaries(workspace: Workspace) -> Counter[tuple[str, str]]:
+    return Counter(workspace.table("judge_canaries", "boilers").select("expected", "verdict").rows())
+
+
+def test_a_judge_that_gives_the_same_scores_to_all_judges_nothing(checked: Workspace) -> None:
+    ran = run(checked)
+    assert ran.code == OK, ran.stderr
+    assert "boilers waiting: 2 verified pairs wait for a judge" in ran.stdout
+    canaries = verdicts_of_canaries(checked)
+    assert canaries == {("rejected", "accepted"): 5, ("accepted", "accepted"): 2}
+    rows = checked.table("verdicts", "boilers").select("verdict", "reason").rows()
+    assert rows == [("needs_review", "judge_not_trusted")] * 2
+    assert checked.table("training_examples", "boilers").height == 0
+
+
+def test_canaries_are_no_pairs_and_another_run_pays_nothing_for_them(
+    checked: Workspace, model: Sensible
+) -> None:
+    run(checked)
+    assert model.calls["judge"] == 2 + 5  # the good ones are the pairs themselves
+    canaries = checked.table("judge_canaries", "boilers")
+    pairs = set(checked.table("pairs", "boilers")["pair_id"])
+    assert set(checked.table("verdicts", "boilers")["pair_id"]) == pairs
+    assert set(checked.table("assessments", "boilers")["pair_id"]) == pairs
+    assert not pairs & set(canaries["canary_id"])
+    before, asked = checked.contents(), model.calls.total()
+    assert run(checked).code == OK
+    assert (checked.contents(), model.calls.total()) == (before, asked)
+
+
+@pytest.mark.parametrize("reply", [says(""), says('{"relevance": 1.0}'), html_page()])
+def test_no_reply_to_a_canary_is_no_pass(checked: Workspace, model: Sensible, reply: ServerResponse) -> None:
+    answers = [paraphrase or sentence for sentence, paraphrase in FACTS.values()]
+
+    def instead(asked: Asked) -> ServerResponse | None:
+        question, answer = re.findall(r"<(?:question|answer)-\w+>\n(.*?)\n</", asked.prompt, re.DOTALL)[-2:]
+        is_pair = question in FACTS and answer == answers[list(FACTS).index(question)]
+        return None if is_pair else reply
+
+    model.instead = lambda asked: instead(asked) if role_of(asked) == "judge" else None
+    assert run(checked).code == OK
+    assert verdicts_of_canaries(checked) == {("rejected", "failed"): 5, ("accepted", "accepted"): 2}
+    assert {row["reason"] for row in scores(checked)} == {"passed"}
 
 
 def ask_failures_again(workspace: Workspace) -> None:

@@ -35,6 +35,7 @@ ASSETS = {
     "exports",
     "llm_calls",
     "canaries",
+    "judge_canaries",
     "decisions",
     "coverage",
     "twins",
@@ -47,6 +48,7 @@ OVER_ALL_BATCHES = {"release"}
 BLOCKING = {
     "llm_calls:schema",
     "canaries:schema",
+    "judge_canaries:schema",
     "decisions:schema",
     "coverage:schema",
     "twins:schema",
@@ -86,6 +88,8 @@ WARNING = {
     "verdicts:needs_review_share",
     "verdicts:failed_share",
     "verdicts:yield",
+    "verdicts:judge_canaries",
+    "judge_canaries:judge_alarms",
     "release:batches_left_out",
 }
 

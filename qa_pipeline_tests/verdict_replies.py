@@ -1,13 +1,14 @@
-"""Replies of a verifying model for tests: decided claim by claim, the probe among them rejected."""
+"""Replies of reviewing models for tests: claims decided one by one, the probe among them rejected; scores."""
 
 import re
 from collections.abc import Callable
 from typing import Any, Literal
 
 from qa_pipeline.llm.base import Request
-from qa_pipeline.records import ClaimReply, VerifyReply
+from qa_pipeline.records import ClaimReply, JudgeReply, VerifyReply
 from qa_pipeline.verification.canaries.probes import probe_of
 
+SCORES = ("question_quality", "relevance", "correctness", "completeness")
 Decision = Literal["accept", "reject", "unsure"]
 _CLAIMS = re.compile(r"<claim-(\d+)-(\w+)>\n(.*?)\n</claim-\1-\2>", re.DOTALL)
 
@@ -47,3 +48,21 @@ def deciding(
         return VerifyReply(verdicts=[one(request, *claim, probe) for claim in claims_in(request.prompt)])
 
     return reply
+
+
+def scored_reply(score: float = 1.0, reason: str = "Because.", **scores: float) -> JudgeReply:
+    """A judge's reply with the same score and reason for each dimension but those named."""
+    fields = {name: scores.get(name, score) for name in SCORES}
+    return JudgeReply.model_validate({**fields, **{f"{name}_reason": reason for name in SCORES}})
+
+
+def honest_judge(request: Request[Any]) -> JudgeReply:
+    """Score a pair by rules: its answer stands in a passage, shares a word with the question, and ends."""
+    answer, question = request.answer or "", request.question or ""
+    said = any(answer in passage.text for passage in request.passages)
+    shared = set(re.findall(r"\w{4,}", answer.lower())) & set(re.findall(r"\w{4,}", question.lower()))
+    return scored_reply(
+        relevance=1.0 if shared else 0.0,
+        correctness=1.0 if said else 0.0,
+        completeness=1.0 if answer.endswith(".") else 0.0,
+    )

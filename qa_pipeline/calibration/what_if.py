@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import overrule_claims
-from qa_pipeline.curation.ledger import build_verdicts, recorded_deciding
+from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries, recorded_deciding
 from qa_pipeline.errors import InputError
 from qa_pipeline.pipeline.funnel import known_answers, stage_counts
 from qa_pipeline.pipeline.stages import STAGES
@@ -96,6 +96,7 @@ def redecide(
         refusals=refusals,
         contradictions=frames["contradictions"],
         round_trips=frames["round_trips"],
+        judge_canaries=decide_judge_canaries(frames["judge_canaries"], judging),
         decisions=decisions,
         assessments=pl.concat([frames["assessments"], _unassessed(unjudged, models)]),
         verification=verification,

@@ -407,7 +407,7 @@ def show_report(summary: Report, layout: Layout, *, reported: Collection[str] = 
         show_table("Yield", ["stage", "what", "reason", "count"], stage_rows(summary.steps))
     show_frame("Questions by type", with_losses(summary.types, summary.shortfalls))
     show_frame("Known-answer pairs", _with_total(summary.known_answers))
-    title = "Canaries: claims made from the documents, of known verdict (no estimate of a release's errors)"
+    title = "Canaries: claims and pairs of known verdict (no estimate of a release's errors)"
     show_frame(title, summary.canaries, CANARY_COLUMNS)
     show_frame("Batches", summary.batches, BATCH_COLUMNS)
     title = "Sections covered; pass rates and scores of accepted and rejected pairs, and of all pairs"

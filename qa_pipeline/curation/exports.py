@@ -19,6 +19,7 @@ import polars as pl
 import yaml
 
 from qa_pipeline.curation.decisions import content_hashes
+from qa_pipeline.curation.ledger import SCORES
 from qa_pipeline.curation.training import evidence_lists, find_proofs
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
@@ -74,7 +75,8 @@ def ledger_rows(
     """
     proofs = evidence_lists(find_proofs(claims, claim_verdicts, documents))
     similarity = claims.group_by("pair_id").agg(pl.col("similarity").max())
-    judged = assessments.select("pair_id", "reasoning", "judge")
+    reasons = [f"{score}_reason" for score in SCORES]
+    judged = assessments.select("pair_id", *reasons, "judge")
     words = pairs.select("pair_id", *_WORDS, *_SOURCES, *_INPUT).with_row_index("place")
     content = pl.DataFrame(
         list(content_hashes(pairs, claims).items()),
@@ -91,7 +93,7 @@ def ledger_rows(
     return rows.with_columns(
         pl.col("evidence").fill_null(pl.lit([], pl.List(EVIDENCE))), spans.alias("unsupported_spans")
     ).select(
-        *_DECISION, *_WORDS, "evidence", "similarity", *scores, "reasoning", "judge", "unsupported_spans",
+        *_DECISION, *_WORDS, "evidence", "similarity", *scores, *reasons, "judge", "unsupported_spans",
         *_SOURCES, *_INPUT, "content_sha256",
     )  # fmt: skip
 

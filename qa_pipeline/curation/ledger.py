@@ -16,24 +16,30 @@ import polars as pl
 from qa_pipeline.curation.citation_quality import citation_quality
 from qa_pipeline.curation.decisions import EDITED, PERSON, applied
 from qa_pipeline.curation.duplicates import find_alternatives, find_conflicts, find_duplicates, find_one_sided
+from qa_pipeline.curation.gates.canaries import JUDGE_NOT_TRUSTED, judge_trust
+from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.errors import InputError
 from qa_pipeline.records import HOP_SCOPES, QuestionType
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.tables import UNSUPPORTED, VERDICTS
+from qa_pipeline.storage.tables import JUDGE_CANARIES, UNSUPPORTED, VERDICTS
 from qa_pipeline.text.injection import INJECTION_IN_SOURCE
 from qa_pipeline.verification.outcomes import FLAWED, SUPPORTED, decided_claims, ground_pairs
 
 WELL_SUPPORTED, PARTIALLY_SUPPORTED = 0.75, 0.40
 """Grounding from which an answer has these support levels, as the specification fixes them."""
 DIMENSIONS = ("relevance", "correctness", "completeness")
+"""Scores of the answer, which have weights in the composite score."""
+SCORES = (*DIMENSIONS, "question_quality")
+"""Every score of a judge; each has a floor."""
 
 # Scores are shown and compared to nine digits, so that 0.7 reached by addition is 0.7.
 _DIGITS = 9
 
 
 _TRIP = ("pair_id", "agrees", "memorised", "one_chunk_answers", "solved_answer", "recalled_answer")
+_EVERY = pl.lit(value=True)
 _NO_DETAIL = pl.lit(None, dtype=pl.String())
 
 
@@ -58,6 +64,7 @@ def build_verdicts(
     refusals: pl.DataFrame,
     contradictions: pl.DataFrame,
     round_trips: pl.DataFrame,
+    judge_canaries: pl.DataFrame,
     decisions: pl.DataFrame,
     verification: VerificationSettings,
     judging: JudgingSettings,
@@ -77,8 +84,9 @@ def build_verdicts(
     facts = _gather(pairs, grounds, assessments, refusals, people, round_trips).with_columns(
         _composite(judging)
     )
+    trust = judge_trust(judge_canaries, judging)
     against = find_one_sided(claims, claim_verdicts, contradictions)
-    flagged = _flag_one_sided(_apply(_rules(judging), facts), against, verification.one_sided)
+    flagged = _flag_one_sided(_apply(_rules(judging, trust), facts), against, verification.one_sided)
     decided = _settle_repeats(flagged, twins, judging.twin_similarity)
     spans = _unsupported_spans(claims, claim_verdicts)
     by_person = pl.when(pl.col("stage") == PERSON).then(pl.lit(PERSON)).otherwise(pl.lit("pipeline"))
@@ -112,10 +120,10 @@ def _gather(
         columns,
         people.select("pair_id", "decision", "said"),
         grounds,
-        assessments.select("pair_id", *DIMENSIONS, **judged),
+        assessments.select("pair_id", *SCORES, **judged),
         refusals.select("pair_id", refusal="outcome"),
         round_trips.select(*_TRIP, **{f"trip_{name}": name for name in ("status", "reason", "detail")}),
-    ).with_columns(_judged_only(name) for name in DIMENSIONS)
+    ).with_columns(_judged_only(name) for name in SCORES)
 
 
 def _joined(frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
@@ -140,12 +148,13 @@ def _composite(judging: JudgingSettings) -> pl.Expr:
     return (total / sum(weights.values())).round(_DIGITS).alias("composite")
 
 
-def _rules(judging: JudgingSettings) -> list[Rule]:
+def _rules(judging: JudgingSettings, trust: Gate) -> list[Rule]:
     """Return every way to a verdict; the first match wins, and the last rule matches all.
 
     What a person decided comes first; but nothing is accepted that lacks its proof. Who edits an answer holds
     it to be a good one; whether the documents prove it is verified. A refusal is judged by whether the batch
-    could have answered, never by claims. What is accepted without a judge has every claim supported.
+    could have answered, never by claims. What is accepted without a judge has every claim supported. A judge
+    without `trust` neither accepts nor rejects.
     """
 
     def asked_for(*types: QuestionType) -> pl.Expr:
@@ -167,7 +176,7 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
     all_supported = pl.col("supported_claims") == pl.col("claims")
     judge_failed = pl.coalesce(pl.col("judge_reason"), pl.lit("judge_failed"))
     missing = pl.lit("the pair passed source verification and no assessment of it exists")
-    scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in DIMENSIONS)
+    distrusted = pl.lit(f"of pairs made wrong on purpose {trust.detail}")
     injected = pl.lit("the judge read a passage, question or answer that gives orders to whoever checks it")
     source, quality, done = "source_verification", "quality_assessment", "accepted"
     return [
@@ -211,9 +220,8 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
         Rule(not_judged, "needs_review", quality, "not_judged", judged_detail),
         Rule(status == "failed", "failed", quality, judge_failed, judged_detail),
         Rule(status.is_null() | (status != "judged"), "failed", quality, "no_assessment", missing),
-        Rule(~scored, "failed", quality, "no_scores", judged_detail),
-        *(_below(name, getattr(judging, f"floor_{name}")) for name in DIMENSIONS),
-        _below("composite", judging.threshold),
+        *([] if trust.passed else [Rule(_EVERY, "needs_review", quality, JUDGE_NOT_TRUSTED, distrusted)]),
+        *_scoring(judging, judged_detail),
         Rule(
             pl.col("judge_reason") == INJECTION_IN_SOURCE,
             "needs_review",
@@ -222,8 +230,33 @@ def _rules(judging: JudgingSettings) -> list[Rule]:
             injected,
         ),
         Rule(~all_supported, "accepted", done, "partially_supported"),
-        Rule(pl.lit(value=True), "accepted", done, "passed"),
+        Rule(_EVERY, "accepted", done, "passed"),
     ]
+
+
+def _scoring(judging: JudgingSettings, detail: pl.Expr) -> list[Rule]:
+    """Return the rules by which a judge's scores stop a pair; `detail` is of the assessment."""
+    scored = pl.all_horizontal(pl.col(name).is_between(0, 1).fill_null(value=False) for name in SCORES)
+    return [
+        Rule(~scored, "failed", "quality_assessment", "no_scores", detail),
+        *(_below(name, getattr(judging, f"floor_{name}")) for name in SCORES),
+        _below("composite", judging.threshold),
+    ]
+
+
+def decide_judge_canaries(canaries: pl.DataFrame, judging: JudgingSettings) -> pl.DataFrame:
+    """Return the judge's canaries, decided as pairs are whose claims are all supported.
+
+    `canaries` has the columns of its table; verdict and thresholds_id, the last two, may be absent.
+    """
+    facts = canaries.with_columns(pl.col(SCORES).fill_nan(None), grounding=1.0).with_columns(
+        _composite(judging)
+    )
+    unread = Rule(pl.col("status") != "judged", "failed", "quality_assessment", "judge_failed")
+    decided = _apply([unread, *_scoring(judging, pl.col("detail")), Rule(_EVERY, "accepted", "", "")], facts)
+    return JUDGE_CANARIES.conform(
+        canaries.with_columns(decided["verdict"], thresholds_id=pl.lit(judging.thresholds_id))
+    )
 
 
 def _below(score: str, limit: float) -> Rule:

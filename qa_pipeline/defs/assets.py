@@ -46,7 +46,8 @@ from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun, calls_table, pu
 from qa_pipeline.retrieval.shard import dump_shard
 from qa_pipeline.settings.llm import same_model_warning
 from qa_pipeline.settings.tree import Settings
-from qa_pipeline.storage.tables import QUESTIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import JUDGE_CANARIES, QUESTIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.verification.canaries.outcomes import replied
 
 OWNERS = ["team:training-data"]
 _OWN_GATES = {gate.name for gate in GATES if gate.asset == "training_examples"} | {"training_examples_schema"}
@@ -149,6 +150,7 @@ _METADATA: Mapping[str, Callable[[StageRun, ParquetTables, Any], dict[str, Any]]
     "documents": lambda run, tables, frame: content_metadata(frame),
     "twins": lambda run, tables, frame: twins_metadata(frame),
     "canaries": lambda run, tables, frame: canary_metadata(frame),
+    JUDGE_CANARIES.name: lambda run, tables, frame: canary_metadata(replied(frame)),
     "assessments": _assessments_shown,
     "verdicts": _verdicts_shown,
     "llm_calls": lambda run, tables, frame: cost_metadata(frame),

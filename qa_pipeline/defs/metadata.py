@@ -142,7 +142,8 @@ def canary_metadata(canaries: pl.DataFrame) -> dict[str, Any]:
     if not canaries.height:
         return {}
     totals = dict(canary_rates(canaries, ("expected",)).select("expected", "rejected_share").iter_rows())
-    names = {"rejected": "canary recall", "supported": "canary false alarms"}
+    alarms = dict.fromkeys(("supported", "accepted"), "canary false alarms")
+    names = {"rejected": "canary recall", **alarms}
     figures = {name: totals[expected] for expected, name in names.items() if expected in totals}
     rates = canary_rates(canaries)
     bounds = rates.select("rejected_low", "rejected_share", "rejected_high").rows()

@@ -21,7 +21,7 @@ Frames = Mapping[str, pl.DataFrame]
 
 IDENTITY = ("batch", "target_chunk_ids", "question")
 """The columns by which a question of one run is the same as one of another."""
-SCORES = ("grounding", "relevance", "correctness", "completeness", "composite")
+SCORES = ("grounding", "relevance", "correctness", "completeness", "question_quality", "composite")
 _DECIDED = ("twins", "claims", "verdicts", "round_trips")
 """Tables with rows about pairs."""
 _QUOTES = {

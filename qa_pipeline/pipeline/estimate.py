@@ -23,6 +23,7 @@ from qa_pipeline.settings.llm import HOSTED, LLMSettings, ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.tables import DOCUMENTS
+from qa_pipeline.verification.canaries.judge_pairs import WRONG, most_wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,14 @@ def _calls(work: OpenWork, expected: Expectations, settings: Settings) -> dict[R
         "solve": again + 2 * hops,
         "recall": again,
         "compare": again,
-        "judge": passed,
+        "judge": passed + _canaries(settings, passed),
     }
+
+
+def _canaries(settings: Settings, judged: float) -> float:
+    """Return the calls for canaries of the judge: at most one of each wrong kind for a pair it judges."""
+    canaries = settings.canaries
+    return min(most_wrong(canaries.judged), len(WRONG) * judged) if canaries.enabled else 0.0
 
 
 def _prompt_tokens(role: Role, calls: float, work: OpenWork, requests: Requests) -> float:

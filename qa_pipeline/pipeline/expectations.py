@@ -14,7 +14,7 @@ from qa_pipeline.settings.llm import ModelSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.tables import CHUNKS, LLM_CALLS, PAIRS, QUESTIONS, VERDICTS
+from qa_pipeline.storage.tables import CHUNKS, JUDGE_CANARIES, LLM_CALLS, PAIRS, QUESTIONS, VERDICTS
 
 FEWEST_CALLS = 10
 """Calls of a stage below which it teaches nothing."""
@@ -40,7 +40,7 @@ REPLY_TOKENS: Mapping[Role, float] = {
     "solve": 130.0,
     "recall": 60.0,
     "compare": 80.0,
-    "judge": 110.0,
+    "judge": 150.0,
     "evaluate": 60.0,
 }
 """Tokens of a reply without thoughts; for questions, of each one."""
@@ -110,6 +110,7 @@ def learn(
     pairs: int,
     likely_tokens: Mapping[Role, float],
     questions_kept: tuple[int, int] = (0, 0),
+    judge_canaries: int = 0,
 ) -> Expectations:
     """Put what earlier calls took in the place of the defaults, for each stage that has enough of them.
 
@@ -119,14 +120,16 @@ def learn(
         pairs: pairs of those batches.
         likely_tokens: estimated tokens of the prompts of a stage, mean over those batches.
         questions_kept: questions that were kept, and chunks that were asked for them.
+        judge_canaries: pairs that the judge read and that are none of `pairs`.
     """
     by_role = {role: calls.filter(pl.col("role") == role) for role in likely_tokens}
     requests = {role: frame["request_key"].n_unique() for role, frame in by_role.items()}
     measured = frozenset(role for role in by_role if requests[role] >= FEWEST_CALLS)
     followed: dict[str, float] = {}
     if pairs and "questions" in measured:
-        shares: dict[str, Role] = {"split": "split", "verified": "verify", "judged": "judge"}
+        shares: dict[str, Role] = {"split": "split", "verified": "verify"}
         followed = {name: requests.get(role, 0) / pairs for name, role in shares.items()}
+        followed["judged"] = max(0, requests.get("judge", 0) - judge_canaries) / pairs
         # what is recalled is solved once, and two hops from each of their passages as well
         followed["hops"] = max(0, requests.get("solve", 0) - requests.get("recall", 0)) / 2 / pairs
     return replace(
@@ -166,6 +169,7 @@ class FinishedBatch:
     pairs: int
     requests: Requests
     questions: int
+    judge_canaries: int
 
 
 def finished_batches(
@@ -191,13 +195,16 @@ def expectations_from(
         tokens = [batch.requests.likely_tokens(role) for batch in chosen]
         likely[role] = sum(map(operator.mul, requests, tokens)) / (sum(requests) or 1)
     calls = pl.concat([batch.calls for batch in chosen])
-    pairs, kept_questions = (sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "questions"))
+    pairs, kept_questions, judge_canaries = (
+        sum(getattr(batch, name) for batch in chosen) for name in ("pairs", "questions", "judge_canaries")
+    )
     return learn(
         default,
         calls,
         pairs,
         likely,
         (kept_questions, sum(len(batch.requests.asked_ids) for batch in chosen)),
+        judge_canaries,
     )
 
 
@@ -205,9 +212,9 @@ def _read(
     layout: Layout, settings: Settings, batch: str, models: Mapping[Role, ModelSettings]
 ) -> FinishedBatch | None:
     try:
-        calls, chunks, pairs, questions = (
+        calls, chunks, pairs, questions, canaries = (
             read_table(layout.table(table.name, batch), table)
-            for table in (LLM_CALLS, CHUNKS, PAIRS, QUESTIONS)
+            for table in (LLM_CALLS, CHUNKS, PAIRS, QUESTIONS, JUDGE_CANARIES)
         )
     except (TableError, CorpusError):  # it fails in its own run and in `status`; here it only teaches nothing
         return None
@@ -219,4 +226,5 @@ def _read(
     requests = Requests(chunks, settings, batch)
     target = pl.col("target_chunk_ids").list.first()
     kept_questions = questions.filter(pl.col("status") == "kept", target.is_in(requests.asked_ids))
-    return FinishedBatch(batch_calls, pairs.height, requests, kept_questions.height)
+    wrong = canaries.filter(pl.col("expected") == "rejected").height  # good ones are pairs
+    return FinishedBatch(batch_calls, pairs.height, requests, kept_questions.height, wrong)

@@ -27,6 +27,7 @@ from qa_pipeline.storage.tables import (
     CANARIES,
     COVERAGE,
     DECISIONS,
+    JUDGE_CANARIES,
     KEPT_APART,
     LLM_CALLS,
     TABLES,
@@ -34,10 +35,11 @@ from qa_pipeline.storage.tables import (
     VERDICTS,
 )
 from qa_pipeline.text.lexicon.languages import LANGUAGES
-from qa_pipeline.verification.canaries.outcomes import canary_rates
+from qa_pipeline.verification.canaries.outcomes import canary_rates, replied
 
 UNREAD = pl.Schema({name: pl.String() for name in ("batch", "path", "status", "reason", "detail")})
 UNASKED = pl.Schema({name: pl.String() for name in ("batch", "path", "language")})
+NO_CANARIES = pl.Schema({name: pl.String() for name in ("expected", "kind", "verdict")})
 KNOWN_KEY = ["expected_verdict", "expected_kind"]
 
 
@@ -107,7 +109,7 @@ def report(layout: Layout, batches: Sequence[str]) -> Report:
         tables=tables,
         steps=_added(parts["steps"], ["stage", "what", "reason"]),
         known_answers=_added(parts["known"], KNOWN_KEY),
-        canaries=canary_rates(pl.concat([CANARIES.empty(), *parts["canaries"]])),
+        canaries=canary_rates(pl.concat([NO_CANARIES.to_frame(), *parts["canaries"]])),
         batches=pl.DataFrame(rows),
         left_out=_added([LEFT_OUT_COUNTS.to_frame(), *parts["left_out"]], ["what"]).sort(
             "characters", descending=True, maintain_order=True
@@ -185,7 +187,10 @@ def _count(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         "unread": documents.filter(pl.col("status").is_in(["failed", "skipped"])).select(UNREAD.names()),
         "unasked": _unasked(documents, frames["chunks"], frames["questions"]),
         "calls": frames[LLM_CALLS.name],
-        "canaries": frames[CANARIES.name],
+        "canaries": pl.concat(
+            frame.select(NO_CANARIES.names())
+            for frame in (frames[CANARIES.name], replied(frames[JUDGE_CANARIES.name]))
+        ),
         "verdicts": frames["verdicts"],
     }
 

@@ -160,22 +160,36 @@ def _run_stages(
 ) -> dict[str, Any]:
     """Run every stage of a batch; return its tables, and the shard under `index`.
 
-    Training examples are kept only behind the gates, and the calls are counted at the very end.
+    Training examples are kept only behind the gates, and the calls are counted at the very end. Where replies
+    are awaited, the stages that do not rest on them run all the same, so that their requests go out too.
+
+    Raises:
+        RepliesPendingError: replies are awaited, in one stage or several.
     """
     made: dict[str, Any] = {}
+    pending: list[RepliesPendingError] = []
     for stage in STAGES.values():
-        if stage.name == LLM_CALLS.name:
+        if stage.name == LLM_CALLS.name or not made.keys() >= {*stage.inputs, *stage.after}:
             continue
         path = resources.layout.table(stage.name, batch)
         previous = read_earlier(path, STORED[stage.name]) if stage.keeps else None
         inputs = {name: made[name] for name in stage.inputs}
         run = StageRun(resources, batch, inputs, previous, watch(batch, stage.name))
-        made[stage.name] = output = run_stage(replace(stage, run=replaced.get(stage.name, stage.run)), run)
+        try:
+            output = run_stage(replace(stage, run=replaced.get(stage.name, stage.run)), run)
+        except RepliesPendingError as error:
+            pending.append(error)
+            continue
+        made[stage.name] = output
         if stage.name == "index":
             if output is not None:
                 write_bytes(resources.layout.index(batch), dump_shard(output))
         elif stage.name != TRAINING_EXAMPLES.name:
             write_table(path, output, STORED[stage.name])
+    if pending:
+        jobs = dict.fromkeys(job for error in pending for job in error.jobs)
+        requests = sum(error.requests for error in pending)
+        raise RepliesPendingError("; ".join(map(str, pending)), jobs=tuple(jobs), requests=requests)
     return made
 
 

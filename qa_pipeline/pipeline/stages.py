@@ -23,7 +23,7 @@ from qa_pipeline.curation.exports import (
     ledger_rows,
 )
 from qa_pipeline.curation.forgetting import forgotten_documents
-from qa_pipeline.curation.ledger import build_verdicts, record_deciding
+from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries, record_deciding
 from qa_pipeline.curation.training import build_training_examples
 from qa_pipeline.curation.withdrawals import end_withdrawal, note_origin, withdraw_outdated
 from qa_pipeline.documents.corpus.corpora import open_corpus
@@ -52,7 +52,7 @@ from qa_pipeline.generation.round_trip import make_round_trips
 from qa_pipeline.llm.calls import calls_frame
 from qa_pipeline.llm.tracing import stage_span
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress
+from qa_pipeline.records import Passage, ProgressCallback, Question, no_progress, passages_by_id
 from qa_pipeline.retrieval.chunks import chunk_documents
 from qa_pipeline.retrieval.repeats import mark_repeated_blocks
 from qa_pipeline.retrieval.search import Retriever
@@ -63,16 +63,27 @@ from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_earlier
 from qa_pipeline.storage.rows import KeptQuestionRow
-from qa_pipeline.storage.tables import CANARIES, COVERAGE, DECISIONS, LAYOUTS, PAIRS, QUESTIONS, STORED
+from qa_pipeline.storage.tables import (
+    CANARIES,
+    COVERAGE,
+    DECISIONS,
+    JUDGE_CANARIES,
+    LAYOUTS,
+    PAIRS,
+    QUESTIONS,
+    STORED,
+)
+from qa_pipeline.verification.canaries.judge_pairs import draw_judge_pairs, judge_canary_frame
 from qa_pipeline.verification.canaries.material import gather
 from qa_pipeline.verification.canaries.outcomes import canary_rows
 from qa_pipeline.verification.canaries.seeding import canary_pairs, seed_canaries
 from qa_pipeline.verification.claims import find_claims
 from qa_pipeline.verification.contradictions import NEIGHBOURS, find_contradictions
 from qa_pipeline.verification.entailment import fill_entailment, fill_spans
-from qa_pipeline.verification.judging import assess_pairs
+from qa_pipeline.verification.judging import assess_pairs, judge_rows, with_evidence
 from qa_pipeline.verification.llm_splitting import split_by_model
 from qa_pipeline.verification.llm_verifier import verify_claims
+from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import judge_refusals
 from qa_pipeline.verification.splitting import Claim
 
@@ -504,6 +515,29 @@ def _assessments(run: StageRun) -> pl.DataFrame:
     )
 
 
+def _judge_canaries(run: StageRun) -> pl.DataFrame:
+    """Have the judge read pairs of known verdict, exactly as those of the batch."""
+    settings, model = run.resources.settings, run.resources.reviewer("judge")
+    most = settings.canaries.judged if settings.canaries.enabled and settings.judging.enabled else 0
+    if model is None or not most:
+        return JUDGE_CANARIES.empty()
+    proofs = run["claims"], run["claim_verdicts"]
+    # whatever share of claims other pairs may be accepted with, these are to be right
+    right = with_evidence(grounded_pairs(run["pairs"], *proofs, accept_grounding=1.0), *proofs)
+    passages = passages_by_id(run["chunks"])
+    drawn = draw_judge_pairs(right, passages, most)
+    assessed = judge_rows(
+        [canary.row for canary in drawn],
+        passages,
+        model,
+        settings.judging,
+        workers=settings.llm.workers,
+        seed=settings.llm.seed,
+        notify=run.notify,
+    )
+    return decide_judge_canaries(judge_canary_frame(drawn, assessed), settings.judging)
+
+
 def _verdicts(run: StageRun) -> pl.DataFrame:
     """Give every pair its verdict, and record the settings that decided."""
     settings = run.resources.settings
@@ -721,6 +755,18 @@ STAGES: Mapping[str, Stage] = {
             counts="pairs judged",
         ),
         Stage(
+            "judge_canaries",
+            _judge_canaries,
+            "validation",
+            "Pairs of the batch are made wrong in one thing: another answer, a fragment, a changed number or "
+            "condition. A judge that passes them judges nothing in this batch.",
+            inputs=("pairs", "claims", "claim_verdicts", "chunks"),
+            settings=("canaries", "judging", "llm"),
+            prompts=("judge",),
+            asks_a_model=True,
+            counts="pairs of known verdict judged",
+        ),
+        Stage(
             "verdicts",
             _verdicts,
             "curation",
@@ -732,6 +778,7 @@ STAGES: Mapping[str, Stage] = {
                 "claim_verdicts",
                 "refusals",
                 "assessments",
+                "judge_canaries",
                 "round_trips",
                 "contradictions",
                 "decisions",
@@ -753,7 +800,10 @@ STAGES: Mapping[str, Stage] = {
             lambda run: calls_table(run.resources, run.batch),
             "cost",
             "Tokens, times, outcome and cost of each call, as the store of replies noted them.",
-            after=("questions", "pairs", "claims", "claim_verdicts", "round_trips", "assessments"),
+            after=(
+                *("questions", "pairs", "claims", "claim_verdicts", "round_trips"),
+                *("assessments", "judge_canaries"),
+            ),
         ),
         Stage(
             "training_examples",

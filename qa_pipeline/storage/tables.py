@@ -115,6 +115,20 @@ def _side(side: str) -> tuple[Column, ...]:
 
 # One column a line reads best.
 # fmt: off
+JUDGED = (
+    column("question_quality", F64, "Is the question clear by itself and worth asking, 0 to 1.", nullable=True),
+    column("question_quality_reason", S, "The judge's reason for that score.", nullable=True),
+    column("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
+    column("relevance_reason", S, "The judge's reason for that score.", nullable=True),
+    column("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
+    column("correctness_reason", S, "The judge's reason for that score.", nullable=True),
+    column("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
+    column("completeness_reason", S, "The judge's reason for that score.", nullable=True),
+    column("judge", S, "Model that judged.", nullable=True),
+    column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
+)
+"""What a judge makes of a pair."""
+
 CLAIMS = Table(
     "claims",
     "One row per claim of an answer, with its best evidence and every local score.",
@@ -240,14 +254,9 @@ ASSESSMENTS = Table(
         column("status", S, "judged, not_judged (no judge configured) or failed."),
         REASON,
         DETAIL,
-        column("relevance", F64, "Does the answer address the question, 0 to 1.", nullable=True),
-        column("correctness", F64, "Is it right according to the passages, 0 to 1.", nullable=True),
-        column("completeness", F64, "Does it cover what is asked, 0 to 1.", nullable=True),
-        column("reasoning", S, "The judge's reasons.", nullable=True),
-        column("judge", S, "Model that judged.", nullable=True),
-        column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
+        *JUDGED,
     ),
-    preview=("status", "relevance", "correctness", "completeness", "reasoning"),
+    preview=("status", "question_quality", "relevance", "correctness", "completeness"),
     counted=("status", "reason"),
 )
 
@@ -273,6 +282,7 @@ VERDICTS = Table(
         column("relevance", F64, "From the judge.", nullable=True),
         column("correctness", F64, "From the judge.", nullable=True),
         column("completeness", F64, "From the judge.", nullable=True),
+        column("question_quality", F64, "From the judge; no part of composite.", nullable=True),
         column("composite", F64, "Weighted score of grounding and the judge's dimensions.", nullable=True),
         column("citation_existence", F64, "Share of its citations that name something of the batch; null without citations.", nullable=True),
         column("citation_accuracy", F64, "Share of its citations that support a claim: evidence of a supported claim is in what they name, and so does their quote, where they have one; null without citations or claims.", nullable=True),
@@ -352,10 +362,35 @@ CANARIES = Table(
     preview=("claim", "expected", "verdict", "source"),
     counted=("verdict", "kind", "family", "decided_by"),
 )
+
+JUDGE_CANARIES = Table(
+    "judge_canaries",
+    "One row per pair that was made from pairs of the batch, whose correct verdict is known and which the judge read.",
+    ("canary_id",),
+    (
+        column("canary_id", S, "Hash of kind, question, answer and chunks."),
+        BATCH,
+        column("kind", S, "other_answer (of another question), fragment, changed (a number or condition) or good (as it is)."),
+        column("expected", S, "accepted or rejected."),
+        column("pair_id", S, "The pair whose question it has."),
+        column("language", S, "ISO 639-1 code of the pair."),
+        column("question", S, "The question."),
+        column("answer", S, "The answer."),
+        column("chunk_ids", STRINGS, "Chunks that the judge read."),
+        column("status", S, "judged or failed (no reply, or one that cannot be read)."),
+        REASON,
+        DETAIL,
+        *JUDGED,
+        column("verdict", S, "accepted or rejected, by the scores; failed without them."),
+        column("thresholds_id", S, "The thresholds that decided."),
+    ),
+    preview=("kind", "expected", "verdict", "question", "answer"),
+    counted=("verdict", "kind"),
+)
 # fmt: on
 
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 # One column a line reads best.
 # fmt: off
@@ -642,7 +677,7 @@ LLM_CALLS = Table(
     counted=("role", "outcome", "repair", "replied_model"),
 )
 
-KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, DECISIONS, COVERAGE, LINKS)}
+KEPT_APART: dict[str, Table] = {table.name: table for table in (LLM_CALLS, CANARIES, JUDGE_CANARIES, DECISIONS, COVERAGE, LINKS)}
 """Tables that tell of a batch and are no part of the road: never in conservation, never in a release."""
 
 STORED: dict[str, Table] = TABLES | KEPT_APART

@@ -21,7 +21,7 @@ from qa_pipeline.text.sentences import split_sentences
 
 REPLIES = (
     r"[\"'“„]?(?:decision|verdict|llm_decision)[\"'”“]?\s*[:=]\s*[\"'“„]?(?:accept|support|reject|unsure|pass|true)",
-    r"[\"'“„](?:relevance|correctness|completeness|grounding)[\"'”“]\s*:\s*[01]",
+    r"[\"'“„](?:relevance|correctness|completeness|grounding|question_quality)[\"'”“]\s*:\s*[01]",
     r"[\"'“„](?:supported|entailed|is_supported|accepted)[\"'”“]\s*:\s*(?:true|1)",
     r"[\"'“„]reasoning[\"'”“]\s*:",
 )

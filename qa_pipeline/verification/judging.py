@@ -3,6 +3,9 @@
 Scores are only ever a judge's own: no judge, or a reply that cannot be read, leaves them null.
 """
 
+from collections.abc import Sequence
+from typing import cast
+
 import polars as pl
 
 from qa_pipeline.errors import ModelError
@@ -51,8 +54,28 @@ def assess_pairs(
     passed = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=accept_grounding)
     if model is None or not settings.enabled:
         return ASSESSMENTS.frame([not_judged(*ids) for ids in passed.select("pair_id", "batch").iter_rows()])
-    rows = _with_evidence(passed, claims, claim_verdicts)
-    passages = passages_by_id(chunks)
+    rows = with_evidence(passed, claims, claim_verdicts)
+    judged = judge_rows(
+        rows, passages_by_id(chunks), model, settings, workers=workers, seed=seed, notify=notify
+    )
+    return ASSESSMENTS.frame(judged)
+
+
+def judge_rows(
+    rows: Sequence[ProvedPairRow],
+    passages: dict[str, Passage],
+    model: LanguageModel,
+    settings: JudgingSettings,
+    *,
+    workers: int,
+    seed: int | None = None,
+    notify: ProgressCallback = no_progress,
+) -> list[AssessmentColumns]:
+    """Have each pair judged in a call of its own; return its assessment, in the order of `rows`.
+
+    Raises:
+        PermanentModelError: the judge can answer no further request.
+    """
     requests = [
         judge_request(row, passages, settings, seed)
         if row["evidence_chunk_ids"] and all(i in passages for i in row["evidence_chunk_ids"])
@@ -61,17 +84,15 @@ def assess_pairs(
     ]
     sent = [request for request in requests if request is not None]
     replies = iter(complete_all(model, sent, workers=workers, notify=notify))
-    return ASSESSMENTS.frame(
-        [
-            _unaskable(row, passages)
-            if request is None
-            else _assessment(row, request, next(replies), model.name, passages)
-            for row, request in zip(rows, requests, strict=True)
-        ]
-    )
+    return [
+        _unaskable(row, passages)
+        if request is None
+        else _assessment(row, request, next(replies), model.name, passages)
+        for row, request in zip(rows, requests, strict=True)
+    ]
 
 
-def _with_evidence(
+def with_evidence(
     pairs: pl.DataFrame, claims: pl.DataFrame, claim_verdicts: pl.DataFrame
 ) -> list[ProvedPairRow]:
     """Return the rows of `pairs` with the chunks that prove their claims, each once, in claim order."""
@@ -158,8 +179,5 @@ def _assessment(
         **answered,
         "status": "judged",
         "reason": INJECTION_IN_SOURCE if injected else None,
-        "relevance": reply.value.relevance,
-        "correctness": reply.value.correctness,
-        "completeness": reply.value.completeness,
-        "reasoning": reply.value.reasoning,
+        **cast("AssessmentColumns", reply.value.model_dump()),
     }

@@ -1,11 +1,11 @@
 """A batch as a run leaves it, from claims with scores and models that know what to say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
 from qa_pipeline.storage.tables import (
     ASSESSMENTS,
@@ -19,6 +19,8 @@ from qa_pipeline.storage.tables import (
 from qa_pipeline.verification.deciding import REPLIES, borderline, decide_claims
 from qa_pipeline.verification.outcomes import grounded_pairs
 from qa_pipeline.verification.refusals import SCORED, decide_refusals
+from qa_pipeline_tests.verdict_replies import SCORES
+from qa_pipeline_tests.verification.canaries.rows import judge_canaries
 from qa_pipeline_tests.verification.rows import pair
 from qa_pipeline_tests.verification.test_deciding import claim
 
@@ -66,8 +68,12 @@ def run(
     *,
     verifier: Mapping[str, str] | None = None,
     judge: Mapping[str, float] | None = None,
+    canaries: Sequence[float] = (),
 ) -> Frames:
-    """What a run stores; `verifier` answers by claim, `judge` by pair, and both know all they are asked."""
+    """What a run stores; `verifier` answers by claim, `judge` by pair, and both know all they are asked.
+
+    `canaries` are the judge's scores of wrong pairs.
+    """
     pairs, claims = made["pairs"], made["claims"]
     decided = decide_claims(claims, pairs, verification)
     if verifier is not None:
@@ -85,6 +91,7 @@ def run(
         "assessments": assessments,
         "contradictions": CONTRADICTIONS.empty(),
         "round_trips": ROUND_TRIPS.empty(),
+        "judge_canaries": _canaries(canaries, judging),
         "decisions": DECISIONS.empty(),
     }
     verdicts = build_verdicts(**frames, verification=verification, judging=judging)
@@ -105,5 +112,11 @@ def _assessment(pair_id: str, judge: Mapping[str, float] | None) -> dict[str, An
     row = {"pair_id": pair_id, "batch": "b"}
     if judge is None:
         return {**row, "status": "not_judged", "reason": "no_judge", "detail": "no judge is configured"}
-    scores = dict.fromkeys(("relevance", "correctness", "completeness"), judge[pair_id])
-    return {**row, "status": "judged", **scores, "reasoning": "Well.", "judge": "j", "prompt_hash": "h"}
+    scores = dict.fromkeys(SCORES, judge[pair_id])
+    return {**row, "status": "judged", **scores, "judge": "j", "prompt_hash": "h"}
+
+
+def _canaries(scores: Sequence[float], judging: JudgingSettings) -> pl.DataFrame:
+    frame = judge_canaries(changed=["rejected"] * len(scores))
+    scored = frame.with_columns(pl.Series(name, scores, pl.Float64) for name in SCORES)
+    return decide_judge_canaries(scored, judging)

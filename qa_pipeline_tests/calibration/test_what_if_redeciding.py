@@ -52,8 +52,10 @@ verifications = st.builds(
     accept_grounding=st.floats(0.1, 1),
     refusal_recall_none=share,
 )
+canary_scores = st.lists(share, max_size=6)
 judgings = st.builds(
     JudgingSettings,
+    max_canary_accepts=share,
     weight_source=st.floats(0.1, 1),
     threshold=share,
     floor_correctness=share,
@@ -82,6 +84,7 @@ def same(found: Redecided, frames: Frames) -> bool:
     judgings,
     st.booleans(),
     st.booleans(),
+    canary_scores,
 )
 def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
     drawn: Rows,
@@ -91,6 +94,7 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
     judging: JudgingSettings,
     verifies: bool,
     judges: bool,
+    canaries: list[float],
 ) -> None:
     made = tables(drawn, refusals)
     replies = dict(zip(made["claims"]["claim_id"], said, strict=False))
@@ -100,6 +104,7 @@ def test_the_settings_of_the_run_give_the_stored_tables_to_the_byte(
         judging,
         verifier=replies if verifies else None,
         judge=defaultdict(lambda: 0.8) if judges else None,
+        canaries=canaries if judges else (),
     )
 
     found = anew(frames, verification, Models(verifies, judges), judging)
@@ -139,6 +144,28 @@ def test_where_every_reply_is_stored_it_equals_a_run_with_the_models(
         assert same(found, real)
     settled = ~found.verdicts["pair_id"].is_in(found.open_pairs.to_list())
     assert found.verdicts.filter(settled)["verdict"].equals(real["verdicts"].filter(settled)["verdict"])
+
+
+@given(canary_scores, judgings, judgings)
+def test_a_judge_is_trusted_anew_by_other_limits(
+    canaries: list[float], before: JudgingSettings, after: JudgingSettings
+) -> None:
+    made, judge = tables([[{}], [{}]]), defaultdict[str, float](lambda: 0.9)
+
+    found = anew(run(made, USUAL, before, judge=judge, canaries=canaries), USUAL, BOTH, after)
+
+    assert same(found, run(made, USUAL, after, judge=judge, canaries=canaries))
+
+
+def test_a_laxer_floor_can_cost_a_judge_its_trust() -> None:
+    judge: dict[str, float] = defaultdict(lambda: 0.9)
+    frames = run(tables([[{}]]), USUAL, JUDGING, judge=judge, canaries=[0.6] * 6)
+    assert frames["verdicts"]["reason"].to_list() == ["passed"]
+
+    laxer = JudgingSettings(floor_correctness=0.5)
+
+    found = anew(frames, USUAL, BOTH, laxer.model_copy(update={"threshold": 0.5}))
+    assert found.verdicts["reason"].to_list() == ["judge_not_trusted"]
 
 
 def test_a_reply_speaks_for_a_claim_that_is_open_still_and_not_for_one_decided_now() -> None:

@@ -89,6 +89,7 @@ def assessment(pair_id: str, score: float | None = 0.9, **values: Any) -> Row:
         "pair_id": pair_id,
         "batch": "b",
         "status": "judged",
+        "question_quality": score,
         "relevance": score,
         "correctness": score,
         "completeness": score,

@@ -117,10 +117,10 @@ def test_a_rejected_row_shows_reason_and_words_of_its_unsupported_spans() -> Non
 def test_a_row_carries_what_a_reviewer_needs() -> None:
     made = pair("p", passage_ids=["c", "e"], passage_scores=[0.5, 0.25], generator="mine.jsonl")
     imported = {"source_line": 7, "source_id": "A-1", "source_fields": '{"team": "blue"}'}
-    judged = assessment("p", 0.4, reasoning="It leaves out the hours.")
+    judged = assessment("p", 0.4, completeness_reason="It leaves out the hours.")
     parts = files(pairs(made | imported), verdicts(verdict("p", "needs_review", composite=0.4)), judged)
     row = read(parts["needs_review"])[0]
-    assert (row["reasoning"], row["judge"], row["similarity"]) == (
+    assert (row["completeness_reason"], row["judge"], row["similarity"]) == (
         "It leaves out the hours.",
         "judge-1",
         0.25,

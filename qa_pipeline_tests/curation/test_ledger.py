@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qa_pipeline.curation.ledger import build_verdicts
+from qa_pipeline.curation.ledger import SCORES as JUDGE_SCORES
+from qa_pipeline.curation.ledger import build_verdicts, decide_judge_canaries
 from qa_pipeline.generation.deduplication import find_twins
 from qa_pipeline.settings.verification import JudgingSettings, VerificationSettings
-from qa_pipeline.storage.tables import ROUND_TRIPS, TWINS
+from qa_pipeline.storage.tables import JUDGE_CANARIES, ROUND_TRIPS, TWINS
 from qa_pipeline_tests.curation.rows import (
     Row,
     assessment,
@@ -30,6 +31,7 @@ from qa_pipeline_tests.curation.rows import (
     refusals,
 )
 from qa_pipeline_tests.fakes import HashEmbedder, cached
+from qa_pipeline_tests.verification.canaries.rows import judge_canaries
 
 WORDS = {"accepted", "rejected", "needs_review", "failed"}
 IDS = st.sampled_from(["p0", "p1", "p2", "p3", "stranger"])
@@ -90,6 +92,7 @@ def settle(frames: dict[str, pl.DataFrame], accept: float = 1.0, **judging: Any)
         "contradictions": contradictions(),
         "decisions": decisions(),
         "round_trips": ROUND_TRIPS.empty(),
+        "judge_canaries": JUDGE_CANARIES.empty(),
         **frames,
     }
     return build_verdicts(
@@ -163,7 +166,7 @@ def ending(row: dict[str, Any]) -> tuple[str, str, str]:
     return row["verdict"], row["stage"], row["reason"]
 
 
-SCORED = {"relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
+SCORED = {"question_quality": 0.9, "relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
 
 
 @pytest.mark.parametrize(
@@ -173,12 +176,15 @@ SCORED = {"relevance": 0.9, "correctness": 0.9, "completeness": 0.9}
         ({"relevance": 0.49}, "low_relevance"),
         ({"correctness": 0.69}, "low_correctness"),
         ({"completeness": 0.39}, "low_completeness"),
+        ({"question_quality": 0.49}, "low_question_quality"),
         ({"relevance": 0.5}, "passed"),
         ({"correctness": 0.7}, "passed"),
         ({"completeness": 0.4}, "passed"),
         ({"relevance": None}, "no_scores"),
         ({"correctness": float("nan")}, "no_scores"),
         ({"completeness": 1.5}, "no_scores"),
+        ({"question_quality": None}, "no_scores"),
+        ({"question_quality": 0.5}, "passed"),
     ],
 )
 def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
@@ -186,7 +192,8 @@ def test_floors_stand_under_each_dimension(scores: Row, reason: str) -> None:
     verdict = {"passed": "accepted", "no_scores": "failed"}.get(reason, "rejected")
     stage = "accepted" if reason == "passed" else "quality_assessment"
     assert ending(row) == (verdict, stage, reason)
-    assert (row["composite"] is None) == (reason == "no_scores" and 1.5 not in scores.values())
+    is_unknown = any(value is None or value != value for value in scores.values())
+    assert (row["composite"] is None) == (is_unknown and "question_quality" not in scores)
 
 
 def test_the_composite_is_the_weighted_mean() -> None:
@@ -242,6 +249,54 @@ def test_partial_coverage_is_no_reason_of_its_own(coverage: str) -> None:
 def test_a_failed_draft_keeps_its_reason() -> None:
     row = one([], pair_values={"status": "failed", "reason": "truncated", "detail": "cut", "answer": None})
     assert (*ending(row), row["detail"]) == ("failed", "pairs", "truncated", "cut")
+
+
+CARELESS = judge_canaries(other_answer=["accepted"] * 2, fragment=["accepted"] * 2, changed=["accepted"] * 2)
+HONEST = judge_canaries(other_answer=["rejected"] * 2, fragment=["accepted"], changed=["rejected"] * 3)
+
+
+def judged_by(canaries: pl.DataFrame, judged: Row, **judging: Any) -> dict[str, Any]:
+    frames = {**accepted_pairs(pair("p")), "judge_canaries": canaries, "assessments": assessments(judged)}
+    return settle(frames, **judging).row(0, named=True)
+
+
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0])
+def test_a_judge_that_passes_wrong_pairs_judges_nothing(score: float) -> None:
+    row = judged_by(CARELESS, assessment("p", score), accept_unjudged=True)
+    assert ending(row) == ("needs_review", "quality_assessment", "judge_not_trusted")
+    assert "6 of 6 accepted, 95 % interval 0.610 to 1.000" in row["detail"]
+
+
+@pytest.mark.parametrize(("score", "reason"), [(0.0, "low_relevance"), (1.0, "passed")])
+def test_a_judge_that_rejects_wrong_pairs_judges(score: float, reason: str) -> None:
+    assert judged_by(HONEST, assessment("p", score))["reason"] == reason
+
+
+def test_a_limit_of_one_trusts_every_judge() -> None:
+    assert judged_by(CARELESS, assessment("p"), max_canary_accepts=1.0)["verdict"] == "accepted"
+
+
+@pytest.mark.parametrize(("status", "reason"), [("failed", "not_json"), ("not_judged", "no_judge")])
+def test_what_the_judge_did_not_score_keeps_its_own_reason(status: str, reason: str) -> None:
+    row = judged_by(CARELESS, assessment("p", None, status=status, reason=reason))
+    assert row["reason"] == ("not_judged" if status == "not_judged" else reason)
+
+
+def test_people_and_verification_decide_without_the_judge() -> None:
+    frames = {**accepted_pairs(pair("p"), pair("q")), "judge_canaries": CARELESS}
+    words = {"p": "supported", "q": "unsupported"}
+    frames["claim_verdicts"] = claim_verdicts(*(claim_verdict(i, word) for i, word in words.items()))
+    decided = decision("p", **{name: frames[name] for name in ("pairs", "claims")})
+    verdicts = settle({**frames, "decisions": decisions(decided)})
+    assert verdicts["reason"].to_list() == ["person_accepted", "unsupported"]
+
+
+@given(scores=st.lists(st.sampled_from([0.0, 0.45, 0.7, 1.0]), min_size=4, max_size=4))
+def test_a_canary_gets_the_verdict_that_a_proved_pair_with_its_scores_gets(scores: list[float]) -> None:
+    named = dict(zip(JUDGE_SCORES, scores, strict=True))
+    canaries = judge_canaries(fragment=["rejected"]).with_columns(**{n: pl.lit(s) for n, s in named.items()})
+    decided = decide_judge_canaries(canaries, JudgingSettings())["verdict"].item()
+    assert decided == judged_by(HONEST, assessment("p", **named))["verdict"]
 
 
 def test_without_a_judge_a_person_decides_unless_told_otherwise() -> None:
@@ -481,6 +536,7 @@ def sided(
         refusals=refusals(),
         contradictions=contradictions(contradiction()),
         round_trips=ROUND_TRIPS.empty(),
+        judge_canaries=JUDGE_CANARIES.empty(),
         verification=VerificationSettings(one_sided=one_sided),
         judging=JudgingSettings(**judging),
     )

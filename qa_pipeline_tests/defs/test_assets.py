@@ -17,7 +17,9 @@ from qa_pipeline.pipeline.stages import STAGES
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.tables import STORED
 from qa_pipeline_tests.calls import call, note
-from qa_pipeline_tests.defs.project import Project
+from qa_pipeline_tests.defs.project import OnlyGenerates, Project
+from qa_pipeline_tests.support.scripted import ScriptedModel
+from qa_pipeline_tests.verdict_replies import scored_reply
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,25 @@ def test_a_failing_gate_stops_the_batch_before_its_training_examples(project: Pr
     assert failed[0].metadata["threshold"].value == "1.0"
     assert failed[0].metadata["what now"].value == WHEN_BLOCKED
     assert strict.instance.get_runs()[0].tags[BLOCKED_TAG] == "verdicts: pass_rate"
+
+
+def test_a_judge_that_passes_wrong_pairs_is_a_warning_and_its_pairs_wait(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = ScriptedModel(lambda request: scored_reply(1.0))
+    monkeypatch.setattr(OnlyGenerates, "reviewer", lambda _, role: judge if role == "judge" else None)
+    project.report("b1")
+    result = project.build("b1")
+    assert result.success
+    assert set(project.table("verdicts", "b1")["reason"]) == {"judge_not_trusted"}
+    assert project.table("training_examples", "b1").height == 0
+    failed = {found.check_name: found for found in result.get_asset_check_evaluations() if not found.passed}
+    assert not any(
+        found.blocking and found.severity == dg.AssetCheckSeverity.ERROR for found in failed.values()
+    )
+    assert "wrong pairs" in str(failed["judge_canaries"].description)
+    told = materializations(result)["judge_canaries"].metadata
+    assert "| `rejected` | `other_answer` |" in str(told["canaries by kind"].value)
 
 
 def test_a_run_names_every_gate_that_stopped_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

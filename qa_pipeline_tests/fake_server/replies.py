@@ -23,6 +23,7 @@ _BOTH = "” + “"
 _REFUSAL = re.compile(r'"none"[^\n"]*: (.+)$', re.MULTILINE)
 """What the prompt of an answer wants said where there is none."""
 _NUMBER = re.compile(r"\d+")
+_LONG_WORD = re.compile(r"\w{4,}")
 _ACCEPTED_SHARE = 0.6
 
 
@@ -122,14 +123,22 @@ def _decide(prompt: str, claim: str, number: int) -> dict[str, Any]:
 
 
 def _judge(prompt: str) -> dict[str, Any]:
+    """Score by words: those of the passages, one of the question, and no break within a sentence."""
     delimited = _delimited(prompt)[-2:]
     question, answer = delimited[0], delimited[-1]
-    correct = _shared(answer, "\n".join(text for _, text in _passages(prompt)))
+    text = "\n".join(text for _, text in _passages(prompt))
+    share = _shared(answer, text)
+    asks, breaks_off = question.strip().endswith("?"), re.search(rf"{re.escape(answer)} +\w", text)
+    is_related = set(_LONG_WORD.findall(answer.lower())) & set(_LONG_WORD.findall(question.lower()))
     return {
-        "reasoning": f"{correct:.0%} of the answer's words are in the passages.",
-        "relevance": 1.0 if _shared(answer, question) else 0.7,
-        "correctness": round(correct, 2),
-        "completeness": 1.0,
+        "question_quality_reason": "It is a question." if asks else "It asks nothing.",
+        "question_quality": 1.0 if asks else 0.0,
+        "relevance_reason": f"Words that it shares with the question: {len(is_related)}.",
+        "relevance": 1.0 if is_related else 0.2,
+        "correctness_reason": f"{share:.0%} of the answer's words are in the passages.",
+        "correctness": 1.0 if share == 1.0 else round(share / 2, 2),
+        "completeness_reason": "It breaks off." if breaks_off else "It comes to an end.",
+        "completeness": 0.0 if breaks_off else 1.0,
     }
 
 

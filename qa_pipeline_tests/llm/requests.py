@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from qa_pipeline.llm.base import Request
 from qa_pipeline.records import JudgeReply, ReplyModel, Role
+from qa_pipeline_tests.verdict_replies import scored_reply
 
 
 class Decision(ReplyModel):
@@ -15,7 +16,7 @@ class Decision(ReplyModel):
 
 ACCEPT = Decision(reasoning="The passage says so.", decision="accept")
 REJECT = Decision(reasoning="The passage says 20.", decision="reject")
-SCORES = JudgeReply(reasoning="Short and right.", relevance=1.0, correctness=0.7, completeness=0.4)
+SCORES = scored_reply(reason="Short and right.", correctness=0.7, completeness=0.4)
 
 
 def claim(prompt: str = "Is it 25 days?", **changes: Any) -> Request[Decision]:

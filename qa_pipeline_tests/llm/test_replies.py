@@ -11,6 +11,7 @@ from qa_pipeline.llm.backslashes import keep_backslashes
 from qa_pipeline.llm.replies import _words, mask_key, read_reply
 from qa_pipeline.records import AnswerReply, JudgeReply, QuestionsReply, QuestionsWithFieldsReply
 from qa_pipeline_tests.llm.requests import ACCEPT, Decision
+from qa_pipeline_tests.verdict_replies import scored_reply
 
 JSON = ACCEPT.model_dump_json()
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
@@ -94,12 +95,17 @@ def test_what_cannot_be_read_has_its_reason(raw: str, reason: str) -> None:
 
 
 def test_a_score_that_is_missing_or_out_of_range_is_no_score() -> None:
-    for scores in (
-        '"relevance": 1.0, "correctness": 0.7',
-        '"relevance": 7, "correctness": 1, "completeness": 1',
-    ):
+    good = scored_reply().model_dump_json()
+    for raw in (good.replace(',"completeness":1.0', ""), good.replace('"relevance":1.0', '"relevance":7')):
+        assert raw != good
         with pytest.raises(UnreadableReplyError, match="schema_breach"):
-            read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)
+            read_reply(raw, JudgeReply)
+
+
+def test_a_score_without_its_reason_is_no_score() -> None:
+    raw = scored_reply().model_dump_json().replace('"correctness_reason":"Because.",', "")
+    with pytest.raises(UnreadableReplyError, match="schema_breach"):
+        read_reply(raw, JudgeReply)
 
 
 def test_a_nested_reply_is_repaired_with_all_its_citations() -> None:
@@ -141,14 +147,14 @@ def test_doubling_backslashes_twice_is_doubling_them_once(text: str) -> None:
 
 @pytest.mark.parametrize("score", ["true", '"1.0"', "null", "1.5", "[1]"])
 def test_what_is_no_number_from_0_to_1_is_no_score(score: str) -> None:
-    scores = f'"relevance": {score}, "correctness": 1, "completeness": 0.5'
+    raw = scored_reply().model_dump_json().replace('"relevance":1.0', f'"relevance":{score}')
     with pytest.raises(UnreadableReplyError, match="schema_breach"):
-        read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)
+        read_reply(raw, JudgeReply)
 
 
 def test_a_whole_number_is_a_score() -> None:
-    scores = '"relevance": 1, "correctness": 0, "completeness": 0.5'
-    assert read_reply(f'{{"reasoning": "r", {scores}}}', JudgeReply)[0].relevance == 1.0
+    raw = scored_reply().model_dump_json().replace('"relevance":1.0', '"relevance":1')
+    assert read_reply(raw, JudgeReply)[0].relevance == 1.0
 
 
 def test_the_schema_of_questions_has_fields_only_where_they_are_asked_for() -> None:

@@ -21,6 +21,8 @@ from qa_pipeline_tests.benchmarks.quality.measure_estimate import ScriptedReplie
 from qa_pipeline_tests.fakes import HashEmbedder
 from qa_pipeline_tests.llm.budget.fakes import NOON
 
+CANARIES = 6  # calls of the judge besides those for pairs
+
 WORDS = (
     "boiler", "valve", "pump", "pressure", "filter", "night", "heat", "drain", "cable", "switch", "meter",
     "panel", "frost", "sensor",
@@ -110,7 +112,7 @@ def test_questions_of_two_hops_are_looked_at_again_and_solved_from_each_passage(
     made = estimate(settings.model_copy(update={"generation": generation}))
     calls = {stage.stage: stage.calls for stage in made.stages}
     assert {"solve", "recall", "compare"}.isdisjoint(stage.stage for stage in estimate(settings).stages)
-    assert calls["recall"] == pytest.approx(calls["judge"] / 2, abs=1)
+    assert calls["recall"] == pytest.approx((calls["judge"] - CANARIES) / 2, abs=1)
     assert calls["solve"] == pytest.approx(3 * calls["recall"], abs=1)
 
 
@@ -123,7 +125,17 @@ def test_every_further_draft_is_an_answer_more(tmp_path: Path) -> None:
     )
     assert thrice["questions"] == once["questions"]
     assert thrice["answer"] == pytest.approx(3 * once["answer"], rel=0.05)
-    assert thrice["judge"] == pytest.approx(3 * once["judge"], rel=0.05)
+    assert thrice["judge"] - CANARIES == pytest.approx(3 * (once["judge"] - CANARIES), rel=0.05)
+
+
+def test_canaries_of_the_judge_are_in_the_estimate_where_they_are_switched_on(tmp_path: Path) -> None:
+    def judged(**canaries: Any) -> int:
+        settings = settings_at(tmp_path)
+        changed = settings.canaries.model_copy(update=canaries)
+        made = estimate(settings.model_copy(update={"canaries": changed}))
+        return next(stage.calls for stage in made.stages if stage.stage == "judge")
+
+    assert judged() == judged(judged=0) + 6 == judged(enabled=False) + 6
 
 
 def test_an_estimate_writes_nothing_and_asks_nobody(tmp_path: Path) -> None:

@@ -55,6 +55,11 @@ def test_enough_calls_teach_lengths_and_what_follows_from_what() -> None:
     assert learned.prompt_factors == dict.fromkeys(STAGES, 1.2)
 
 
+def test_canaries_of_the_judge_are_no_pairs_that_reach_it() -> None:
+    learned = learn(DEFAULT, made(questions=40, judge=50), 100, LIKELY, judge_canaries=6)
+    assert learned.judged == pytest.approx(44 / 100)
+
+
 def test_too_few_calls_teach_nothing() -> None:
     learned = learn(DEFAULT, made(questions=FEWEST_CALLS - 1, answer=3), 3, LIKELY)
     assert learned.accepted_questions == SHARE_KEPT

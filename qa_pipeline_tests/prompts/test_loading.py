@@ -256,10 +256,20 @@ def test_a_model_cannot_call_its_question_imported() -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_judge_has_four_anchors_for_each_of_three_dimensions(language: str) -> None:
+def test_the_anchors_of_no_two_scores_stand_in_the_same_order_or_from_high_to_low(language: str) -> None:
+    anchors = re.findall(r"^- ([01]\.\d): ", load_prompt(language, "judge").system, re.MULTILINE)
+    orders = [tuple(map(float, anchors[place : place + 4])) for place in range(0, len(anchors), 4)]
+    assert [sorted(order) for order in orders] == [[0.0, 0.4, 0.7, 1.0]] * 4
+    assert all(len(set(column)) == 4 for column in zip(*orders, strict=True))
+    assert not any(sorted(order) in (list(order), list(order)[::-1]) for order in orders)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_judge_is_asked_for_a_reason_before_each_score(language: str) -> None:
     system = load_prompt(language, "judge").system
-    for anchor in ("1.0", "0.7", "0.4", "0.0"):
-        assert system.count(f"- {anchor}: ") == 3
+    named = re.findall(r'"(\w+)"', system.rstrip().rpartition("\n")[2])
+    assert named == list(JudgeReply.model_fields)
+    assert all(named[place] == f"{named[place + 1]}_reason" for place in range(0, len(named), 2))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -278,7 +288,7 @@ def test_the_refusals_are_one_plain_sentence_each() -> None:
 def test_the_swedish_judge_speaks_of_the_three_dimensions_by_their_swedish_names() -> None:
     system = load_prompt("sv", "judge").system.lower()
     assert all(name in system for name in ("relevans", "korrekthet", "fullständighet"))
-    english = {"relevance", "correctness", "completeness"}
+    english = {"relevance", "correctness", "completeness", "question_quality"}
     assert english <= JudgeReply.model_fields.keys() & ASSESSMENTS.schema.keys() & VERDICTS.schema.keys()
 
 

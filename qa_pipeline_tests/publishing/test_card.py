@@ -217,6 +217,27 @@ def test_the_card_of_a_release_is_what_its_facts_and_files_say(folder: Path) -> 
     assert problems(folder) == []
 
 
+def test_the_card_says_what_the_judge_made_of_its_canaries_where_there_was_one(
+    facts: Facts, manifest: Manifest
+) -> None:
+    share = {"value": 0.25, "low": 0.04, "high": 0.6}
+    fragments = {
+        "expected": "rejected",
+        "canaries": 6,
+        "rejected": 5,
+        "accepted": 1,
+        "rejected_share": share,
+        "accepted_share": share,
+    }
+    kinds = [{**fragments, "kind": None}, {**fragments, "kind": "fragment"}]
+    without, with_judge = (
+        html(data_card({**facts, "judge_canaries": canaries}, manifest)) for canaries in ([], kinds)
+    )
+    assert "The judge read pairs" not in without
+    assert "The judge read pairs" in with_judge
+    assert "<td>fragment</td>" in with_judge
+
+
 def more_rows(facts: Facts) -> None:
     facts["rows"]["rows"] += 1
 
@@ -277,7 +298,7 @@ def test_a_card_that_says_something_else_is_found(folder: Path, facts: Facts) ->
     assert problems(folder) == ["README.md is not what facts.json and the manifest say"]
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"form": 1}', None], ids=str)
+@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"form": 2}', None], ids=str)
 def test_facts_that_cannot_be_read_are_named(folder: Path, content: bytes | None) -> None:
     path = folder / "facts.json"
     path.unlink() if content is None else path.write_bytes(content)
@@ -286,4 +307,4 @@ def test_facts_that_cannot_be_read_are_named(folder: Path, content: bytes | None
 
 def test_facts_of_another_form_are_named(folder: Path, facts: Facts) -> None:
     rewrite(folder, {**facts, "form": 9}, card=False)
-    assert problems(folder) == ["facts.json has form 9, this version checks 1; see README.md for its own"]
+    assert problems(folder) == ["facts.json has form 9, this version checks 2; see README.md for its own"]

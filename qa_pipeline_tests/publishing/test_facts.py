@@ -19,6 +19,7 @@ from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.tables import LLM_CALLS
 from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.verification.canaries.rows import judge_canaries
 
 Frames = dict[str, pl.DataFrame]
 Files = tuple[list[pl.DataFrame], list[pl.DataFrame]]
@@ -129,6 +130,21 @@ def test_canaries_are_counted_by_kind_and_over_all_with_exact_intervals(
     assert sum(one["canaries"] for one in found) == 2 * canaries.height
     for one in found:
         assert one["rejected_share"]["low"] <= one["rejected_share"]["value"] <= one["rejected_share"]["high"]
+
+
+def test_canaries_of_the_judge_are_counted_apart_and_only_where_it_replied(
+    frames: dict[str, Frames], files: Files
+) -> None:
+    judged = judge_canaries(fragment=["rejected", "accepted", "failed"], good=["accepted"])
+    found = document(files, {**frames["b0"], "judge_canaries": judged})
+    assert document(files, frames["b0"]) == {**found, "judge_canaries": []}
+    names = ("expected", "kind", "canaries", "rejected", "accepted")
+    assert [tuple(one[name] for name in names) for one in found["judge_canaries"]] == [
+        ("accepted", None, 1, 0, 1),
+        ("accepted", "good", 1, 0, 1),
+        ("rejected", None, 2, 1, 1),
+        ("rejected", "fragment", 2, 1, 1),
+    ]
 
 
 def calls(*costs: tuple[float | None, str | None]) -> pl.DataFrame:

@@ -14,9 +14,9 @@ from typing import Literal
 import polars as pl
 
 from qa_pipeline.curation.gates.gate import Gate
-from qa_pipeline.settings.verification import QualitySettings
+from qa_pipeline.settings.verification import JudgingSettings, QualitySettings
 from qa_pipeline.verification.canaries import misplaced
-from qa_pipeline.verification.canaries.outcomes import canary_rates
+from qa_pipeline.verification.canaries.outcomes import canary_rates, replied
 
 SWAPS = ("number", "unit", "date", "name", "negation")
 """Kinds that the local steps are made to reject; the others are counted for what is accepted."""
@@ -29,7 +29,7 @@ def _rate_gate(
     limit: str,
     *,
     canaries: pl.DataFrame,
-    settings: QualitySettings,
+    settings: QualitySettings | JudgingSettings,
     at_least: bool = False,
     may_block: bool = True,
 ) -> Gate:
@@ -46,12 +46,17 @@ def _rate_gate(
     rates = _rates(selected)
     low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
-    by_kind = canary_rates(selected, ("kind",)).select("kind", outcome, "canaries").iter_rows()
-    kinds = ", ".join(f"{kind} {count} of {total}" for kind, count, total in by_kind)
-    figure = f"{rates[outcome]:.0f} of {selected.height} {outcome}"
-    detail = f"{figure}, 95 % interval {low:.3f} to {high:.3f} ({kinds})"
     passed = high >= threshold if at_least else low <= threshold or rates[outcome] <= 1
-    return Gate(name, passed, blocking, share, threshold, selected.height, detail)
+    return Gate(name, passed, blocking, share, threshold, selected.height, _figures(selected, outcome))
+
+
+def _figures(canaries: pl.DataFrame, outcome: Literal["rejected", "accepted"]) -> str:
+    """Return in words how many canaries were accepted or rejected, with the interval, and of each kind."""
+    rates = _rates(canaries)
+    by_kind = canary_rates(canaries, ("kind",)).select("kind", outcome, "canaries").iter_rows()
+    kinds = ", ".join(f"{kind} {count} of {total}" for kind, count, total in by_kind)
+    interval = f"{rates[f'{outcome}_low']:.3f} to {rates[f'{outcome}_high']:.3f}"
+    return f"{rates[outcome]:.0f} of {canaries.height} {outcome}, 95 % interval {interval} ({kinds})"
 
 
 _SWAPPED = pl.col("kind").is_in(SWAPS)
@@ -92,6 +97,57 @@ def swap_counts(canaries: pl.DataFrame) -> tuple[int, int]:
     """Return the number of rejected and of all swapped canaries of a batch."""
     swapped = canaries.filter(_SWAPPED)
     return (int(_rates(swapped)["rejected"]), swapped.height) if swapped.height else (0, 0)
+
+
+JUDGE_NOT_TRUSTED = "judge_not_trusted"
+"""Reason code of what waits because the judge passed pairs that are wrong on purpose."""
+
+_WRONG = pl.col("expected") == "rejected"
+
+
+def judge_trust(judge_canaries: pl.DataFrame, judging: JudgingSettings) -> Gate:
+    """Return whether a judge may judge: not where it accepts wrong pairs in a share surely over the limit.
+
+    Replies that are lacking or cannot be read say nothing about it; a judge of which nothing is known is
+    trusted.
+    """
+    return _rate_gate(
+        "judge_canaries",
+        _WRONG,
+        "accepted",
+        "max_canary_accepts",
+        canaries=replied(judge_canaries),
+        settings=judging,
+        may_block=False,
+    )
+
+
+def judge_canaries_gate(*, judge_canaries: pl.DataFrame, verdicts: pl.DataFrame) -> Gate:
+    """Verify that no pair waits because the judge passed wrong ones; the ledger decides whether it may."""
+    waiting = verdicts.filter(pl.col("reason") == JUDGE_NOT_TRUSTED).height
+    read, counts = replied(judge_canaries).filter(_WRONG), {"waiting": waiting}
+    unread = judge_canaries.height - replied(judge_canaries).height
+    share = _rates(read)["accepted_share"] if read.height else None
+    parts = [
+        f"wrong pairs: {_figures(read, 'accepted')}" if read.height else _NONE,
+        f"{unread} canaries without a reply that can be read" if unread else "",
+        f"{waiting} pairs wait: name another model that judges (llm.judge.model)" if waiting else "",
+    ]
+    detail = "; ".join(part for part in parts if part)
+    return Gate("judge_canaries", not waiting, False, share, None, read.height, detail, counts)
+
+
+def judge_alarms_gate(*, judge_canaries: pl.DataFrame, settings: QualitySettings) -> Gate:
+    """Verify that the judge accepts pairs of the batch that look right, as far as known without it."""
+    return _rate_gate(
+        "judge_alarms",
+        ~_WRONG,
+        "rejected",
+        "max_judge_alarms",
+        canaries=replied(judge_canaries),
+        settings=settings,
+        may_block=False,
+    )
 
 
 _NONE = "the batch has no such canaries: too little text, or none are seeded"

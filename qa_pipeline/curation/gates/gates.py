@@ -12,11 +12,14 @@ import polars as pl
 
 from qa_pipeline.curation.duplicates import ALTERNATIVE
 from qa_pipeline.curation.gates.canaries import (
+    JUDGE_NOT_TRUSTED,
     canary_accepts_gate,
     canary_alarms_gate,
     canary_drift_gate,
     canary_misplaced_gate,
     canary_recall_gate,
+    judge_alarms_gate,
+    judge_canaries_gate,
 )
 from qa_pipeline.curation.gates.gate import NO_EARLIER, EarlierFigures, Gate, GateSpec, law
 from qa_pipeline.settings.verification import QualitySettings
@@ -187,7 +190,7 @@ def pass_rate_gate(
     if not total:
         return Gate("pass_rate", True, True, None, limit, 0, "the batch has no pairs", counts)
     if not decided:
-        cause = _judge_advice(unjudged) or f": {_reasons(_unknown_answers(verdicts))}"
+        cause = _judge_advice(verdicts) or f": {_reasons(_unknown_answers(verdicts))}"
         detail = f"none of {total} pairs was accepted or rejected{cause}"
         return Gate("pass_rate", False, not unjudged, None, limit, total, detail, counts)
     low = wilson_bounds(accepted, total)[0]
@@ -203,21 +206,27 @@ def pass_rate_gate(
     if not passed:
         message += f" and at most {high:.3f}, "
         message += f"the limit is {limit}" if blocking else f"which does not tell whether it reaches {limit}"
-        message += _judge_advice(unjudged)
+        message += _judge_advice(verdicts)
     return Gate("pass_rate", passed, blocking, low, limit, total, message, counts)
 
 
 def unjudged_pairs(verdicts: pl.DataFrame) -> int:
     """Count the pairs that passed source verification and wait for a person or a model to judge them."""
-    return _unknown_answers(verdicts).filter(pl.col("reason") == "not_judged").height
+    reasons = ("not_judged", JUDGE_NOT_TRUSTED)
+    return _unknown_answers(verdicts).filter(pl.col("reason").is_in(reasons)).height
 
 
-def _judge_advice(unjudged: int) -> str:
+def _judge_advice(verdicts: pl.DataFrame) -> str:
     """Return what to do where pairs wait for a judge."""
-    people = "let people decide (qa-pipeline decide)"
+    unjudged, people = unjudged_pairs(verdicts), "let people decide (qa-pipeline decide)"
+    if not unjudged:
+        return ""
+    if JUDGE_NOT_TRUSTED in verdicts["reason"]:
+        cause = "the judge passed pairs that are wrong on purpose"
+        return f"; {unjudged} wait since {cause}: {people} or name another model (llm.judge.model)"
     model = "name a model that judges (llm.judge.provider)"
     without = "accept what is verified without a judge (--accept-unjudged)"
-    return f"; {unjudged} wait for a judge: {people}, {model}, or {without}" if unjudged else ""
+    return f"; {unjudged} wait for a judge: {people}, {model}, or {without}"
 
 
 def pair_counts(verdicts: pl.DataFrame) -> tuple[int, int]:
@@ -368,6 +377,7 @@ GATES: tuple[GateSpec, ...] = (
         asks_for="Share of pairs that could not be decided because something failed.",
     ),
     GateSpec("verdicts", "yield", yield_gate, blocking=False, earlier="yields"),
+    GateSpec("verdicts", "judge_canaries", judge_canaries_gate, blocking=False),
     GateSpec(
         "canaries",
         "canary_recall",
@@ -395,6 +405,7 @@ GATES: tuple[GateSpec, ...] = (
         asks_for="True claims in other words are not rejected: lower bound of the share.",
     ),
     GateSpec("canaries", "canary_drift", canary_drift_gate, blocking=False, earlier="canaries"),
+    GateSpec("judge_canaries", "judge_alarms", judge_alarms_gate, blocking=False),
     GateSpec("training_examples", "training_rows", training_gate),
 )
 """All gates of a batch; what reads them are `batch_gates`, the asset checks and the documentation."""

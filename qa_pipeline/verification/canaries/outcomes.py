@@ -12,7 +12,9 @@ from qa_pipeline.statistics import wilson_interval
 from qa_pipeline.storage.tables import CANARIES
 from qa_pipeline.verification.canaries.seeding import Canary
 
-REJECTED = ("contradicted", "unsupported")
+REJECTED = ("contradicted", "unsupported", "rejected")
+ACCEPTED = ("supported", "accepted")
+"""Verdicts of claims, and of a judge's pairs."""
 _WORST_FIRST = ("contradicted", "unsupported", "failed", "undecided", "supported")
 _DRAWN = CANARIES.schema.names().index("verdict")
 """The columns of a canary before it is verified are the first ones."""
@@ -63,6 +65,11 @@ def _row(canary: Canary, batch: str) -> dict[str, str]:
     }
 
 
+def replied(judge_canaries: pl.DataFrame) -> pl.DataFrame:
+    """Return the canaries that the judge scored; a reply that is lacking neither passes nor fails one."""
+    return judge_canaries.filter(pl.col("verdict") != "failed")
+
+
 def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("expected", "kind")) -> pl.DataFrame:
     """Return the rates at which verification accepted and rejected the canaries of each group.
 
@@ -74,7 +81,7 @@ def canary_rates(canaries: pl.DataFrame, by: Sequence[str] = ("expected", "kind"
     counted = canaries.group_by(by, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("canaries"),
         pl.col("verdict").is_in(REJECTED).sum().cast(pl.Int64).alias("rejected"),
-        (pl.col("verdict") == "supported").sum().cast(pl.Int64).alias("accepted"),
+        pl.col("verdict").is_in(ACCEPTED).sum().cast(pl.Int64).alias("accepted"),
     )
     shares = []
     for word in ("rejected", "accepted"):

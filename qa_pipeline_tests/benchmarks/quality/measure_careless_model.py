@@ -8,12 +8,14 @@ with the right citation: by its `own` answer, by a random sentence of another se
 by one of `any` other document of its language; the last two are right and answer something else. The verifier
 accepts what shares half of its words with a sentence that it reads, and quotes that sentence; it rejects the
 rest, and the probe, since nothing is accepted of a model that accepts that one too. The judge gives 1.0 for
-all, so that a row whose claims hold and that is not unfit is accepted.
+all, its canaries among them, so that a row whose claims hold and that is not unfit is accepted where such a
+judge is trusted.
 
-Prints one JSON line for each group: rows, how many were accepted with the Wilson interval and by which step,
-and the reasons of the others; with --show also the rows accepted. That none of these answers its question by
-chance is for a person to say. The last line is what the verifier was asked: claims, calls and prompt tokens
-(four characters each); with --alone each pair is asked about by itself.
+Prints one JSON line for each group: rows, how many were verified with the Wilson interval and by which step,
+the reasons of the others, and how many were accepted; with --show also the rows verified. That none of these
+answers its question by chance is for a person to say. The last lines are what the verifier was asked: claims,
+calls and prompt tokens (four characters each; with --alone each pair is asked about by itself), and what the
+judge made of its canaries.
 """
 
 import random
@@ -26,6 +28,9 @@ from typing import Any
 
 import polars as pl
 
+from qa_pipeline.curation.gates.canaries import judge_trust
+from qa_pipeline.curation.gates.gate import Gate
+from qa_pipeline.curation.ledger import decide_judge_canaries
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.llm.base import Request
@@ -35,15 +40,17 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import ClaimReply, VerifyReply, passages_by_id
 from qa_pipeline.retrieval.shard import embed_chunks
 from qa_pipeline.settings.generation import AnswerCheckSettings
-from qa_pipeline.settings.tree import load_settings
+from qa_pipeline.settings.tree import Settings, load_settings
 from qa_pipeline.statistics import wilson_bounds
 from qa_pipeline.text.sentences import split_sentences
 from qa_pipeline.text.words import content_stems
+from qa_pipeline.verification.canaries.judge_pairs import draw_judge_pairs, judge_canary_frame
+from qa_pipeline.verification.judging import judge_rows, with_evidence
 from qa_pipeline.verification.llm_verifier import verify_claims
-from qa_pipeline.verification.outcomes import ground_pairs
+from qa_pipeline.verification.outcomes import ground_pairs, grounded_pairs
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.support.scripted import ScriptedModel
-from qa_pipeline_tests.verdict_replies import claims_in, probe_in
+from qa_pipeline_tests.verdict_replies import claims_in, probe_in, scored_reply
 from qa_pipeline_tests.verification.rows import citation, pair, pairs
 
 _SHORTEST, _LONGEST = 40, 400
@@ -133,10 +140,30 @@ def accept_by_overlap(request: Request[Any]) -> VerifyReply:
     return VerifyReply(verdicts=[reply(*claim) for claim in claims_in(request.prompt)])
 
 
+def trust_in_judge(
+    settings: Settings,
+    chunks: pl.DataFrame,
+    *,
+    pairs: pl.DataFrame,
+    claims: pl.DataFrame,
+    claim_verdicts: pl.DataFrame,
+) -> Gate:
+    """Return what follows from canaries of these pairs to which a judge gives 1.0."""
+    verified = grounded_pairs(pairs, claims, claim_verdicts, accept_grounding=1.0)
+    passages = passages_by_id(chunks)
+    drawn = draw_judge_pairs(
+        with_evidence(verified, claims, claim_verdicts), passages, settings.canaries.judged
+    )
+    judge = ScriptedModel(lambda request: scored_reply(1.0))
+    assessed = judge_rows([canary.row for canary in drawn], passages, judge, settings.judging, workers=1)
+    decided = decide_judge_canaries(judge_canary_frame(drawn, assessed), settings.judging)
+    return judge_trust(decided, settings.judging)
+
+
 def measure(
     resources: Resources, frames: dict[str, pl.DataFrame], rows: pl.DataFrame, *, alone: bool
-) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the outcome of each row, and what the verifier was asked."""
+) -> tuple[pl.DataFrame, dict[str, int], Gate]:
+    """Return the outcome of each row, what the verifier was asked, and whether the judge is trusted."""
     settings = resources.settings.verification
     documents, chunks = frames["documents"], frames["chunks"]
     checked = mark_flawed(rows, chunks, AnswerCheckSettings())
@@ -160,23 +187,25 @@ def measure(
         .agg(pl.col("decided_by").unique().sort().str.join("+"))
     )
     joined = named.join(outcomes, on="pair_id", maintain_order="left")
-    return joined.join(steps, on="pair_id", how="left", maintain_order="left"), figures
+    trust = trust_in_judge(resources.settings, chunks, pairs=checked, claims=claims, claim_verdicts=verdicts)
+    return joined.join(steps, on="pair_id", how="left", maintain_order="left"), figures, trust
 
 
-def figures_of(outcomes: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the figures of each group."""
+def figures_of(outcomes: pl.DataFrame, *, is_trusted: bool) -> Iterator[dict[str, Any]]:
+    """Yield the figures of each group; `is_trusted` says whether the judge's scores count."""
     for (group,), of_group in outcomes.group_by("group", maintain_order=True):
         grounded = of_group.filter(pl.col("outcome") == "grounded")
-        accepted = grounded.height
+        verified = grounded.height
         others = of_group.filter(pl.col("outcome") != "grounded")
         reasons = Counter(others.select(pl.coalesce("reason", "outcome")).to_series())
         yield {
             "group": group,
             "rows": of_group.height,
-            "accepted": accepted,
-            "interval": [round(bound, 4) for bound in wilson_bounds(accepted, of_group.height)],
+            "verified": verified,
+            "interval": [round(bound, 4) for bound in wilson_bounds(verified, of_group.height)],
             "by": dict(Counter(grounded["decided_by"]).most_common()),
             "reasons": dict(reasons.most_common()),
+            "accepted": verified if is_trusted else 0,
         }
 
 
@@ -206,14 +235,15 @@ def main() -> None:
         resources = Resources(load_settings(corpus=str(given.corpus), out=Path(scratch)))
         frames = read_frames(resources)
         rows = draw_rows(frames["chunks"], given.rows, given.seed)
-        outcomes, asked = measure(resources, frames, rows, alone=given.alone)
+        outcomes, asked, trust = measure(resources, frames, rows, alone=given.alone)
     if given.show:
         accepted = outcomes.filter(pl.col("outcome") == "grounded", pl.col("group") != "own")
         for row in accepted.select("group", "decided_by", "question", "answer").iter_rows(named=True):
             print_json(row)
-    for line in figures_of(outcomes):
+    for line in figures_of(outcomes, is_trusted=trust.passed):
         print_json(line)
     print_json(asked)
+    print_json({"judge trusted": trust.passed, "wrong canaries": trust.detail})
 
 
 if __name__ == "__main__":

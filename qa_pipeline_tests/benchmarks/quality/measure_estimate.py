@@ -32,7 +32,7 @@ from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import LLM_CALLS
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.fakes import HashEmbedder
-from qa_pipeline_tests.verdict_replies import claims_in
+from qa_pipeline_tests.verdict_replies import claims_in, scored_reply
 
 NAME = "openai/scripted"
 _SHOWN = re.compile(r"<sentence-(\d+)-\w+>\n(.*?)\n</sentence", re.DOTALL)
@@ -106,12 +106,8 @@ def _verify(request: Request[Any]) -> dict[str, Any]:
 
 
 def _judge(request: Request[Any]) -> dict[str, Any]:
-    return {
-        "reasoning": f"The answer of {len(request.answer or '')} characters quotes its passage.",
-        "relevance": 0.9,
-        "correctness": 1.0,
-        "completeness": 0.8,
-    }
+    reason = f"The answer of {len(request.answer or '')} characters quotes its passage."
+    return scored_reply(0.9, reason, completeness=0.8).model_dump()
 
 
 _REPLIES = {"questions": _questions, "answer": _answer, "split": _split, "verify": _verify, "judge": _judge}

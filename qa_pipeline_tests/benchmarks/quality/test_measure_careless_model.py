@@ -27,8 +27,10 @@ def test_no_wrong_row_of_a_careless_model_is_accepted(
 
     main()
 
-    *groups, asked = map(json.loads, capsys.readouterr().out.splitlines())
-    accepted = {group["group"]: group["accepted"] for group in groups}
-    assert accepted["own"] > 0
-    assert accepted["document"] == 0
+    *groups, asked, judge = map(json.loads, capsys.readouterr().out.splitlines())
+    verified = {group["group"]: group["verified"] for group in groups}
+    assert verified["own"] > 0
+    assert verified["document"] == 0
     assert asked["calls"] <= asked["claims asked about"]
+    assert judge["judge trusted"] is False
+    assert {group["accepted"] for group in groups} == {0}

@@ -7,7 +7,6 @@ import pytest
 from qa_pipeline.errors import KeyRejectedError, UnreadableReplyError
 from qa_pipeline.llm.base import Request
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import JudgeReply
 from qa_pipeline.settings.llm import LLMSettings
 from qa_pipeline.settings.verification import JudgingSettings
 from qa_pipeline_tests.benchmarks.conftest import RunMain
@@ -15,6 +14,7 @@ from qa_pipeline_tests.benchmarks.quality.measure_judge import Document, main, r
 from qa_pipeline_tests.benchmarks.quality.rated_answers import read_rated
 from qa_pipeline_tests.evaluation.labelled_files import Row, write_lines
 from qa_pipeline_tests.support.scripted import ScriptedModel, ScriptedReply
+from qa_pipeline_tests.verdict_replies import scored_reply
 
 LLM = LLMSettings(seed=7)
 
@@ -43,12 +43,8 @@ def scored(play: Any, rows: list[Row], folder: Path, repeats: int = 1) -> Docume
     return found
 
 
-def scores(value: float) -> JudgeReply:
-    return JudgeReply(reasoning="So.", relevance=value, correctness=value, completeness=value)
-
-
 def by_sense(request: Request[Any]) -> ScriptedReply:
-    return scores((request.answer or "").count("Lund") / 3)
+    return scored_reply((request.answer or "").count("Lund") / 3)
 
 
 def test_a_judge_that_sees_what_people_see_agrees_with_them(tmp_path: Path) -> None:
@@ -68,7 +64,7 @@ def test_a_judge_that_sees_what_people_see_agrees_with_them(tmp_path: Path) -> N
 
 def test_a_judge_that_pays_for_length_is_found_out(tmp_path: Path) -> None:
     def by_length(request: Request[Any]) -> ScriptedReply:
-        return scores(min(1.0, len(request.question or "") / 40))
+        return scored_reply(min(1.0, len(request.question or "") / 40))
 
     found = scored(by_length, [rated_row(n) for n in range(60)], tmp_path)
     of_question = next(one for one in found["verbosity"] if one["length"] == "question")
@@ -92,7 +88,7 @@ def test_replies_that_fail_are_counted_and_the_others_are_measured(tmp_path: Pat
 def test_repeats_are_asked_with_other_seeds_and_their_spread_is_reported(tmp_path: Path) -> None:
     def moody(request: Request[Any]) -> ScriptedReply:
         assert request.seed is not None
-        return scores(0.5 + 0.1 * (request.seed - LLM.seed))
+        return scored_reply(0.5 + 0.1 * (request.seed - LLM.seed))
 
     found = scored(moody, [rated_row(n) for n in range(6)], tmp_path, repeats=3)
     assert found["repeats"]["identical"] == 0.0

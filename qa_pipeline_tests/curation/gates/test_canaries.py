@@ -11,13 +11,17 @@ from qa_pipeline.curation.gates.canaries import (
     canary_drift_gate,
     canary_misplaced_gate,
     canary_recall_gate,
+    judge_alarms_gate,
+    judge_canaries_gate,
+    judge_trust,
     swap_counts,
 )
 from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.curation.gates.gates import batch_gates
-from qa_pipeline.settings.verification import QualitySettings
-from qa_pipeline.storage.tables import CANARIES
-from qa_pipeline_tests.verification.canaries.rows import canaries
+from qa_pipeline.settings.verification import JudgingSettings, QualitySettings
+from qa_pipeline.storage.tables import CANARIES, JUDGE_CANARIES
+from qa_pipeline_tests.curation.rows import verdict, verdicts
+from qa_pipeline_tests.verification.canaries.rows import canaries, judge_canaries
 
 SETTINGS = QualitySettings()
 
@@ -108,3 +112,71 @@ def test_earlier_batches_without_canaries_are_nothing_to_compare_with() -> None:
     gate = canary_drift_gate(canaries=canaries(number=GOOD), earlier=[(0, 0)], settings=SETTINGS)
     assert (gate.passed, gate.threshold) == (True, None)
     assert swap_counts(CANARIES.empty()) == (0, 0)
+
+
+def wrong(accepted: int, rejected: int, failed: int = 0) -> list[str]:
+    return ["accepted"] * accepted + ["rejected"] * rejected + ["failed"] * failed
+
+
+@pytest.mark.parametrize(
+    ("accepted", "total", "trusted"),
+    [(0, 6, True), (1, 6, True), (2, 6, True), (3, 6, False), (6, 6, False), (1, 1, True), (2, 2, False)],
+)
+def test_a_judge_is_trusted_unless_it_surely_passes_too_many_wrong_pairs(
+    accepted: int, total: int, trusted: bool
+) -> None:
+    frame = judge_canaries(fragment=wrong(accepted, total - accepted), good=["accepted"] * 2)
+    trust = judge_trust(frame, JudgingSettings())
+    assert (trust.passed, trust.n, trust.threshold) == (trusted, total, 0.1)
+    assert f"fragment {accepted} of {total}" in trust.detail
+
+
+@given(st.integers(0, 300))
+def test_one_wrong_pair_passed_never_costs_a_judge_its_trust(rejected: int) -> None:
+    assert judge_trust(judge_canaries(changed=wrong(1, rejected)), JudgingSettings()).passed
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_replies_that_lack_change_nothing(accepted: int, rejected: int, failed: int) -> None:
+    with_failed, without = (
+        judge_trust(judge_canaries(changed=wrong(accepted, rejected, count)), JudgingSettings())
+        for count in (failed, 0)
+    )
+    assert (with_failed.passed, with_failed.value) == (without.passed, without.value)
+    assert with_failed.n == without.n == accepted + rejected
+
+
+def test_a_judge_without_a_readable_reply_passes_nothing_and_the_gate_counts_it() -> None:
+    frame = judge_canaries(fragment=["failed"] * 6)
+    assert judge_trust(frame, JudgingSettings()).passed
+    gate = judge_canaries_gate(judge_canaries=frame, verdicts=verdicts(verdict("p")))
+    assert (gate.passed, gate.value, gate.n) == (True, None, 0)
+    assert "6 canaries without a reply that can be read" in gate.detail
+
+
+def test_pairs_that_wait_for_another_judge_are_a_warning_with_its_figures() -> None:
+    frame = judge_canaries(fragment=wrong(3, 0), other_answer=wrong(2, 1), good=["accepted"])
+    waiting = verdict("p", "needs_review", reason="judge_not_trusted", stage="quality_assessment")
+    gate = judge_canaries_gate(judge_canaries=frame, verdicts=verdicts(waiting, verdict("q")))
+    assert (gate.passed, gate.blocking, gate.n, gate.counts) == (False, False, 6, {"waiting": 1})
+    assert gate.value == pytest.approx(5 / 6)
+    assert "5 of 6 accepted" in gate.detail
+    assert "llm.judge.model" in gate.detail
+
+
+def test_a_judge_that_fails_good_pairs_is_a_warning() -> None:
+    def gate(good: list[str]) -> Gate:
+        frame = judge_canaries(good=good, fragment=["rejected"] * 6)
+        return judge_alarms_gate(judge_canaries=frame, settings=SETTINGS)
+
+    assert (gate(["rejected"] * 2).passed, gate(["rejected"] * 2).blocking) == (False, False)
+    assert gate(["rejected", "accepted"]).passed
+
+
+def test_without_a_judge_its_gates_pass_and_say_why() -> None:
+    frame = JUDGE_CANARIES.empty()
+    gates = [
+        judge_canaries_gate(judge_canaries=frame, verdicts=verdicts(verdict("p"))),
+        judge_alarms_gate(judge_canaries=frame, settings=SETTINGS),
+    ]
+    assert all(gate.passed and "no such canaries" in gate.detail for gate in gates)

@@ -437,6 +437,14 @@ def test_a_batch_whose_model_gave_nothing_is_not_done(
     assert generated or "2 model_unavailable: run again" in blocking.detail
 
 
+def test_pairs_whose_judge_passed_wrong_pairs_wait_for_another_one() -> None:
+    waiting = verdicts(verdict("p", "needs_review", reason="judge_not_trusted"))
+    gate = pass_rate_gate(verdicts=waiting, settings=SETTINGS)
+    assert (gate.passed, gate.blocking) == (False, False)
+    assert "llm.judge.model" in gate.detail
+    assert "--accept-unjudged" not in gate.detail
+
+
 def test_pairs_that_only_lack_a_judge_are_told_how_to_get_on() -> None:
     waiting = verdicts(verdict("p", "needs_review", reason="not_judged"))
     gate = pass_rate_gate(verdicts=waiting, settings=SETTINGS)
@@ -470,7 +478,7 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
     assert [gate.name for gate in gates if not gate.passed] == []
     names = [gate.name for gate in gates]
     assert len(names) == len(set(names))
-    assert names[-17:] == [
+    assert names[-19:] == [
         "generation",
         "failed_questions_share",
         "unique_ids",
@@ -482,11 +490,13 @@ def test_all_gates_of_a_whole_batch_hold_and_their_order_is_fixed() -> None:
         "needs_review_share",
         "failed_share",
         "yield",
+        "judge_canaries",
         "canary_recall",
         "canary_accepts",
         "canary_misplaced",
         "canary_alarms",
         "canary_drift",
+        "judge_alarms",
         "training_rows",
     ]
 

@@ -26,6 +26,7 @@ from qa_pipeline_tests.documents.builders import write_files
 from qa_pipeline_tests.documents.masking import planted_files as plant
 from qa_pipeline_tests.documents.masking.planted import Planted, plain
 from qa_pipeline_tests.fakes import HashEmbedder
+from qa_pipeline_tests.verdict_replies import scored_reply
 
 KEY = "a key that is long enough"
 DRAW = random.Random(7)
@@ -131,8 +132,7 @@ class Recorded(ExtractiveModel):
             "verify": {
                 "verdicts": [{"claim": 1, "quotes": [], "reasoning": request.prompt, "decision": "accept"}]
             },
-            "judge": {"reasoning": request.prompt}
-            | dict.fromkeys(("relevance", "correctness", "completeness"), 1.0),
+            "judge": scored_reply(reason=request.prompt).model_dump(),
             "split": {"claims": [{"sentence": 1, "quote": request.prompt, "claim": request.prompt}]},
         }
         said = replies[request.role]
