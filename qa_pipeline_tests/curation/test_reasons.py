@@ -1,10 +1,16 @@
+from qa_pipeline.curation.gates.gate import Gate
 from qa_pipeline.curation.ledger import _rules
 from qa_pipeline.curation.reasons import REASONS, in_words
 from qa_pipeline.settings.verification import JudgingSettings
 
 
 def test_every_reason_for_which_the_ledger_accepts_no_pair_has_words() -> None:
-    rules = [rule for rule in _rules(JudgingSettings(memorised="reject")) if rule.verdict != "accepted"]
+    distrust = Gate("judge_canaries", False, False, 1.0, 0.1, 6, "6 of 6 accepted")
+        "judge_canaries", passed=False, blocking=False, value=1.0, threshold=0.1, rows=6, detail="6 of 6"
+    )
+    rules = [
+        rule for rule in _rules(JudgingSettings(memorised="reject"), distrust) if rule.verdict != "accepted"
+    ]
     codes = {rule.reason for rule in rules if isinstance(rule.reason, str)}
     plain = {"no_assessment", "no_scores", "injection_in_source"}
     assert len(codes) > 15

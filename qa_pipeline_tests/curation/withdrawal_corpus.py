@@ -46,7 +46,7 @@ class Folder:
         (folder / "guide.md").write_text(text, encoding="utf-8")
         lines = [
             json.dumps(
-                {"question": "How is it drained" + "?" * (n + 1), "answer": answer, "citations": [cited]}
+                {"question": "Is the boiler drained" + "?" * (n + 1), "answer": answer, "citations": [cited]}
             )
             for n, (answer, cited) in enumerate(pairs)
         ]
