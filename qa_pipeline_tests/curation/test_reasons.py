@@ -5,8 +5,8 @@ from qa_pipeline.settings.verification import JudgingSettings
 
 
 def test_every_reason_for_which_the_ledger_accepts_no_pair_has_words() -> None:
-    distrust = Gate("judge_canaries", False, False, 1.0, 0.1, 6, "6 of 6 accepted")
-        "judge_canaries", passed=False, blocking=False, value=1.0, threshold=0.1, rows=6, detail="6 of 6"
+    distrust = Gate(
+        "judge_canaries", passed=False, blocking=False, value=1.0, threshold=0.1, n=6, detail="6 of 6"
     )
     rules = [
         rule for rule in _rules(JudgingSettings(memorised="reject"), distrust) if rule.verdict != "accepted"
