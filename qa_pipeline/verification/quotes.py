@@ -128,11 +128,14 @@ def _objections(
 ) -> Iterator[tuple[str, str]]:
     language = statement.stated.language
     quote = read("\n".join(sentence.reading.text for sentence in chosen), language)
-    introductions = [introduction_of(sentence.passage.text, sentence.start, language) for sentence in chosen]
+    introduction = "\n".join(
+        introduction_of(sentence.passage.text, sentence.start, language) for sentence in chosen
+    ).strip()
     above = [heading for sentence in chosen for heading in sentence.headings]
-    headings = read("\n".join(dict.fromkeys([*above, *filter(None, introductions)])), language)
-    missing = lacking(statement.stated, quote, headings)
-    if missing := missing or _too_few(statement, spoken_keys(quote) | spoken_keys(headings)):
+    headings = read("\n".join(dict.fromkeys(above)), language)
+    around_quotes = read(f"{headings.text}\n{introduction}", language)
+    missing = lacking(statement.stated, quote, around_quotes)
+    if missing := missing or _too_few(statement, spoken_keys(quote) | spoken_keys(around_quotes)):
         yield "quote_lacks_words", f"not in the quotes: {', '.join(missing)}"
     elsewhere = [read(passage.text, language) for passage in passages]
     for sentence in chosen:
@@ -155,7 +158,9 @@ def _objections(
             yield "quote_restricted", words
     if statement.is_bound:
         is_row = all(" | " in sentence.reading.text for sentence in chosen)
-        for words in unanswered(statement.answer, quote, statement.question, headings, is_row=is_row):
+        for words in unanswered(
+            statement.answer, quote, statement.question, headings, introduction, is_row=is_row
+        ):
             yield "quote_off_question", words
 
 

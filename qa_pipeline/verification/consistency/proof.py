@@ -86,7 +86,6 @@ def prove(
     """
     if max(len(claim.text), len(evidence.text)) > LONGEST_READ:
         return Proof(("longer than the local checks can read",), (), True)
-    above = read(f"{headings.text}\n{introduction}", headings.language) if introduction else headings
     doubts: list[str] = []
     if reads_otherwise(claim.written):
         doubts.append("contains control characters or marks that reverse its reading order")
@@ -96,10 +95,14 @@ def prove(
         doubts.append("what the evidence announces is not in it")
     same = claim == evidence and not cells
     if same or same_in_other_voice(claim, evidence) or same_in_other_order(claim, evidence):
-        doubts += () if answer is None else unanswered(answer, evidence, question, above)
+        doubts += () if answer is None else unanswered(answer, evidence, question, headings, introduction)
         return Proof(tuple(doubts))
     if cells is not None:
-        doubts += () if answer is None else unanswered(answer, evidence, question, above, is_row=True)
+        doubts += (
+            ()
+            if answer is None
+            else unanswered(answer, evidence, question, headings, introduction, is_row=True)
+        )
         lacking, refuted = cells.proof(claim, question, headings)
         denied = tuple(Denial("cell_mismatch", words, frozenset()) for words in refuted)
         return Proof((*lacking, *doubts), denied, bool(lacking))
@@ -111,7 +114,7 @@ def prove(
     denied = _denials(unexplained, elsewhere)
     if answer is not None:
         matched = _sentence_of(claim, evidence) if fragment else _matched(evidence, every_change)
-        doubts += unanswered(answer, matched, question, above)
+        doubts += unanswered(answer, matched, question, headings, introduction)
     if fragment:
         apart = _unproved_fragment(claim, evidence, question, headings)
         return Proof((*apart, *doubts), denied, bool(apart))

@@ -32,7 +32,13 @@ _UNSEEN = "[\u00ad\u200b-\u200d\u2060\ufeff]*"
 
 
 def unanswered(
-    answer: Reading, evidence: Reading, question: Reading, headings: Reading, *, is_row: bool = False
+    answer: Reading,
+    evidence: Reading,
+    question: Reading,
+    headings: Reading,
+    introduction: str = "",
+    *,
+    is_row: bool = False,
 ) -> Iterator[str]:
     """Yield what of a question neither answer nor evidence has, and the roles that it turns round.
 
@@ -40,21 +46,32 @@ def unanswered(
         answer: all of the answer.
         evidence: what was matched with the claim: sentences and clauses left out are not in it.
         question: what the claim answers; empty where there is none.
-        headings: the title and the headings that the evidence is under.
+        headings: the title and the headings that the evidence is under, a line each.
+        introduction: the term of the evidence's line and the lead-ins of its lists, a line each.
         is_row: whether the evidence is a table row, whose words have no roles.
     """
     if question.words:
-        yield from _absent(answer, evidence, question, headings)
+        spoken = (answer, evidence, read(introduction, evidence.language))
+        yield from _absent(question, spoken, headings)
+        yield from _scattered(question, spoken, headings)
         if not is_row:
             yield from _turned(question, evidence)
 
 
-def _absent(answer: Reading, evidence: Reading, question: Reading, headings: Reading) -> Iterator[str]:
-    """Yield words of the question that neither answer nor evidence has: it may be of another question."""
-    vocabulary = lexicon(question.language)
+def _absent(question: Reading, spoken: Sequence[Reading], headings: Reading) -> Iterator[str]:
+    """Yield words of the question that neither answer, evidence nor headings have: it may be of another one.
+
+    Headings may narrow, and have all that a question says that quotes the name of a place. Of any other
+    question the rest must have a word, unless the evidence begins with a pronoun, whose antecedent is checked
+    elsewhere.
+    """
+    vocabulary, evidence = lexicon(question.language), spoken[1]
     question_units = units(question)
-    spoken = "".join(_line(reading) for reading in (answer, evidence, headings))
+    near = "".join(map(_line, spoken))
+    far = near + _line(headings)
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
+    names_place = QUOTED.search(question.text) is not None
+    own: list[Unit] = []
     before = ""
     for unit in question_units:
         plain = (
@@ -63,14 +80,56 @@ def _absent(answer: Reading, evidence: Reading, question: Reading, headings: Rea
             or before in vocabulary.degree_words
         )
         plain = plain or bool(measured.intersection(vocabulary.measures.get(unit.folded, ())))
-        if unit.content and not plain and not _speaks_of(spoken, unit.key):
-            word = _written(unit, question)
-            if not any(_has_identifier(reading.text, word) for reading in (evidence, answer, headings)):
-                yield f'the question\'s "{word}" is not in the evidence'
         before = unit.folded
+        if not unit.content or plain:
+            continue
+        if unit.key[0] not in "#@":  # "What does § 12 provide?" names a place, too
+            own.append(unit)
+        word = _written(unit, question)
+        readings = (*spoken, headings)
+        if not _speaks_of(far, unit.key) and not any(_has_identifier(text.text, word) for text in readings):
+            yield f'the question\'s "{word}" is not in the evidence'
+    leans = bool(evidence.words) and evidence.words[0].folded in vocabulary.subject_pronouns
+    if own and not names_place and not leans and not any(_speaks_of(near, unit.key) for unit in own):
+        words = [_written(unit, question) for unit in own]
+        if not any(_has_identifier(text.text, word) for word in words for text in spoken):
+            yield f'only a heading has the question\'s "{words[0]}"'
     scope = {unit.folded for unit in question_units} & (vocabulary.negations | vocabulary.exclusive)
-    if scope - {unit.folded for reading in (evidence, answer, headings) for unit in units(reading)}:
+    if scope - {unit.folded for reading in (*spoken, headings) for unit in units(reading)}:
         yield "question and evidence differ in a negation"
+
+
+def _scattered(question: Reading, spoken: Sequence[Reading], headings: Reading) -> Iterator[str]:
+    """Yield the names that a question quotes and that no heading, term or sentence has as a whole.
+
+    "What is stated under “Status”?" names a key, which must stand before a colon.
+    """
+    language = question.language
+    _, evidence, introduction = spoken
+    lines = [*headings.text.split("\n"), *introduction.text.split("\n")]
+    whole = [_line(read(line, language)) for line in lines if line] + [_line(text) for text in spoken[:2]]
+    for match in QUOTED.finditer(question.text):
+        keys = [unit.key for unit in units(read(match[0][1:-1], language)) if unit.content]
+        if len(keys) > 1 and not any(all(_speaks_of(line, key) for key in keys) for line in whole):
+            yield f"nothing has {match[0]} as a whole"
+    asked = _key_asked(language).fullmatch(question.text.strip())
+    if asked:
+        key = asked["key"].casefold()
+        terms = [line.casefold() for line in lines]
+        if key not in terms and f"{key}:" not in evidence.text.casefold():
+            yield f'the evidence is not stated under "{asked["key"]}"'
+
+
+@functools.cache
+def _key_asked(language: str) -> re.Pattern[str]:
+    """Return the pattern of a question of this package for what stands behind a key and a colon."""
+    template = re.escape(lexicon(language).wording.key_value)
+    quote = '[“”„"«»]'
+    return re.compile(
+        template.replace(re.escape("{place}"), ".+").replace(
+            re.escape("{key}"), f'{quote}(?P<key>[^“”„"«»]+){quote}'
+        )
+    )
 
 
 def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
