@@ -310,7 +310,7 @@ def _proof(task: _Task, evidence: Candidate, batch: Batch) -> Proof:
     stated = (task.question, task.stated)
     declared = batch.documents[chunk["document_id"]]["declared"]
     doubts = (
-        *restrictions(around, headings, stated, task.reading.language),
+        *restrictions(around, headings, stated, task.reading.language, task.answer.text),
         *void_status(None if declared is None else declared["status"], stated),
     )
     return replace(proof, unproved=doubts, scope_differs=True, restricted=True) if doubts else proof

@@ -9,7 +9,7 @@ import functools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from qa_pipeline.text.lexicon.base import Lexicon
@@ -148,7 +148,7 @@ def _footnotes(text: str, start: int, end: int) -> Iterator[str]:
 
 
 def restrictions(
-    around: Surroundings, headings: Sequence[str], stated: Sequence[Reading], language: str
+    around: Surroundings, headings: Sequence[str], stated: Sequence[Reading], language: str, answer: str = ""
 ) -> Iterator[str]:
     """Yield what around a sentence restricts, denies, reports or supposes it, in words.
 
@@ -157,7 +157,15 @@ def restrictions(
         headings: the title of its document and the headings above it.
         stated: question and claim: what they say themselves restricts nothing further.
         language: of claim and sentence.
+        answer: all of the answer: a sentence beside the evidence that it repeats takes nothing back.
     """
+    repeated = " ".join(answer.split())
+    around = replace(
+        around,
+        before="" if " ".join(around.before.split()) in repeated else around.before,
+        after="" if " ".join(around.after.split()) in repeated else around.after,
+        lead_ins=tuple(part for part in around.lead_ins if " ".join(part.split()) not in repeated),
+    )
     words = frozenset(word.folded for reading in stated for word in reading.words)
     stems = frozenset(stem for reading in stated for stem in reading.stems)
     spoken = _Spoken(lexicon(language), words, stems)
@@ -368,8 +376,7 @@ class _Spoken:
         """Return whether the words of the sentence after contrast with the one before, or restrict it."""
         context, vocabulary = self.vocabulary.context, self.vocabulary
         # "But" and "Only" in front take something back whatever they go on to say
-        refers = len(shared) >= _SHARED or set(words[1:_OPENING_WORDS]) & context.pointing
-        if words[0] in context.opposing and refers:
+        if words[0] in context.opposing and (shared or set(words[1:_OPENING_WORDS]) & context.pointing):
             return True
         points, only = set(words[:2]) & context.pointing, set(words) & vocabulary.exclusive
         exempt = self._of("exempting", words)

@@ -152,7 +152,7 @@ def _objections(
         text, at = documents.around(sentence.passage)
         around = surroundings(text, language, at + sentence.start, at + sentence.end)
         for words in (
-            *restrictions(around, sentence.headings, stated, language),
+            *restrictions(around, sentence.headings, stated, language, statement.answer.text),
             *void_status(documents.status(sentence.passage), stated),
         ):
             yield "quote_restricted", words

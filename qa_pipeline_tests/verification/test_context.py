@@ -72,6 +72,16 @@ def test_what_question_and_claim_say_themselves_restricts_nothing_further() -> N
     assert [*restrictions(found, (), (read("The saw.", "en"),), "en")]
 
 
+def test_a_neighbour_that_the_answer_repeats_takes_nothing_back() -> None:
+    text = "# Hall\n\nThe hall is open to all. However, dogs stay outside the hall."
+    start, sentence = text.index("The hall"), "The hall is open to all."
+    beside = surroundings(text, "en", start, start + len(sentence))
+    stated = (read("Who may enter the hall?", "en"), read(sentence, "en"))
+    assert [*restrictions(beside, (), stated, "en", sentence)]
+    whole = f"{sentence}\nHowever, dogs stay outside the hall."
+    assert not [*restrictions(beside, (), stated, "en", whole)]
+
+
 def test_an_item_is_introduced_by_the_term_of_its_line_and_the_lead_ins_of_its_lists() -> None:
     assert introduction_of(TEXT, TEXT.index("It is a default"), "en").split("\n")[0] == "Timeout"
     assert (
