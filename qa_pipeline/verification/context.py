@@ -223,7 +223,7 @@ def _voiding_words(heading: str, language: str) -> Set[str]:
         opens |= {*content[-1:]} & context.voiding
     inside = {word.folded for span in _BRACKETED.findall(heading) for word in read(span, language).words}
     bracketed = inside & (context.voiding | context.outdated | context.tentative | negations)
-    past = {word.folded for word in words} & vocabulary.past_copulas
+    past = {word.folded for word in words} & (vocabulary.past_copulas | context.repealing)
     alternative = vocabulary.joiners - vocabulary.conjunctions  # "… or not"
     denied = {
         word.folded
@@ -251,6 +251,16 @@ class _Spoken:
         exact, stems = _group(self.vocabulary.code, group)
         stem = stemmer(self.vocabulary.code)
         return {word for word in words if word in exact or stem(word) in stems}
+
+    def _ended(self, words: Sequence[str]) -> set[str]:
+        """Return the words of a sentence for what has ended: "repealed", "no longer"."""
+        vocabulary = self.vocabulary
+        no_longer = {
+            before
+            for before, word in pairwise(words)
+            if before in vocabulary.negations and word in vocabulary.negation_tails
+        }
+        return set(words) & vocabulary.context.repealing | no_longer
 
     @property
     def is_present(self) -> bool:
@@ -335,7 +345,7 @@ class _Spoken:
             others |= set(words) & context.past if self.is_present else set()
         if is_short or others:
             others |= set(words) & (context.reporting | context.imagining)
-        return self._unstated(others | set(words[:1]) & context.framing)
+        return self._unstated(others | set(words[:1]) & context.framing | self._ended(words))
 
     def _opens_a_supposition(self, before: str) -> bool:
         context = self.vocabulary.context
@@ -352,12 +362,16 @@ class _Spoken:
             return False
         if re.match("|".join(context.revoking), after, re.IGNORECASE) or words[0] in context.interjections:
             return True
+        if after.rstrip().endswith(":") and not set(words[:1]) & context.pointing:
+            return False  # it announces what follows
         shared = self.stems & frozenset(read(after, self.vocabulary.code).stems)
         return self._denies(after, words, shared) or self._excepts(words, shared)
 
     def _denies(self, after: str, words: Sequence[str], shared: Set[str]) -> bool:
         """Return whether the words of the sentence after say that the one before does not hold."""
         context, vocabulary = self.vocabulary.context, self.vocabulary
+        if self._unstated(self._ended(words)):
+            return True
         is_near = bool(shared or set(words[:2]) & context.pointing)
         denying = set(words) & vocabulary.denying
         void = self._of("voiding", words) | set(words) & context.retracting

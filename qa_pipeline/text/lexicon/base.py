@@ -154,6 +154,7 @@ class Contexts:
     - `pointing`: words that open a sentence about the one before; `revoking`: patterns of one that denies it;
     - `interjections`: words that open a correction: "No, …"; `valid`: words for documents that hold;
     - `confirming`: words that a negation turns into a denial: "not true";
+    - `repealing`: words for what no longer holds, wherever in a heading or in a sentence beside it they are;
     - `retracting`: words of a sentence that takes back the one before; `changing`: words of times since then,
       `past` verbs and `past_endings` for times before, `framing` words that open a sentence about such a time;
     - `opposing`: words that open a contrast; `parenthetic`: those that do so anywhere in a sentence;
@@ -179,6 +180,7 @@ class Contexts:
     parenthetic: Set[str]
     retracting: Set[str]
     changing: Set[str]
+    repealing: Set[str]
     past: Set[str]
     past_endings: tuple[str, ...]
     framing: Set[str]

@@ -243,7 +243,7 @@ ENGLISH = Lexicon(
     degree_words=words("how"),
     value_columns=words("value valu amount unit number content"),
     measures=contracted("""
-        pressure=pressure voltage=voltage weight=mass mass=mass heavy=mass length=length
+        wavelength=length pressure=pressure voltage=voltage weight=mass mass=mass heavy=mass length=length
         long=length+time+months height=length width=length distance=length depth=length
         temperature=temperature price=usd+eur+gbp+sek cost=usd+eur+gbp+sek costs=usd+eur+gbp+sek
         fee=usd+eur+gbp+sek amount=usd+eur+gbp+sek area=area volume=volume capacity=volume+bytes power=power
@@ -394,6 +394,9 @@ ENGLISH = Lexicon(
             suppose supposing imagine imagined imaginary pretend pretending assume assumed
             assuming hypothetical hypothetically fictional fictitious invented make-believe
             scenario roleplay"""),
+        repealing=words("""
+            repealed revoked withdrawn withdrew superseded abolished annulled rescinded
+            discontinued cancelled terminated ended ceased disregard opposite contrary"""),
         opposing=words("""
             although but contrary except however nevertheless nonetheless only still though
             unless yet"""),

@@ -229,7 +229,7 @@ GERMAN = Lexicon(
     degree_words=words("wie"),
     value_columns=words("wert betrag einheit einheit anzahl"),
     measures=contracted("""
-        druck=pressure spannung=voltage gewicht=mass länge=length höhe=length breite=length abstand=length
+        wellenlänge=length druck=pressure spannung=voltage gewicht=mass länge=length höhe=length breite=length abstand=length
         entfernung=length tiefe=length temperatur=temperature preis=eur+usd+gbp kosten=eur+usd+gbp
         gebühr=eur+usd+gbp betrag=eur+usd+gbp fläche=area volumen=volume leistung=power geschwindigkeit=speed
         frequenz=frequency dauer=time+months zeitraum=time+months frist=time+months anteil=percent
@@ -393,6 +393,10 @@ GERMAN = Lexicon(
             angenommen annehmen angenommenen gesetzt erfunden erfundene erfundenen fiktiv
             fiktiven hypothetisch szenario planspiel gedankenspiel rollenspiel spielen
             durchspielen vorstellen"""),
+        repealing=words("""
+            aufgehoben aufgehobene aufgehobenen widerrufen abgeschafft zurückgezogen
+            zurückgenommen eingestellte eingestellten eingestellter gestrichen gestrichene
+            gestrichenen entfallen gegenteil"""),
         opposing=words("""
             aber allerdings ausgenommen außer dagegen dennoch doch freilich gleichwohl hingegen
             indes jedoch lediglich nur trotzdem"""),

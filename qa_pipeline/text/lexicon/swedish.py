@@ -215,7 +215,7 @@ SWEDISH = Lexicon(
     degree_words=words("hur"),
     value_columns=words("värd värde belopp enhet antal"),
     measures=contracted("""
-        tryck=pressure trycket=pressure spänning=voltage spänningen=voltage vikt=mass vikten=mass längd=length
+        våglängd=length tryck=pressure trycket=pressure spänning=voltage spänningen=voltage vikt=mass vikten=mass längd=length
         längden=length höjd=length bredd=length avstånd=length temperatur=temperature temperaturen=temperature
         pris=sek+eur+usd priset=sek+eur+usd kostnad=sek+eur+usd avgift=sek+eur+usd avgiften=sek+eur+usd
         belopp=sek+eur+usd yta=area volym=volume effekt=power effekten=power hastighet=speed
@@ -366,6 +366,10 @@ SWEDISH = Lexicon(
         imagining=words("""
             anta antag antar antas tänk föreställ leker påhittat påhittad tänkt fiktivt fiktiv
             hypotetiskt scenario scenariot rollspel låtsas"""),
+        repealing=words("""
+            upphävd upphävda upphävt upphävts återkallad återkallat återkallats avskaffad
+            avskaffat avskaffats indragen indragits slopad slopats avslutad avslutats nedlagd
+            nedlagts strukits struken motsatsen tvärtom"""),
         opposing=words("""
             bara dock däremot emellertid endast fast förutom likväl men trots tvärtom utom ändå"""),
         exempting=words("""

@@ -402,7 +402,8 @@ def _denied(change: Change) -> str | None:
     first, second = change.added[0], change.removed[0]
     if {first.key[0], second.key[0]} == {"#"}:
         degrees = {unit.key.replace("degrees", "temperature") for unit in (first, second)}
-        return "number_mismatch" if len(degrees) > 1 else None
+        times = {unit.folded.replace(":", ".") for unit in (first, second)}  # 6.45 may be a time
+        return "number_mismatch" if len(degrees) == len(times) == 2 else None
     if {first.key[0], second.key[0]} == {"@"}:
         return "date_mismatch"
     return _opposed(first.folded, second.folded, vocabulary)

@@ -234,7 +234,12 @@ def _length_of_asked(question_units: Sequence[Unit], vocabulary: Lexicon) -> int
     if verb is not None:
         return verb
     return next(
-        (at + 1 for at in range(opens + 1, len(question_units)) if question_units[at].content), opens + 1
+        (
+            at + 1
+            for at in range(opens + 1, len(question_units))
+            if question_units[at].content and question_units[at].folded not in vocabulary.question_words
+        ),
+        opens + 1,
     )
 
 

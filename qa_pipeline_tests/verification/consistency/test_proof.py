@@ -137,6 +137,11 @@ def test_degrees_without_their_scale_deny_no_temperature() -> None:
     assert proof("The oven is preheated to 220 °C.", "The oven is preheated to 230 degrees.").denied
 
 
+def test_a_time_with_a_point_denies_none_with_a_colon() -> None:
+    assert not proof("Doors open at 6:45.", "Doors open at 6.45.").denied
+    assert proof("Doors open at 6:55.", "Doors open at 6.45.").denied
+
+
 def test_letters_that_look_alike_deny_nothing() -> None:
     assert proof("The hall was built by N\u043erdvik.", "The hall was built by Nordvik.").denied == ()
 
