@@ -142,7 +142,7 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     vocabulary = lexicon(question.language)
     unquoted = QUOTED.sub(lambda name: " " * len(name[0]), question.text)
     question_units = units(read(unquoted, question.language))
-    if not question_units or not evidence.sentences or _asks_what_belongs(question_units, vocabulary):
+    if not question_units or not evidence.sentences:
         return
     sentence = max(
         (read(evidence.text[slice(*span)], evidence.language) for span in evidence.sentences),
@@ -151,6 +151,8 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
         ),
     )
     sentence_units = units(sentence)
+    if _asks_what_belongs(question_units, vocabulary) and not _has_genitive(sentence_units, vocabulary):
+        return
     passive_words = vocabulary.passive_agents | vocabulary.passive_words
     is_passive = [
         any(unit.folded in passive_words for unit in text) for text in (question_units, sentence_units)
@@ -179,13 +181,21 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
 
 
 def _asks_what_belongs(question_units: Sequence[Unit], vocabulary: Lexicon) -> bool:
-    """Return whether a question is "What is the … of …?", which "… has …" may answer: it fixes no roles."""
-    if not {unit.folded for unit in question_units[:3]} & vocabulary.copulas:
-        return False
+    """Return whether a question is "What is the … of …?", which "… has …" answers: it fixes no roles then."""
+    opens_so = bool({unit.folded for unit in question_units[:3]} & vocabulary.copulas)
+    return opens_so and _has_genitive(question_units, vocabulary)
+
+
+def _has_genitive(text: Sequence[Unit], vocabulary: Lexicon) -> bool:
+    """Return whether a text says whose something is: "of the pump", "the pump's"."""
     return any(
-        (unit.content and preposition_before(question_units, place, vocabulary) == vocabulary.of_word)
+        (
+            unit.content
+            and unit.key[0] != "#"
+            and preposition_before(text, place, vocabulary) == vocabulary.of_word
+        )
         or unit.folded.endswith(vocabulary.genitives or "\0")
-        for place, unit in enumerate(question_units)
+        for place, unit in enumerate(text)
     )
 
 
