@@ -1,18 +1,19 @@
 import json
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from qa_pipeline.people.document_view import DocumentView, facts, in_context, pieces
+from qa_pipeline.storage.rows import ChunkRow, DocumentRow
 from qa_pipeline_tests.documents.builders import pdf_bytes
 from qa_pipeline_tests.end_to_end import GUIDE, Workspace, invoke, new_workspace
 
 
-def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, int]]) -> dict[str, Any]:
-    return {
+def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, int]]) -> DocumentRow:
+    row = {
         "document_id": "d" * 32,
         "batch": "b",
         "path": "a.md",
@@ -20,10 +21,11 @@ def document(text: str, sections: list[tuple[int, int]], pages: list[tuple[int, 
         "sections": [{"heading_path": ["A"], "start": start, "end": end} for start, end in sections],
         "pages": [{"number": n, "start": start, "end": end} for n, (start, end) in enumerate(pages, 1)],
     }
+    return cast("DocumentRow", row)
 
 
-def chunk(position: int, start: int, end: int) -> dict[str, Any]:
-    return {
+def chunk(position: int, start: int, end: int) -> ChunkRow:
+    row = {
         "chunk_id": f"{position}" * 32,
         "position": position,
         "char_start": start,
@@ -37,6 +39,7 @@ def chunk(position: int, start: int, end: int) -> dict[str, Any]:
         "page_last": None,
         "repeats": None,
     }
+    return cast("ChunkRow", row)
 
 
 SPANS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)).map(sorted).map(tuple), max_size=5)
@@ -122,7 +125,7 @@ def test_facts_leave_out_what_is_unknown() -> None:
         "left_out": [{"what": "comment", "pieces": 2, "characters": 1500}],
         "masked": [],
     }
-    named = dict(facts(DocumentView(row, [])))
+    named = dict(facts(DocumentView(cast("DocumentRow", row), [])))
     assert named["languages"] == "sv 75%, en 25%"
     assert named["left out"] == "comment 2 (1,500 characters)"
     assert "personal data" not in named

@@ -22,7 +22,7 @@ from qa_pipeline.pipeline.running import (
     run_batches,
     validate_pairs,
 )
-from qa_pipeline.pipeline.stages import Stage, StageRun
+from qa_pipeline.pipeline.stages import STAGES, Stage, StageRun
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.settings.llm import Reviewer
 from qa_pipeline.settings.tree import Settings, load_settings
@@ -363,10 +363,10 @@ def test_stages_that_rest_on_no_awaited_reply_run_so_that_all_requests_go_out_at
         def stage_run(run: StageRun) -> None:
             raise RepliesPendingError(f"{name} waits", jobs=("job", name), requests=requests)
 
-        return replace(running.STAGES[name], run=stage_run)
+        return replace(STAGES[name], run=stage_run)
 
     waiting = [waits("assessments", 3), waits("judge_canaries", 2)]
-    monkeypatch.setattr(running, "STAGES", {**running.STAGES, **{stage.name: stage for stage in waiting}})
+    monkeypatch.setattr(running, "STAGES", {**STAGES, **{stage.name: stage for stage in waiting}})
     corpus_at(tmp_path / "corpus", boilers=GUIDE)
     resources = OnlyGenerates(settings_for(tmp_path), embedder=HashEmbedder(), model=CountingRules())
     with pytest.raises(RepliesPendingError) as pending:

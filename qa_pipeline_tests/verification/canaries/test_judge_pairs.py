@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ from qa_pipeline.verification.canaries.judge_pairs import (
     draw_judge_pairs,
     judge_canary_frame,
 )
-from qa_pipeline.verification.judging import judge_rows
+from qa_pipeline.verification.judging import ProvedPairRow, judge_rows
 from qa_pipeline_tests.support.scripted import ScriptedModel
 from qa_pipeline_tests.support.work import lines_run
 from qa_pipeline_tests.verdict_replies import honest_judge, scored_reply
@@ -167,7 +167,8 @@ def test_good_ones_are_pairs_of_the_batch_as_they_are() -> None:
     ],
 )
 def test_what_may_be_wrong_or_disturbs_the_judge_is_no_material(fields: dict[str, Any]) -> None:
-    assert draw_judge_pairs([row | fields for row in proved()], passages(), 40) == []  # type: ignore[list-item]
+    rows = [cast("ProvedPairRow", {**row, **fields}) for row in proved()]
+    assert draw_judge_pairs(rows, passages(), 40) == []
 
 
 @pytest.mark.parametrize("most", [0, 8])
