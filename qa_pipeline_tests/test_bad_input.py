@@ -234,7 +234,7 @@ def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones
 ) -> None:
     rows: list[dict[str, Any]] = [
         {**PAIR, "answer": None},
-        {**PAIR, "question": "Unknown?", "citations": ["[source:nowhere.md]"]},
+        {**PAIR, "question": "Which valve is unknown?", "citations": ["[source:nowhere.md]"]},
         PAIR,
     ]
     content: str | bytes = parquet(*rows)
@@ -252,7 +252,7 @@ def test_lines_of_a_pairs_file_that_cannot_be_used_are_rows_beside_the_good_ones
     assert sorted(reasons, key=str) == sorted(
         [
             (None, "failed", "missing_field"),
-            ("Unknown?", "rejected", "fabricated_citation"),
+            ("Which valve is unknown?", "rejected", "fabricated_citation"),
             (PAIR["question"], "accepted", "unjudged"),
             *broken,
         ],

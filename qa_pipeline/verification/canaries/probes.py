@@ -39,7 +39,7 @@ _FEWEST_WORDS = 3
 _TRIES = 4
 """Values that are drawn for a slot: some are in the passages already."""
 _MARK = re.compile(r"(?:[-*+•]|\d{1,3}[.)])[ \t]+")
-_AMOUNT = re.compile(r"\d+\s[^\W\d_]+")
+_AMOUNT = re.compile(r"(?<!\d)\d{1,18}\s[^\W\d_]{1,40}")
 _FIRST_NUMBER, _NUMBERS = 13, 970
 """Of numbers that are added: few of them are written as words, and none is a year."""
 _LONGEST_LINE = 300

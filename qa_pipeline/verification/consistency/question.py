@@ -159,6 +159,9 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     ]
     passive = is_passive[0] != is_passive[1]
     subject = question_units[0].folded in vocabulary.subject_askers
+    # "How long is the wait at the valve?" turns "wait … at" or "close the valve" into a noun
+    is_noun = bool({unit.folded for unit in question_units[:3]} & vocabulary.copulas)
+    fixed = {vocabulary.of_word} | vocabulary.comparing | vocabulary.passive_agents
     phrase = 0 if subject else _length_of_asked(question_units, vocabulary)
     bare: list[tuple[int, Unit]] = []
     for place, there in shared_places(question_units, sentence_units, vocabulary):
@@ -166,7 +169,7 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
         if place < phrase or unit.folded.endswith(vocabulary.verbal_nouns or "\0"):
             continue
         role, other = _role(question_units, place, vocabulary), _role(sentence_units, there, vocabulary)
-        if role is None or other is None:
+        if role is None or other is None or (is_noun and role.preposition and role.preposition not in fixed):
             continue
         agent = passive and role.preposition in vocabulary.passive_agents and there == _first(sentence_units)
         if not agent and not role.agrees(other):
