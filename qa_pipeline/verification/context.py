@@ -299,12 +299,15 @@ class _Spoken:
     def scales(self, caption: str) -> bool:
         """Return whether the caption of a table names a scale, or another thing, that nobody states.
 
-        Another thing is named by letters with digits, "model P2", or by a word such as "predecessor".
+        Another thing is named by letters with digits, "model P2", a unit, or a word such as "predecessor", in
+        a caption that is no sentence: a sentence above a table need not be about it.
         """
         words = self._folded(caption)
         scales = self._of("scales", words) | (set(words) & self.vocabulary.scales.keys())
         if any(any(map(str.isdigit, word)) for word in self.words) and not scales <= self.words:
             return True
+        if caption.rstrip().endswith((".", "!", "?")):
+            return False
         others = {word for word in words if _CODE.search(word)} | set(words) & self.vocabulary.context.framing
         others |= {word for word in words if len(word) >= _SHORTEST_UNIT and unit_after(word, 0)}
         return self._unstated(others)

@@ -365,14 +365,13 @@ ENGLISH = Lexicon(
         ),
         parenthetic=words("though however"),
         retracting=words("""
-            abolished amended apologised apologized baseless broke ceased closed contested
-            contradicted contradicts corrected correction denied denies disagree disagrees
-            dismissed disproves disputed dissolved doubled doubtful dropped dubious ended error
-            exaggerated exaggeration expired expires failed fell groundless halted halved lapsed
-            lifted lost misleading misprint misquoted misread mistaken nobody overruled quashed
-            refused refuted refutes rejected rejects removed replaced retracted retraction
-            retracts reversed rubbish scrapped shelved stopped struck superseded terminated typo
-            unconfirmed unproven unverified vetoed"""),
+            abolished amended apologised apologized baseless broke ceased contested contradicted
+            contradicts corrected correction denied denies disagree disagrees dismissed
+            disproves disputed dissolved doubled doubtful dubious ended error exaggerated
+            exaggeration expired expires failed fell groundless halted halved lapsed lifted lost
+            misleading misprint misquoted misread mistaken nobody overruled quashed refused
+            refuted refutes rejects retracted retraction retracts rubbish scrapped shelved
+            stopped struck superseded terminated typo unconfirmed unproven unverified vetoed"""),
         changing=words("""
             meanwhile nowadays recently today"""),
         framing=words("""

@@ -364,14 +364,13 @@ GERMAN = Lexicon(
         ),
         parenthetic=words("jedoch allerdings aber"),
         retracting=words("""
-            abgewiesen ablehnte angehoben angezweifelt aufgehoben aufgelöst beendet berichtigt
+            abgewiesen ablehnte angehoben angezweifelt aufgehoben beendet berichtigt
             berichtigung bestreitet bestritt bestritten dementiert dementierte druckfehler
-            endete entfernt entschuldigt entschuldigte erhöht ersetzt fehler fiel fraglich
-            geschlossen gesenkt gestoppt geändert geänderte halbiert hob irreführend kippte
-            korrektur korrigiert korrigierte lehnte leugnet niemand quatsch rückgängig
-            scheiterte strich tippfehler umstritten unbestätigt unbewiesen verdoppelt verlor
-            verneint verneinte verwarf widersprach widerspricht widersprochen zurückgewiesen
-            zweifelhaft übertreibung übertrieben"""),
+            endete entschuldigt entschuldigte erhöht fehler fiel fraglich gesenkt gestoppt
+            geändert geänderte halbiert hob irreführend kippte korrektur korrigiert korrigierte
+            lehnte leugnet niemand quatsch rückgängig scheiterte strich tippfehler umstritten
+            unbestätigt unbewiesen verdoppelt verlor verneint verneinte verwarf widersprach
+            widerspricht widersprochen zurückgewiesen zweifelhaft übertreibung übertrieben"""),
         changing=words("""
             heute inzwischen mittlerweile neuerdings seitdem seither"""),
         framing=words("""

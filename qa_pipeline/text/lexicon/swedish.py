@@ -341,13 +341,12 @@ SWEDISH = Lexicon(
         parenthetic=words("dock emellertid däremot"),
         retracting=words("""
             avskaffades avslagits avslogs avslutades avvisades bestred bestrider dementerade
-            dementerar ersattes ersatts fördubblades förnekade förnekar gick grundlöst
-            halverades hävdes höjdes höjts ifrågasatt ifrågasätts ingen lades misslyckades
-            misstag misstaget missvisande motsäger motsägs nekade obekräftad obekräftat obevisat
-            ogrundad ogrundat omtvistat rev revs rättades rättat rättelse skrivfel slutade
-            slutat stoppades stoppats struntprat stängdes stängts sänktes sänkts tagits togs
-            tryckfel tveksamt tvivelaktigt upphävdes upphävts upphörde upphört vägrade ändrades
-            ändrats ångrade återkallades överdrift överdrivet"""),
+            dementerar fördubblades förnekade förnekar gick grundlöst halverades hävdes höjdes
+            höjts ifrågasatt ifrågasätts ingen misslyckades misstag misstaget missvisande
+            motsäger motsägs nekade obekräftad obekräftat obevisat ogrundad ogrundat omtvistat
+            rättades rättat rättelse skrivfel slutade slutat stoppades stoppats struntprat
+            sänktes sänkts tryckfel tveksamt tvivelaktigt upphävdes upphävts upphörde upphört
+            vägrade ändrades ändrats ångrade återkallades överdrift överdrivet"""),
         changing=words("""
             idag nuförtiden numera sedermera"""),
         framing=words("""
