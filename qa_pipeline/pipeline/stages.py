@@ -424,7 +424,7 @@ def score_claims(
         documents,
         chunks,
         resources.embedder,
-        notify if resources.entailment is None else no_progress,  # of two counts the slower one is told
+        notify if resources.entailment is None else no_progress,  # of two counts the slower is shown
         embeddings=embeddings,
         model_claims=model_claims,
         one_corpus=one_corpus,

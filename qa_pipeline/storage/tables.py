@@ -127,7 +127,7 @@ JUDGED = (
     column("judge", S, "Model that judged.", nullable=True),
     column("prompt_hash", S, "Hash of the judge prompt.", nullable=True),
 )
-"""What a judge makes of a pair."""
+"""Columns of a judge's assessment, which assessments and judge_canaries share."""
 
 CLAIMS = Table(
     "claims",

@@ -8,6 +8,7 @@ import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from qa_pipeline.text.language import QUOTED
 from qa_pipeline.text.lexicon.base import Lexicon
@@ -159,8 +160,11 @@ def _turned(question: Reading, evidence: Reading) -> Iterator[str]:
     ]
     passive = is_passive[0] != is_passive[1]
     subject = question_units[0].folded in vocabulary.subject_askers
-    # "How long is the wait at the valve?" turns "wait … at" or "close the valve" into a noun
-    is_noun = bool({unit.folded for unit in question_units[:3]} & vocabulary.copulas)
+    # "How long is the wait at the valve?" turns "wait … at" into a noun; "Who is located at …?" does not
+    is_noun = any(
+        unit.folded in vocabulary.copulas and following.article
+        for unit, following in pairwise(question_units[:4])
+    )
     fixed = {vocabulary.of_word} | vocabulary.comparing | vocabulary.passive_agents
     phrase = 0 if subject else _length_of_asked(question_units, vocabulary)
     bare: list[tuple[int, Unit]] = []
