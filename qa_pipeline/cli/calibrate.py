@@ -88,8 +88,8 @@ def _labelled(data: list[Path], decisions: Path | None, limit: int | None) -> "l
 
     if not data and decisions is None:
         raise InputError("name labelled rows with --data, or a folder with people's decisions (--decisions)")
-    whole = [read_complete(path) for path in labelled_files(data)]
-    files = [replace(file, items=draw(file.items, limit)) for file in whole]
+    labelled = [read_complete(path) for path in labelled_files(data)]
+    files = [replace(file, items=draw(file.items, limit)) for file in labelled]
     return files if decisions is None else [*files, decided_rows(Layout(decisions))]
 
 

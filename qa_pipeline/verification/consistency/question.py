@@ -72,7 +72,7 @@ def _absent(question: Reading, spoken: Sequence[Reading], headings: Reading) -> 
     far = near + _line(headings)
     measured = {number.unit.dimension for number in evidence.numbers if number.unit}
     names_place = QUOTED.search(question.text) is not None
-    own: list[Unit] = []
+    content_units: list[Unit] = []
     before = ""
     for unit in question_units:
         plain = (
@@ -85,14 +85,19 @@ def _absent(question: Reading, spoken: Sequence[Reading], headings: Reading) -> 
         if not unit.content or plain:
             continue
         if unit.key[0] not in "#@":  # "What does § 12 provide?" names a place, too
-            own.append(unit)
+            content_units.append(unit)
         word = _written(unit, question)
         readings = (*spoken, headings)
         if not _speaks_of(far, unit.key) and not any(_has_identifier(text.text, word) for text in readings):
             yield f'the question\'s "{word}" is not in the evidence'
     leans = bool(evidence.words) and evidence.words[0].folded in vocabulary.subject_pronouns
-    if own and not names_place and not leans and not any(_speaks_of(near, unit.key) for unit in own):
-        words = [_written(unit, question) for unit in own]
+    if (
+        content_units
+        and not names_place
+        and not leans
+        and not any(_speaks_of(near, unit.key) for unit in content_units)
+    ):
+        words = [_written(unit, question) for unit in content_units]
         if not any(_has_identifier(text.text, word) for word in words for text in spoken):
             yield f'only a heading has the question\'s "{words[0]}"'
     scope = {unit.folded for unit in question_units} & (vocabulary.negations | vocabulary.exclusive)
@@ -108,17 +113,19 @@ def _scattered(question: Reading, spoken: Sequence[Reading], headings: Reading) 
     language = question.language
     _, evidence, introduction = spoken
     lines = [*headings.text.split("\n"), *introduction.text.split("\n")]
-    whole = [_line(read(line, language)) for line in lines if line] + [_line(text) for text in spoken[:2]]
+    spoken_lines = [_line(read(line, language)) for line in lines if line] + [
+        _line(text) for text in spoken[:2]
+    ]
     for match in QUOTED.finditer(question.text):
         keys = [unit.key for unit in units(read(match[0][1:-1], language)) if unit.content]
-        if len(keys) > 1 and not any(all(_speaks_of(line, key) for key in keys) for line in whole):
+        if len(keys) > 1 and not any(all(_speaks_of(line, key) for key in keys) for line in spoken_lines):
             yield f"nothing has {match[0]} as a whole"
-    asked = _key_asked(language).fullmatch(question.text.strip())
-    if asked:
-        key = asked["key"].casefold()
+    key_question = _key_asked(language).fullmatch(question.text.strip())
+    if key_question:
+        key = key_question["key"].casefold()
         terms = [line.casefold() for line in lines]
         if key not in terms and f"{key}:" not in evidence.text.casefold():
-            yield f'the evidence is not stated under "{asked["key"]}"'
+            yield f'the evidence is not stated under "{key_question["key"]}"'
 
 
 @functools.cache
