@@ -36,6 +36,7 @@ from qa_pipeline.cli.monitor import monitor
 from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
+from qa_pipeline.cli.review import review
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
 from qa_pipeline.errors import InputError
@@ -242,6 +243,7 @@ def _tell_loose_files(batches: "FoundBatches", corpus: str) -> None:
 
 app.command(rich_help_panel=RUNNING)(estimate)
 app.command(rich_help_panel=REVIEWING)(show)
+app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
 app.command(rich_help_panel=REVIEWING)(refusals)
 app.command(rich_help_panel=REVIEWING)(audit_references)

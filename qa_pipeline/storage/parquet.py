@@ -57,6 +57,27 @@ def read_table(path: Path, table: Table) -> pl.DataFrame:
         raise TableError(f"{path}: {error}; delete it and run its step again") from error
 
 
+def read_columns(path: Path, table: Table, columns: Sequence[str]) -> pl.DataFrame:
+    """Read some columns of a table, without holding what they contain to its schema.
+
+    Raises:
+        TableError: the file is missing, damaged, or of another table or version.
+    """
+    try:
+        with path.open("rb") as file:  # of one file, even while a writer replaces it
+            _check_origin(path, pl.read_parquet_metadata(file), table)
+            file.seek(0)
+            return pl.read_parquet(file, columns=list(columns))
+    except FileNotFoundError as error:
+        raise TableError(f"{path} is not there; run the step that writes table {table.name}") from error
+    except OSError as error:
+        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
+    except pl.exceptions.PolarsError as error:
+        raise TableError(
+            f"{path} is not a readable Parquet file; delete it and run its step again"
+        ) from error
+
+
 def read_earlier(path: Path, table: Table) -> pl.DataFrame | None:
     """Read what an earlier run left, None where it left nothing or an earlier release wrote it.
 

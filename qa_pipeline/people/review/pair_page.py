@@ -1,0 +1,72 @@
+"""The page of a pair, and the decisions made on it."""
+
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from qa_pipeline.people.review.decision_forms import decide
+from qa_pipeline.people.review.pair_view import pair_view
+from qa_pipeline.people.review.queue import Filters, chosen, neighbours
+from qa_pipeline.people.review.responses import page, posted, review_of, session_of
+from qa_pipeline.people.review.source_view import source_view
+
+
+def show_pair(request: Request) -> Response:
+    """Show a pair beside its source."""
+    return _show_pair(request, None)
+
+
+def _show_pair(request: Request, problem: str | None) -> Response:
+    review = review_of(request)
+    batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
+    view = pair_view(review.tables, batch, pair_id)
+    filters = Filters.from_query(request.query_params)
+    every = review.queue.rows()
+    before, after = neighbours(chosen(every, filters), every, pair_id)
+    places = [place for claim in view.claims for place in claim.places]
+    number = request.query_params.get("evidence", "")
+    at = int(number) if number.isdecimal() and int(number) < len(places) else 0
+    place = places[at] if places else None
+    source = place and source_view(review.tables, batch, place.document_id, (place.start, place.end))
+    return page(
+        request,
+        "pair.html.j2",
+        status=409 if problem else 200,
+        view=view,
+        batch=batch,
+        filters=filters,
+        before=before,
+        after=after,
+        places=places,
+        at=at,
+        source=source,
+        problem=problem,
+    )
+
+
+@posted
+def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
+    """Record a decision and go on to the next pair; where it is refused, say why on its page."""
+    review = review_of(request)
+    batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
+    filters = Filters.from_query(request.query_params)
+    session = session_of(request)
+    outcome = decide(review.layout, batch, pair_id, fields, session.who if session else "")
+    if outcome.problem:
+        return _show_pair(request, outcome.problem)
+    every = review.queue.rows()
+    _, after = neighbours(chosen(every, filters), every, pair_id)
+    target = "/"
+    if after is not None:
+        row = every.filter(every["pair_id"] == after).row(0, named=True)
+        target = f"/pair/{quote(row['batch'], safe='')}/{after}"
+    return RedirectResponse(f"{target}?{filters.address()}", status_code=303)
+
+
+ROUTES = (
+    Route("/pair/{batch}/{pair_id}", show_pair),
+    Route("/pair/{batch}/{pair_id}/decision", take_decision, methods=["POST"]),
+)

@@ -1,0 +1,76 @@
+"""What the pages of the review app share: who sends a request, checked forms, pages from templates."""
+
+import functools
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from qa_pipeline.people.review.queue import Queue
+from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
+from qa_pipeline.people.review.stored import StoredTables
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.text.rendering import render_html
+
+
+@dataclass(frozen=True)
+class ReviewApp:
+    """Parts that the pages share.
+
+    Args:
+        layout: the output folder.
+        sessions: who may sign in.
+        queue: the pairs of all batches.
+        tables: the tables of the pages.
+    """
+
+    layout: Layout
+    sessions: Sessions
+    queue: Queue
+    tables: StoredTables
+
+
+def review_of(request: Request) -> ReviewApp:
+    """Return what the pages share."""
+    app: ReviewApp = request.app.state.review
+    return app
+
+
+def session_of(request: Request) -> Session | None:
+    """Return the session of a request; None where its sender is not signed in."""
+    return review_of(request).sessions.session(request.cookies.get(COOKIE))
+
+
+def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Render a page, or the part of it that the script asks for."""
+    values |= {"session": session_of(request), "request_path": request.url.path}
+    return HTMLResponse(render_html(f"people/review/templates/{template}", **values), status)
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler:
+    """Return a handler of a form, which must carry the token of the session that sends it."""
+
+    @functools.wraps(handler)
+    async def checked(request: Request) -> Response:
+        session = session_of(request)
+        async with request.form(max_files=0, max_fields=50) as form:
+            fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        sent = fields.get("form_token", "")
+        if session is None or not secrets.compare_digest(sent, session.form_token):
+            return page(
+                request,
+                "message.html.j2",
+                status=403,
+                title="Not taken",
+                text="This form was not sent from a page of this session. Load the page again and repeat it.",
+            )
+        return await run_in_threadpool(handler, request, fields)
+
+    return checked

@@ -1,0 +1,4 @@
+"use strict";
+(() => {
+  document.getElementById("evidence")?.scrollIntoView({ block: "center" });
+})();

@@ -1,0 +1,67 @@
+"""Tables of an output folder as the pages read them: unchanged files once, and few remembered."""
+
+from collections import OrderedDict
+from pathlib import Path
+from threading import Lock
+
+import polars as pl
+
+from qa_pipeline.errors import TableError
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.parquet import read_table
+from qa_pipeline.storage.table_schema import Table
+
+_MOST_TABLES = 24
+"""Tables in memory: those of two batches and some; a person looks at one batch, then at the next."""
+
+
+class StoredTables:
+    """The tables of an output folder, each as its file is now.
+
+    Args:
+        layout: the output folder.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self._frames: OrderedDict[Path, tuple[tuple[int, int], pl.DataFrame]] = OrderedDict()
+        self._lock = Lock()
+
+    def frame(self, table: Table, batch: str) -> pl.DataFrame:
+        """Return a table of a batch.
+
+        Raises:
+            TableError: it is missing, damaged or of another version.
+        """
+        path = self.layout.table(table.name, batch)
+        version = version_of(path)
+        with self._lock:
+            entry = self._frames.get(path)
+            if entry is not None and entry[0] == version:
+                self._frames.move_to_end(path)
+                return entry[1]
+        frame = read_table(path, table)
+        with self._lock:
+            self._frames[path] = (version or (0, 0), frame)
+            while len(self._frames) > _MOST_TABLES:
+                self._frames.popitem(last=False)
+        return frame
+
+    def optional(self, table: Table, batch: str) -> pl.DataFrame:
+        """Return a table of a batch, without rows where a run has not written it."""
+        return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
+
+
+def version_of(path: Path) -> tuple[int, int] | None:
+    """Return what changes with every write of a file: its time and size; None where there is none.
+
+    Raises:
+        TableError: the file cannot be looked at.
+    """
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise TableError(f"cannot read {path}: {error.strerror or error}") from error
+    return status.st_mtime_ns, status.st_size
