@@ -20,6 +20,10 @@ from qa_pipeline.verification.canaries.outcomes import canary_rates, replied
 
 SWAPS = ("number", "unit", "date", "name", "negation")
 """Kinds that the local steps are made to reject; the others are counted for what is accepted."""
+_NONE = "the batch has no such canaries: too little text, or none are seeded"
+_NO_JUDGE = (
+    "no such pair was judged: no judge is configured, the batch has too little text, or none are seeded"
+)
 
 
 def _rate_gate(
@@ -32,17 +36,18 @@ def _rate_gate(
     settings: QualitySettings | JudgingSettings,
     at_least: bool = False,
     may_block: bool = True,
+    without: str = _NONE,
 ) -> Gate:
     """Fail where all of the 95 % interval of a share lies beyond its limit.
 
     A single canary never fails a batch: a few of the generated falsehoods happen to be true.
 
     `limit` names the setting, a lower one with `at_least`. A gate that `may_block` does where the cascade
-    decided, which is made to see swaps.
+    decided, which is made to see swaps. `without` says what it means that there are no canaries.
     """
     selected, threshold = canaries.filter(which), float(getattr(settings, limit))
     if not selected.height:
-        return Gate(name, True, may_block, None, threshold, 0, _NONE)
+        return Gate(name, True, may_block, None, threshold, 0, without)
     rates = _rates(selected)
     low, high, share = (float(rates[f"{outcome}_{part}"]) for part in ("low", "high", "share"))
     blocking = may_block and canaries.filter(pl.col("decided_by") == "similarity_only").is_empty()
@@ -129,7 +134,7 @@ def judge_canaries_gate(*, judge_canaries: pl.DataFrame, verdicts: pl.DataFrame)
     unread = judge_canaries.height - replied(judge_canaries).height
     share = _rates(read)["accepted_share"] if read.height else None
     parts = [
-        f"wrong pairs: {_figures(read, 'accepted')}" if read.height else _NONE,
+        f"wrong pairs: {_figures(read, 'accepted')}" if read.height else _NO_JUDGE,
         f"{unread} canaries without a reply that can be read" if unread else "",
         f"{waiting} pairs wait: name another model that judges (llm.judge.model)" if waiting else "",
     ]
@@ -147,10 +152,8 @@ def judge_alarms_gate(*, judge_canaries: pl.DataFrame, settings: QualitySettings
         canaries=replied(judge_canaries),
         settings=settings,
         may_block=False,
+        without=_NO_JUDGE,
     )
-
-
-_NONE = "the batch has no such canaries: too little text, or none are seeded"
 
 
 def _rates(canaries: pl.DataFrame) -> dict[str, float]:
