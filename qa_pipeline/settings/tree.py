@@ -30,6 +30,7 @@ from qa_pipeline.settings.generation import (
 from qa_pipeline.settings.llm import HOSTED, LLMSettings, same_model_warning
 from qa_pipeline.settings.location import local_folder, location_of
 from qa_pipeline.settings.monitoring import MonitoringSettings
+from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.thresholds import check_models
 from qa_pipeline.settings.verification import (
     TWIN_SIMILARITIES,
@@ -104,6 +105,7 @@ class Settings(BaseSettings):
     release: ReleaseSettings = ReleaseSettings()
     monitoring: MonitoringSettings = MonitoringSettings()
     automation: AutomationSettings = AutomationSettings()
+    review: ReviewSettings = ReviewSettings()
 
     @model_validator(mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, Response
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
 from qa_pipeline.people.review.stored import StoredTables
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.text.rendering import render_html
 
@@ -26,12 +27,14 @@ class ReviewApp:
         sessions: who may sign in.
         queue: the pairs of all batches.
         tables: the tables of the pages.
+        settings: those in force.
     """
 
     layout: Layout
     sessions: Sessions
     queue: Queue
     tables: StoredTables
+    settings: Settings
 
 
 def review_of(request: Request) -> ReviewApp:
@@ -40,15 +43,25 @@ def review_of(request: Request) -> ReviewApp:
     return app
 
 
+def cookie_name(request: Request) -> str:
+    """Return the name of the session's cookie: browsers tell hosts apart, and not the servers of a host."""
+    return f"{COOKIE}_{request.scope['server'][1]}"
+
+
 def session_of(request: Request) -> Session | None:
     """Return the session of a request; None where its sender is not signed in."""
-    return review_of(request).sessions.session(request.cookies.get(COOKIE))
+    return review_of(request).sessions.session(request.cookies.get(cookie_name(request)))
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Render a page, or the part of it that the script asks for."""
     values |= {"session": session_of(request), "request_path": request.url.path}
     return HTMLResponse(render_html(f"people/review/templates/{template}", **values), status)
+
+
+def message(request: Request, status: int, title: str, text: str) -> HTMLResponse:
+    """Render a page that says one thing."""
+    return page(request, "message.html.j2", status=status, title=title, text=text)
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -64,13 +77,8 @@ def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
         sent = fields.get("form_token", "")
         if session is None or not secrets.compare_digest(sent, session.form_token):
-            return page(
-                request,
-                "message.html.j2",
-                status=403,
-                title="Not taken",
-                text="This form was not sent from a page of this session. Load the page again and repeat it.",
-            )
+            text = "This form was not sent from a page of this session. Load the page again and repeat it."
+            return message(request, 403, "Not taken", text)
         return await run_in_threadpool(handler, request, fields)
 
     return checked

@@ -6,11 +6,14 @@ requests but unchanged tables. Every page works without its script, which only s
 
 import functools
 import socket
+from collections.abc import Mapping
 from importlib import resources
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -19,13 +22,25 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.people.review import pair_page, queue_page, source_page
 from qa_pipeline.people.review.queue import Queue
-from qa_pipeline.people.review.responses import ReviewApp, page, review_of, session_of
-from qa_pipeline.people.review.sessions import COOKIE, Sessions
+from qa_pipeline.people.review.responses import (
+    ReviewApp,
+    cookie_name,
+    message,
+    page,
+    posted,
+    review_of,
+    session_of,
+)
+from qa_pipeline.people.review.sessions import Sessions
 from qa_pipeline.people.review.stored import StoredTables
+from qa_pipeline.settings.review import ReviewSettings
+from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.text.rendering import STYLE
+from qa_pipeline.text.rendering import STYLE, shorten
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LARGEST_FORM = 2_000_000
+"""Bytes of a form without files: the longest answer that may be edited, every character of it encoded."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -41,29 +56,43 @@ _STATIC = {
 }
 
 
-def build_app(layout: Layout, sessions: Sessions, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
+def build_app(
+    layout: Layout, sessions: Sessions, settings: Settings | None = None, host: str = "127.0.0.1"
+) -> Starlette:
     """Build the app.
 
     Args:
         layout: the output folder of `run`, `validate` or Dagster.
         sessions: who may sign in.
-        hosts: names that a request may address; others are refused, since a page of another site could have
-            its own name resolve to this machine.
+        settings: None for those in force.
+        host: the address that the server listens on.
     """
+    settings = settings or Settings()
     app = Starlette(
         routes=[
             Route("/enter", enter),
+            Route("/enter", enter_form, methods=["POST"]),
+            Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
             *(*queue_page.ROUTES, *pair_page.ROUTES, *source_page.ROUTES),
         ],
-        middleware=[
-            Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts)),
-            Middleware(Guard),
-        ],
-        exception_handlers={QAPipelineError: show_error, 404: show_missing},
+        middleware=[Middleware(Guard, settings=settings.review, host=host)],
+        exception_handlers={
+            QAPipelineError: show_error,
+            404: show_missing,
+            500: show_fault,
+        },
     )
-    app.state.review = ReviewApp(layout, sessions, Queue(layout), StoredTables(layout))
+    app.state.review = ReviewApp(layout, sessions, Queue(layout), StoredTables(layout), settings)
     return app
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether an address is reached from this machine alone."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -76,6 +105,7 @@ def listen(host: str, port: int) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
+        opened.listen()
     except OSError as error:
         opened.close()
         raise InputError(
@@ -85,14 +115,21 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class Guard:
-    """Adds the headers of every answer, and lets nobody in who is not signed in.
+    """Adds the headers of every answer, and answers no request that is not meant for this app by its user.
 
     Args:
         app: the app behind it.
+        settings: the address that people open, and the largest upload.
+        host: the address that the server listens on.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, settings: ReviewSettings, host: str) -> None:
         self._app = app
+        self._url = settings.url
+        self._hosts = {*LOOPBACK, host.lower()}
+        if settings.url is not None:
+            self._hosts.add(urlsplit(settings.url).hostname or host)
+        self._most_bytes = settings.max_upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -100,57 +137,137 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                names = {name.lower() for name, _ in message["headers"]}
-                message["headers"] += [
+        async def send_guarded(event: Message) -> None:
+            if event["type"] == "http.response.start":
+                names = {name.lower() for name, _ in event["headers"]}
+                event["headers"] += [
                     (name.lower().encode(), value.encode())
                     for name, value in HEADERS.items()
                     if name.lower().encode() not in names
                 ]
-            await send(message)
+            await send(event)
 
-        request = Request(scope)
-        is_open = request.url.path == "/enter" or request.url.path.startswith("/static/")
-        if is_open or session_of(request) is not None:
-            await self._app(scope, receive, send_guarded)
-        else:
-            refusal = page(
-                request,
-                "message.html.j2",
-                status=401,
-                title="Sign in",
-                text="Open the address that qa-pipeline review printed when it started; it signs you in "
-                "once. If it was used, stop the server and start it again.",
+        await (self._refusal(Request(scope)) or self._app)(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> Response | None:
+        host = request.headers.get("host", "")
+        if _name_of(host) not in self._hosts:
+            text = (
+                f"This server does not answer to the name {shorten(host)}. Open the address it printed, or "
+                "give this one as the setting review.url."
             )
-            await refusal(scope, receive, send_guarded)
+            return message(request, 400, "Another server's name", text)
+        if request.method not in ("GET", "HEAD"):
+            refusal = self._refusal_of_form(request, host)
+            if refusal is not None:
+                return refusal
+        path = request.url.path
+        if path == "/enter" or path.startswith("/static/") or session_of(request) is not None:
+            return None
+        return _signed_out(request, 401)
+
+    def _refusal_of_form(self, request: Request, host: str) -> Response | None:
+        origin = request.headers.get("origin")
+        site = request.headers.get("sec-fetch-site", "same-origin")
+        if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
+            text = "This form was sent from a page of another site. Repeat it on a page of this one."
+            return message(request, 403, "Not taken", text)
+        size, is_upload = request.headers.get("content-length", ""), _is_upload(request)
+        if not size.isdecimal():
+            return message(request, 411, "Not taken", "The request does not say how large it is.")
+        most = self._most_bytes if is_upload else _LARGEST_FORM
+        if int(size) > most:
+            advice = "; the setting review.max_upload_bytes allows more" if is_upload else ""
+            text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read{advice}."
+            return message(request, 413, "Too large", text)
+        return None
+
+
+def _name_of(host: str) -> str | None:
+    """Return the name in a Host header, without its port and the brackets of IPv6."""
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _is_upload(request: Request) -> bool:
+    return request.headers.get("content-type", "").startswith("multipart/form-data")
+
+
+def _signed_out(request: Request, status: int) -> Response:
+    """Show how to sign in; a browser that came by a link of another site sends its cookie when it reloads."""
+    is_alone = review_of(request).sessions.token is not None
+    reply = page(request, "sign_in.html.j2", status=status, is_alone=is_alone, wrong=status == 403)
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        reply.headers["Refresh"] = "0"
+    return reply
 
 
 def show_error(request: Request, error: Exception) -> Response:
     """Show an error that was raised on purpose, in its own words."""
     status = 404 if isinstance(error, InputError) else 500
-    return page(request, "message.html.j2", status=status, title="That did not work", text=str(error))
+    return message(request, status, "That did not work", str(error))
+
+
+def show_fault(request: Request, error: Exception) -> Response:
+    """Say that something unexpected happened, such as a full disk; the server prints the traceback."""
+    reason = error.strerror if isinstance(error, OSError) else "the program has a fault"
+    text = f"The server could not go on: {reason}. Its terminal says more."
+    reply = message(request, 500, "That did not work", text)
+    reply.headers.update(HEADERS)  # it is sent from outside of `Guard`
+    return reply
 
 
 def show_missing(request: Request, error: Exception) -> Response:
     """Say that an address leads nowhere."""
     del error
-    text = "There is no such page. The queue is where pairs are."
-    return page(request, "message.html.j2", status=404, title="No such page", text=text)
+    return message(request, 404, "No such page", "There is no such page. The queue is where pairs are.")
 
 
 def enter(request: Request) -> Response:
-    """Exchange a token for a session cookie."""
-    cookie = review_of(request).sessions.sign_in(request.query_params.get("token", ""))
+    """Exchange the token of the printed address for a session; people with tokens of their own get a form."""
+    token = request.query_params.get("token")
+    if token is None or review_of(request).sessions.token is None:
+        return _signed_out(request, 200)
+    return _sign_in(request, token)
+
+
+async def enter_form(request: Request) -> Response:
+    """Exchange the token of a form for a session."""
+    async with request.form(max_files=0, max_fields=1) as form:
+        token = form.get("token")
+    return await run_in_threadpool(_sign_in, request, token if isinstance(token, str) else "")
+
+
+def _sign_in(request: Request, token: str) -> Response:
+    sessions = review_of(request).sessions
+    try:
+        cookie = sessions.sign_in(token.strip())
+    except InputError as error:
+        return message(request, 429, "Not signed in", str(error))
     if cookie is None:
-        text = (
-            "This address was used, or its token is wrong. Stop the server and start it again for a new one."
-        )
-        return page(request, "message.html.j2", status=403, title="Not signed in", text=text)
+        return _signed_out(request, 403)
     response = RedirectResponse("/", status_code=303)
     response.set_cookie(
-        COOKIE, cookie, httponly=True, samesite="strict", secure=request.url.scheme == "https"
+        cookie_name(request),
+        cookie,
+        max_age=int(sessions.seconds),
+        httponly=True,
+        samesite="strict",
+        secure=request.headers.get("origin", "").startswith("https:"),  # as `Guard` compared with review.url
     )
+    return response
+
+
+@posted
+def leave(request: Request, fields: Mapping[str, str]) -> Response:
+    """Sign out."""
+    del fields
+    name = cookie_name(request)
+    review_of(request).sessions.sign_out(request.cookies.get(name))
+    response = RedirectResponse("/enter", status_code=303)
+    response.delete_cookie(name, httponly=True, samesite="strict")
     return response
 
 
