@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 export DAGSTER_HOME := $(CURDIR)/data/dagster
 DEMO_ENV := HF_HUB_OFFLINE=1
 PORT ?= 3000
+REVIEW_PORT ?= 8787
 FAKE_PORT ?= 8765
 
 PYTEST := HF_HUB_OFFLINE=1 $(BIN)/pytest
@@ -36,8 +37,10 @@ $(DAGSTER_HOME)/dagster.yaml: deploy/dagster.yaml
 demo: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## run the sample corpus through Dagster, offline, and show what came out
 	$(DEMO_ENV) $(BIN)/qa-pipeline run data/corpora --out data --dagster
 
-ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data
-	$(DEMO_ENV) $(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
+ui: $(VENV)/installed $(DAGSTER_HOME)/dagster.yaml  ## open the Dagster UI with the daemon on the same instance and data, and the review app
+	@$(BIN)/qa-pipeline review --out data --port $(REVIEW_PORT) & trap "kill $$! 2>/dev/null" EXIT INT TERM; \
+	$(DEMO_ENV) QA_PIPELINE_REVIEW__URL=http://127.0.0.1:$(REVIEW_PORT) \
+	$(BIN)/dg dev --workspace workspace.yaml --host 127.0.0.1 --port $(PORT)
 
 check: layers lint types  ## lint, types and the fast folders of the tests
 	$(PYTEST) -m "not slow" $(FAST)

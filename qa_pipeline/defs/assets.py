@@ -34,6 +34,7 @@ from qa_pipeline.defs.metadata import (
     described,
     export_metadata,
     funnel_metadata,
+    review_metadata,
     shard_metadata,
     summary_metadata,
     twins_metadata,
@@ -137,6 +138,7 @@ def _verdicts_shown(run: StageRun, tables: ParquetTables, verdicts: Frame) -> di
         "preview": verdict_preview(verdicts, run["pairs"], run["claims"]),
         **summary_metadata(verdicts),
         **export_metadata(run.resources.layout, run.batch, LEDGER_FILES),
+        **review_metadata(run.resources.settings.review.url, run.batch),
         **cost_metadata(calls_table(run.resources, run.batch), verdicts),
     }
 

@@ -9,6 +9,7 @@ import polars as pl
 from markupsafe import Markup
 
 from qa_pipeline.generation.deduplication import diversity
+from qa_pipeline.people.review.queue import Filters
 from qa_pipeline.pipeline.costs import cost_summary
 from qa_pipeline.pipeline.funnel import (
     left_out_counts,
@@ -178,6 +179,11 @@ def export_metadata(layout: Layout, batch: str, names: Iterable[str]) -> dict[st
     paths = {name: layout.export(name, batch) for name in names}
     lines = {f"lines: {name}": path.read_bytes().count(b"\n") for name, path in paths.items()}
     return lines | {f"file: {name}": dg.MetadataValue.path(str(path)) for name, path in paths.items()}
+
+
+def review_metadata(url: str | None, batch: str) -> dict[str, Any]:
+    """Return the link to the pairs of a batch that wait for a person; none where the app has no address."""
+    return {} if url is None else {"review": dg.MetadataValue.url(f"{url}/?{Filters(batch=batch).address()}")}
 
 
 def shard_metadata(shard: Shard) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 from typing import Any
 
+import dagster as dg
 import polars as pl
 import pytest
 from hypothesis import given
@@ -150,3 +151,11 @@ def test_twins_are_counted_by_kind_and_the_diversity_of_a_few_questions_is_left_
     rows[0]["similar"] = [{"pair_id": "d", "similarity": 0.9}]
     shown = twins_metadata(TWINS.frame(rows))
     assert shown == {"repeating exactly": 1, "repeating nearly": 1, "similar": 1}
+
+
+def test_verdicts_link_to_their_batch_in_the_review_app_where_its_address_is_set(finished: Project) -> None:
+    reachable = finished.with_settings(review={"url": "https://review.example.org/"})
+    link = "https://review.example.org/?list=waiting&batch=b1"
+    for project, shown in ((finished, None), (reachable, dg.MetadataValue.url(link))):
+        (event,) = project.build("b1", "verdicts").asset_materializations_for_node("verdicts")
+        assert event.metadata.get("review") == shown
