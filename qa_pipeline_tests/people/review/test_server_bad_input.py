@@ -1,0 +1,126 @@
+"""What cannot be shown or recorded ends in one clear sentence, and nothing that was recorded is lost."""
+
+import errno
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.storage import files, parquet
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline.storage.tables import SCHEMA_VERSION
+from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.people.review.test_server import first_pair, hidden
+
+SignIn = Callable[[Path], TestClient]
+
+
+def paragraphs(page: str) -> str:
+    """The text of a page on one line."""
+    return " ".join(re.sub("<[^>]+>", " ", page).split())
+
+
+def decide(client: TestClient, link: str, why: str) -> int:
+    page = client.get(link).text
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
+    reply = client.post(
+        f"{link}/decision", data={**form, "decision": "rejected", "why": why}, follow_redirects=False
+    )
+    return reply.status_code
+
+
+def test_a_table_of_another_version_names_the_version_and_what_to_run(
+    workspace: Workspace, sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = first_pair(sign_in(workspace.out))
+    monkeypatch.setattr(parquet, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    client = sign_in(workspace.out)
+    for path in ("/", link):
+        text = paragraphs(client.get(path).text)
+        assert f"has schema version {SCHEMA_VERSION}, this release reads {SCHEMA_VERSION + 1}" in text
+        assert "run the step that writes table" in text
+
+
+def test_a_damaged_table_is_named_and_does_not_hide_other_batches(
+    workspace: Workspace, client: TestClient
+) -> None:
+    layout = Layout(workspace.out)
+    for name in ("pairs", "claims", "verdicts"):
+        layout.table(name, "c").write_bytes(layout.table(name, "b").read_bytes())
+    layout.table("verdicts", "c").write_bytes(b"PAR1 and no more")
+    text = paragraphs(client.get("/?list=all").text)
+    assert str(layout.table("verdicts", "c")) in text
+    assert "When does the safety valve open?" in text
+
+
+def test_a_pair_that_was_generated_anew_names_its_batch(client: TestClient) -> None:
+    reply = client.get("/pair/b/gone")
+    assert reply.status_code == 404
+    assert "batch 'b' has no pair 'gone'" in paragraphs(reply.text).replace("&#39;", "'")
+
+
+@pytest.mark.parametrize("batch", ["..", "%2e%2e", "..%2f..", "nowhere", "a%00b", "%2fetc"])
+def test_a_batch_that_is_none_reads_no_file(client: TestClient, batch: str) -> None:
+    for path in (f"/pair/{batch}/p", f"/document/{batch}/d"):
+        assert client.get(path).status_code in (404, 500)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "No space left on device; free some space there"),
+        (errno.EROFS, "Read-only file system; give this user the right to write there"),
+        (errno.EACCES, "Permission denied; give this user the right to write there"),
+    ],
+)
+def test_a_decision_that_cannot_be_written_says_why_and_leaves_the_earlier_ones(
+    workspace: Workspace, client: TestClient, monkeypatch: pytest.MonkeyPatch, number: int, words: str
+) -> None:
+    link = first_pair(client)
+    assert decide(client, link, "the first") == 303
+    file = Layout(workspace.out).decisions("b")
+    before = file.read_bytes()
+    page = client.get(link).text
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
+
+    def fail(path: Path, content: bytes) -> None:
+        path.write_bytes(content[: len(content) // 2])
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "_write_synced", fail)
+        reply = client.post(f"{link}/decision", data={**form, "decision": "rejected", "why": "the second"})
+    assert reply.status_code >= 400
+    assert words in paragraphs(reply.text)
+    assert file.read_bytes() == before
+    assert [path for path in file.parent.iterdir() if path != file] == []
+    assert decide(client, link, "the third") == 303
+
+
+def test_two_servers_on_one_folder_lose_no_decision_that_they_confirmed(
+    workspace: Workspace, sign_in: SignIn
+) -> None:
+    browsers = [sign_in(workspace.out), sign_in(workspace.out)]
+    link = first_pair(browsers[0])
+    confirmed: list[str] = []
+
+    def work(number: int) -> None:
+        for count in range(8):
+            why = f"{number}.{count}"
+            if decide(browsers[number], link, why) == 303:
+                confirmed.append(why)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    recorded = read_decisions(Layout(workspace.out).decisions("b"))
+    assert sorted(recorded["why"]) == sorted(confirmed)
+    assert recorded["sequence"].to_list() == list(range(len(confirmed)))
+    assert {why[0] for why in confirmed} == {"0", "1"}
