@@ -204,7 +204,7 @@ def page_picture(
     chunks = [(chunk["char_start"], chunk["char_end"]) for chunk in view.chunks]
     text = view.document["text"] or ""
     try:
-        content = _content(view.document, files, most_bytes)
+        content = source_bytes(view.document, files, most_bytes)
         return draw_page(content, number, text, (page["start"], page["end"]), chunks, evidence)
     except DocumentFailure as failure:
         raise InputError(f"{view.document['path']}: {failure.detail}") from failure
@@ -230,8 +230,13 @@ def page_of(view: DocumentView, span: Span | None, page_asked: int | None) -> in
     )
 
 
-def _content(document: DocumentRow, files: BatchFiles, most_bytes: int) -> bytes:
-    """Return the bytes that a document was read from, whatever their name is now."""
+def source_bytes(document: DocumentRow, files: BatchFiles, most_bytes: int) -> bytes:
+    """Return the bytes that a document was read from, whatever their name is now.
+
+    Raises:
+        InputError: its file is gone or was changed.
+        DocumentFailure: a file that may be it cannot be read.
+    """
     files_found = sorted(files.list(), key=lambda file: file.path != document["path"])
     for file in files_found:
         if file.failure is None and file.size in (document["size"], None):

@@ -30,7 +30,14 @@ def _show_pair(request: Request, problem: str | None) -> Response:
     number = request.query_params.get("evidence", "")
     at = int(number) if number.isdecimal() and int(number) < len(places) else 0
     place = places[at] if places else None
-    source = place and source_view(review.tables, batch, place.document_id, (place.start, place.end))
+    source = place and source_view(
+        review.tables,
+        review.files,
+        batch,
+        place.document_id,
+        (place.start, place.end),
+        request.query_params,
+    )
     return page(
         request,
         "pair.html.j2",

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.people.review import pair_page, queue_page, source_page
+from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
     ReviewApp,
@@ -83,7 +84,9 @@ def build_app(
             500: show_fault,
         },
     )
-    app.state.review = ReviewApp(layout, sessions, Queue(layout), StoredTables(layout), settings)
+    app.state.review = ReviewApp(
+        layout, sessions, Queue(layout), StoredTables(layout), settings, PageFiles(layout, settings.documents)
+    )
     return app
 
 

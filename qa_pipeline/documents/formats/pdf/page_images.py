@@ -5,14 +5,18 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf.glyphs import BROKEN_WORD, Box, enclose, turn_box
 from qa_pipeline.documents.formats.pdf.parser import read_upright
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfPage
 
 _SEED = 4  # words in a row that are seldom repeated on a page
 _LONGEST = 12  # words that are compared to find the best of several places
@@ -81,6 +85,8 @@ def _words(text: str) -> list[tuple[str, list[int]]]:
     return words
 
 
+_SIGNS = re.compile(r"^\S*")
+"""Signs that belong to the word before them: letters and digits alone have places."""
 _MOST_DOTS = 25_000_000  # 75 MB of colours: a small file may state a huge sheet
 _GAP = 1.0  # line heights: blanks of justified text are narrower, the white between columns is wider
 _BORDERS = ((31, 119, 180), (214, 96, 20))  # blue and orange, which colour-blind people tell apart
@@ -108,6 +114,76 @@ class PagePicture:
     evidence_length: int
 
 
+@dataclass(frozen=True, slots=True)
+class PageMap:
+    """The place of each character of a page's text, in points from the lower left corner of upright paper.
+
+    Attributes:
+        page: the part of the document's text that is on the page.
+        paper: the sheet, so turned that most of its text is upright.
+        turn: quarter turns, clockwise, from there to the page as it is shown.
+        boxes: of each character of the page's text; None for blanks, signs and what is not on the page.
+    """
+
+    page: Span
+    paper: Box
+    turn: int
+    boxes: list[Box | None]
+
+    def lines_of(self, span: Span) -> list[Box]:
+        """Return the boxes of a part of the document's text, one for each stretch of a line."""
+        return _merge(_boxes_within(span, self.page, self.boxes), _goes_on)
+
+    def runs(self, text: str) -> list[tuple[Span, Box]]:
+        """Return the stretches of the document's text that stand in a line each, with their boxes."""
+        lines: list[tuple[int, int, Box]] = []
+        for place, box in enumerate(self.boxes, self.page[0]):
+            if box is not None and lines and _goes_on(lines[-1][2], box):
+                lines[-1] = (lines[-1][0], place + 1, enclose([lines[-1][2], box]))
+            elif box is not None:
+                lines.append((place, place + 1, box))
+        runs, done = [], self.page[0]
+        for (start, end, box), following in zip(lines, [*lines[1:], (self.page[1],)], strict=True):
+            gap = text[done:start]
+            first = done + max(gap.rfind(" "), gap.rfind("\n")) + 1
+            done = end + len(_SIGNS.findall(text[end : following[0]])[0])
+            runs.append(((first, done), box))
+        return runs
+
+
+@contextmanager
+def _open_page(content: bytes, number: int) -> Iterator["PdfPage"]:
+    """Open a page of a PDF.
+
+    Raises:
+        DocumentFailure: `damaged`, where the file or the page cannot be opened, or what is done fails.
+    """
+    import pypdfium2
+
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document:
+            if not 1 <= number <= len(document):
+                raise DocumentFailure("damaged", f"the PDF has no page {number}")
+            with closing(document[number - 1]) as page:
+                yield page
+    except pypdfium2.PdfiumError as error:
+        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
+
+
+def _map_of(opened: "PdfPage", number: int, text: str, page: Span) -> PageMap:
+    with closing(opened.get_textpage()) as textpage:
+        glyphs, *_ = read_upright(opened, textpage, number)
+        places = align(text[slice(*page)], glyphs.text)
+        boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
+    return PageMap(page, glyphs.paper, (opened.get_rotation() // 90 - glyphs.turn) % 4, boxes)
+
+
+def map_page(content: bytes, number: int, text: str, page: Span) -> PageMap:
+    """Find the text of a page on it; the arguments and errors are those of `draw_page`."""
+    with _open_page(content, number) as opened:
+        return _map_of(opened, number, text, page)
+
+
 def draw_page(
     content: bytes,
     number: int,
@@ -132,34 +208,24 @@ def draw_page(
     Raises:
         DocumentFailure: `damaged`, where the file or the page cannot be opened.
     """
-    import pypdfium2
     from PIL import Image, ImageChops, ImageDraw
 
-    try:
-        with closing(pypdfium2.PdfDocument(content)) as document:
-            if not 1 <= number <= len(document):
-                raise DocumentFailure("damaged", f"the PDF has no page {number}")
-            with closing(document[number - 1]) as opened, closing(opened.get_textpage()) as textpage:
-                width, height = opened.get_size()
-                scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
-                picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
-                glyphs, *_ = read_upright(opened, textpage, number)
-                places = align(text[slice(*page)], glyphs.text)
-                boxes = [None if place is None else Box(*glyphs.box(place)) for place in places]
-                turn = (opened.get_rotation() // 90 - glyphs.turn) % 4
-    except pypdfium2.PdfiumError as error:
-        raise DocumentFailure("damaged", f"page {number} of the PDF cannot be drawn") from error
-    paper = turn_box(glyphs.paper, turn, glyphs.paper)
+    with _open_page(content, number) as opened:
+        width, height = opened.get_size()
+        scale = min(scale, (_MOST_DOTS / max(width * height, 1.0)) ** 0.5)
+        picture: Image.Image = opened.render(scale=scale).to_pil().convert("RGB")
+        places = _map_of(opened, number, text, page)
+    paper = turn_box(places.paper, places.turn, places.paper)
     scale = picture.width / paper.right
 
     def pixels(box: Box, room: float = 0.0) -> tuple[float, float, float, float]:
-        first, bottom, second, top = turn_box(box, turn, glyphs.paper)
+        first, bottom, second, top = turn_box(box, places.turn, places.paper)
         high, low = (paper.top - top - room) * scale, (paper.top - bottom + room) * scale
         return (first - room) * scale, high, (second + room) * scale, low
 
-    inside = [_boxes_within(span, page, boxes) for span in chunks]
+    inside = [_boxes_within(span, page, places.boxes) for span in chunks]
     start, end = evidence or (0, 0)
-    quoted = _boxes_within((start, end), page, boxes)
+    quoted = _boxes_within((start, end), page, places.boxes)
     layer = Image.new("RGB", picture.size, (255, 255, 255))
     pen = ImageDraw.Draw(layer)
     for line in _merge(quoted, _goes_on):
