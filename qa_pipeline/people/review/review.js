@@ -3,6 +3,9 @@
   document.getElementById("evidence")?.scrollIntoView({ block: "center" });
 })();
 
+/* source: a result of a search, or the place that the address names, is shown rather than the evidence. */
+(document.getElementById(location.hash.slice(1)) ?? document.getElementById("current"))?.scrollIntoView({ block: "center" });
+
 /* source: words that are selected in a document become the evidence of a form. */
 (() => {
   const placeIn = (element, node, offset) => {

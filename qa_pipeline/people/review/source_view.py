@@ -118,7 +118,9 @@ class SourceView:
 
     def link(self, **changes: object) -> str:
         """Return the address that shows another part of the document, or shows it in another way."""
-        fields = self.fields("find", "view") | {name: str(value or "") for name, value in changes.items()}
+        fields = self.fields("find", "view") | {
+            name: "" if value is None else str(value) for name, value in changes.items()
+        }
         return f"?{urlencode({name: value for name, value in fields.items() if value})}"
 
     def link_to(self, place: int) -> str:

@@ -119,7 +119,7 @@ def boxed_letters(page: pypdfium2.PdfPage, boxes: list[Rectangle]) -> str:
             x, y = (first + second) / 2 - left, top - (bottom + upper) / 2
             if any(box[0] <= x <= box[2] and box[1] <= y <= box[3] for box in boxes):
                 shown.append(chr(pypdfium2.raw.FPDFText_GetUnicode(textpage.raw, index)))
-    return letters("".join(shown))
+    return letters("".join(shown).encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def outcome(client: TestClient, file: Path, document: DocumentRow, span: tuple[int, int]) -> tuple[str, str]:
@@ -199,14 +199,13 @@ def main() -> None:
                         print(
                             f"{document['path']} {span} {result}\n  {quote!r}\n  {shown!r}", file=sys.stderr
                         )
+                right = counts["right"] + counts["columns"]
                 print_json(
                     {
                         "format": name,
                         "documents": len(own),
                         "quotes": counts.total(),
-                        "share_right": round(
-                            (counts["right"] + counts["columns"]) / max(counts.total(), 1), 4
-                        ),
+                        "share_right": round(right / max(counts.total(), 1), 4),
                         **counts,
                         "milliseconds": round(1000 * sorted(seconds)[int(0.95 * len(seconds))])
                         if seconds

@@ -1,4 +1,6 @@
 import io
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from PIL import Image
 from qa_pipeline.documents.assembly import Assembled, assemble
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.formats.pdf import page_images
-from qa_pipeline.documents.formats.pdf.page_images import PagePicture, align, draw_page
+from qa_pipeline.documents.formats.pdf.page_images import PageMap, PagePicture, align, draw_page, map_page
 from qa_pipeline_tests.documents.formats.pdf.builders import at, blank, one_page, parse, prose, with_table
 
 MARKER = (255, 221, 87)
@@ -22,6 +24,12 @@ def page_with_prose() -> tuple[bytes, Assembled]:
     at(document, 110, 20, prose("right", 16))
     content = bytes(document.output())
     return content, assemble(parse(content).blocks)
+
+
+@cache
+def mapped_prose() -> tuple[str, PageMap]:
+    content, assembled = page_with_prose()
+    return assembled.text, map_page(content, 1, assembled.text, (0, len(assembled.text)))
 
 
 def draw(content: bytes, text: Assembled, quote: str = "", **options: float) -> PagePicture:
@@ -169,3 +177,34 @@ def test_cells_that_return_in_a_table_are_found_in_their_row() -> None:
 
 def test_a_ligature_stands_for_its_letters() -> None:
     assert align("find", "ﬁnd") == [0, 0, 1, 2]
+
+
+def test_a_number_broken_at_a_line_end_has_its_place() -> None:
+    text, page = "see doi 10.1038 there", "see doi 10.\r\n1038 there"
+    assert align(text, page) == [
+        place if text[at].isalnum() else None for at, place in enumerate([*range(11), *range(13, 23)])
+    ]
+
+
+def test_lines_of_a_quoted_row_are_its_cells_and_the_names_above_them() -> None:
+    document = blank()
+    document.set_xy(15, 20)
+    with_table(document, [("Name", "Town"), ("Ada", "London"), ("Bo", "Lund"), ("Cy", "Falun")])
+    content = bytes(document.output())
+    text = assemble(parse(content).blocks).text
+    mapped = map_page(content, 1, text, (0, len(text)))
+    start = text.index("Name: Cy")
+    boxes = mapped.lines_of((start, start + len("Name: Cy | Town: Falun")))
+    assert len(boxes) == 4
+    assert len({round(box.bottom) for box in boxes}) == 2
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_lines_of_a_stretch_and_runs_of_a_page_agree(begin: int, length: int) -> None:
+    text, mapped = mapped_prose()
+    runs = mapped.runs(text)
+    assert all(first[0][1] <= second[0][0] for first, second in pairwise(runs))
+    words = "".join(text[slice(*span)] for span, _ in runs)
+    assert "".join(words.split()) == "".join(text.split())
+    span = (begin, begin + length)
+    assert bool(mapped.lines_of(span)) == any(letter.isalnum() for letter in text[slice(*span)])
