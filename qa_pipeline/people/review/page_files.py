@@ -17,6 +17,9 @@ from qa_pipeline.storage.rows import DocumentRow
 _MOST_BYTES = 150_000_000
 """Of files in memory: three of the largest that a run reads by default."""
 
+_PATIENCE_SECONDS = 20.0
+"""The time after which a page that PDFium cannot finish no longer lets others wait."""
+
 
 class PageFiles:
     """The files of PDF documents as they were when a run read them.
@@ -41,7 +44,7 @@ class PageFiles:
         Raises:
             InputError: the document has no such page, its file is gone or was changed, or it cannot be read.
         """
-        with self._lock, _reading(document):
+        with self._reading(document):
             content = self._content(document)
             return map_page(content, number, document["text"] or "", _span_of(document, number))
 
@@ -51,9 +54,21 @@ class PageFiles:
         Raises:
             InputError: as by `map_page`.
         """
-        with self._lock, _reading(document):
+        with self._reading(document):
             content, page = self._content(document), _span_of(document, number)
             return draw_page(content, number, document["text"] or "", page, evidence=evidence).png
+
+    @contextmanager
+    def _reading(self, document: DocumentRow) -> Iterator[None]:
+        """Let nobody else use PDFium, and name the document where it cannot be read."""
+        if not self._lock.acquire(timeout=_PATIENCE_SECONDS):
+            raise InputError(f"{document['path']}: another page is still being drawn; load this one again")
+        try:
+            yield
+        except DocumentFailure as failure:
+            raise InputError(f"{document['path']}: {failure.detail}") from failure
+        finally:
+            self._lock.release()
 
     def _content(self, document: DocumentRow) -> bytes:
         name = document["content_sha256"] or ""
@@ -69,14 +84,6 @@ class PageFiles:
         while len(self._contents) > 1 and sum(map(len, self._contents.values())) > _MOST_BYTES:
             self._contents.popitem(last=False)
         return content
-
-
-@contextmanager
-def _reading(document: DocumentRow) -> Iterator[None]:
-    try:
-        yield
-    except DocumentFailure as failure:
-        raise InputError(f"{document['path']}: {failure.detail}") from failure
 
 
 def _span_of(document: DocumentRow, number: int) -> Span:

@@ -93,7 +93,7 @@ def readable_blocks(
         page = pages[turns[turned - 1]] if pages and turned else None
         del turns[:turned]
         level = (headings or {}).get(start, 0)
-        kind, rows = ("code", _code(text, start, end)) if is_code else _lines(text, start, end, level)
+        kind, rows = _code(text, start, end) if is_code else _lines(text, start, end, level)
         shown = [Row(depth, [cuts.pieces(*cell) for cell in cells]) for depth, cells in rows]
         yield TextBlock(kind, start, level, shown, page)
 
@@ -132,9 +132,9 @@ class _Cuts:
 _Rows = list[tuple[int, list[Span]]]
 
 
-def _code(text: str, start: int, end: int) -> _Rows:
+def _code(text: str, start: int, end: int) -> tuple[Kind, _Rows]:
     fenced = _CODE.fullmatch(text, start, end)
-    return [(0, [fenced.span(2) if fenced else (start, end)])]
+    return "code", [(0, [fenced.span(2) if fenced else (start, end)])]
 
 
 def _lines(text: str, start: int, end: int, level: int) -> tuple[Kind, _Rows]:

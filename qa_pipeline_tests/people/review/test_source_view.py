@@ -1,4 +1,5 @@
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -6,8 +7,11 @@ import pytest
 from fpdf import FPDF
 
 from qa_pipeline.curation.withdrawals import note_origin
+from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.pdf.page_images import PageMap
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import InputError
+from qa_pipeline.people.review import page_files
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.source_view import LONGEST_PART, SourceView, source_view
 from qa_pipeline.people.review.stored import StoredTables
@@ -197,3 +201,22 @@ def test_bytes_of_a_file_are_read_once(sources: Sources) -> None:
     view = source_view(StoredTables(sources.layout), files, "b", identity, None, {})
     (sources.files / "b" / "a.pdf").unlink()
     assert files.draw_page(view.document, 2, None).startswith(b"\x89PNG")
+
+
+def test_a_page_that_is_never_finished_lets_nobody_wait(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_files, "_PATIENCE_SECONDS", 0.0)
+    identity = sources.read(two_pages())
+    files = PageFiles(sources.layout, DocumentSettings())
+    show = partial(source_view, StoredTables(sources.layout), files, "b", identity, None, {})
+    beside: list[SourceView] = []
+
+    def map_slowly(*_: object) -> PageMap:
+        beside.append(show())
+        raise DocumentFailure("damaged", "stopped")
+
+    monkeypatch.setattr(page_files, "map_page", map_slowly)
+    assert show().problem == "a.pdf: stopped"
+    assert "another page is still being drawn" in (beside[0].problem or "")
+    assert "first" in shown_text(beside[0])

@@ -164,11 +164,12 @@ class PageMap:
                 lines[-1] = (lines[-1][0], place + 1, enclose([lines[-1][2], box]))
             elif box is not None:
                 lines.append((place, place + 1, box))
+        following = [*(start for start, _, _ in lines[1:]), self.page[1]]
         runs, done = [], self.page[0]
-        for (start, end, box), following in zip(lines, [*lines[1:], (self.page[1],)], strict=True):
+        for (start, end, box), stop in zip(lines, following, strict=False):
             gap = text[done:start]
             first = done + max(gap.rfind(" "), gap.rfind("\n")) + 1
-            done = end + len(_SIGNS.findall(text[end : following[0]])[0])
+            done = end + len(_SIGNS.findall(text[end:stop])[0])
             runs.append(((first, done), box))
         return runs
 
