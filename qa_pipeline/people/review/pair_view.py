@@ -33,14 +33,14 @@ from qa_pipeline.text.rendering import plural
 from qa_pipeline.verification.outcomes import SUPPORTED
 
 STEPS = {
-    "citation": "its citation",
-    "similarity": "similarity",
-    "alignment": "comparison word by word",
-    "entailment": "the entailment model",
-    "similarity_only": "similarity alone",
-    "llm": "the verifying model",
-    "person": "a person",
-    "no_step": "no step",
+    "citation": "Decided by its citation",
+    "similarity": "Decided by similarity",
+    "alignment": "Decided by comparison word by word",
+    "entailment": "Decided by the entailment model",
+    "similarity_only": "Decided by similarity alone",
+    "llm": "Decided by the verifying model",
+    "person": "Decided by a person",
+    "no_step": "No step decided",
 }
 """Step that decided a claim, in words."""
 _CLAIM_SCORES = ("similarity", "token_recall", "entailment", "contradiction", "span_support")
@@ -84,7 +84,7 @@ class ClaimView:
     @property
     def explanation(self) -> str:
         """Return the reason and the first difference in one line."""
-        return ": ".join(filter(None, (self.reason, *self.differences[:1]))) or f"by {self.decided_by}"
+        return ": ".join(filter(None, (self.reason, *self.differences[:1]))) or self.decided_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +168,11 @@ class PairView:
         return view, next(iter(view.places), None) if view else self.closest
 
 
-def support_of(supported: int, claims: int) -> Support:
+def support_of(supported: int, claims: int, *, is_refusal: bool = False) -> Support:
     """Return how well an answer is supported, so many of whose claims are."""
     if not claims:
-        return Support("none", "No claims: nothing in the answer was checked")
+        words = "A refusal: there is no claim to support" if is_refusal else "No claims: nothing was checked"
+        return Support("none", words)
     levels = (
         ("well_supported", "Well supported", WELL_SUPPORTED),
         ("partial", "Partly supported", PARTIALLY_SUPPORTED),
@@ -210,13 +211,18 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     assessment = assessments.row(0, named=True) if assessments.height else None
     decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
     refusal = refusals.row(0, named=True) if refusals.height else None
+    is_of_claim = verdict["reason"] in verdicts["reason"]  # which says so with its first difference
     scores = pair["passage_scores"] or [None] * len(pair["passage_ids"])
     return PairView(
         pair=pair,
         content_sha256=content_hashes(pairs, claims)[pair_id],
         verdict=verdict,
-        reason=in_words(verdict["reason"], verdict["detail"]),
-        support=support_of(sum(view.verdict == SUPPORTED for view in views), len(views)),
+        reason=in_words(verdict["reason"], None if is_of_claim else verdict["detail"]),
+        support=support_of(
+            sum(view.verdict == SUPPORTED for view in views),
+            len(views),
+            is_refusal=pair["coverage"] == "none",
+        ),
         claims=views,
         answer=list(_pieces(pair["answer"] or "", views)),
         refusal=refusal,
@@ -259,7 +265,7 @@ def _claims(
             start=claim["start"],
             end=claim["end"],
             verdict=decided.get("verdict", "undecided"),
-            decided_by=STEPS.get(decided.get("decided_by", "no_step"), decided.get("decided_by", "")),
+            decided_by=STEPS[decided.get("decided_by", "no_step")],
             reason=in_words(reason, None if differences else detail) if reason else detail,
             differences=[] if decided.get("verdict") == SUPPORTED else differences,
             scores={name: claim[name] for name in _CLAIM_SCORES if claim[name] is not None},
