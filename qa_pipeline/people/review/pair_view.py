@@ -250,6 +250,7 @@ def _claims(
     places = 0
     for number, claim in enumerate(typed_rows(claims, ClaimRow), start=1):
         decided = by_id.get(claim["claim_id"], {})
+        step = decided.get("decided_by", "no_step")
         denials = [in_words(*denial.split(": ", 1)) for denial in claim["denied"] or ()]
         differences = [*denials, *(claim["unproved"] or ())]
         reason, detail = decided.get("reason"), decided.get("detail")
@@ -265,7 +266,7 @@ def _claims(
             start=claim["start"],
             end=claim["end"],
             verdict=decided.get("verdict", "undecided"),
-            decided_by=STEPS[decided.get("decided_by", "no_step")],
+            decided_by=STEPS.get(step, step),
             reason=in_words(reason, None if differences else detail) if reason else detail,
             differences=[] if decided.get("verdict") == SUPPORTED else differences,
             scores={name: claim[name] for name in _CLAIM_SCORES if claim[name] is not None},
