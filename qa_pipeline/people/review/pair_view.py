@@ -206,7 +206,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(wanted))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
-    views = list(_claims(claims, verdicts, chunks, paths))
+    views = list(claim_views(claims, verdicts, chunks, paths))
     assessments = tables.optional(ASSESSMENTS, batch).filter(own)
     assessment = assessments.row(0, named=True) if assessments.height else None
     decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
@@ -224,7 +224,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
             is_refusal=pair["coverage"] == "none",
         ),
         claims=views,
-        answer=list(_pieces(pair["answer"] or "", views)),
+        answer=list(answer_pieces(pair["answer"] or "", views)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         passages=[
@@ -243,9 +243,10 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     )
 
 
-def _claims(
+def claim_views(
     claims: pl.DataFrame, verdicts: pl.DataFrame, chunks: dict[str, ChunkRow], paths: dict[str, str]
 ) -> Iterator[ClaimView]:
+    """Yield the claims of a pair, with what was decided of them and the words they rest on."""
     by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     places = 0
     for number, claim in enumerate(typed_rows(claims, ClaimRow), start=1):
@@ -312,7 +313,7 @@ def _closest(refusal: dict[str, Any], chunks: dict[str, ChunkRow], paths: dict[s
     )  # fmt: skip
 
 
-def _pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:
+def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:
     """Yield the answer cut where claims begin and end; a claim inside another is not cut out."""
     done = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):

@@ -191,9 +191,13 @@ class Queue:
                 self._selections.clear()
             return self._rows
 
-    def places(self, filters: Filters) -> pl.Series:
-        """Return the places in `rows` of the pairs that the filters leave, in the order of the queue."""
-        rows = self.rows()
+    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
+        """Return the places in `rows` of the pairs that the filters leave, in the order of the queue.
+
+        Args:
+            rows: what `rows` returned; another request may have read others since.
+            filters: those of an address.
+        """
         with self._lock:
             if rows is self._rows and filters in self._selections:
                 self._selections.move_to_end(filters)
@@ -208,7 +212,8 @@ class Queue:
 
     def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
         """Return where a pair is in a list; of one that has left it, where it was."""
-        rows, places = self.rows(), self.places(filters)
+        rows = self.rows()
+        places = self.places(rows, filters)
         is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
         here = rows.select(is_pair.arg_true()).to_series()
         if not len(here):

@@ -66,7 +66,8 @@ def queue_view(queue: Queue, filters: Filters, number: int) -> QueueView:
         filters: those of the address.
         number: the page, from 1.
     """
-    rows, places = queue.rows(), queue.places(filters)
+    rows = queue.rows()
+    places = queue.places(rows, filters)
     pages = max(1, -(-len(places) // PAGE))
     number = min(max(number, 1), pages)
     shown = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
