@@ -252,9 +252,9 @@ def claim_views(
     for number, claim in enumerate(typed_rows(claims, ClaimRow), start=1):
         decided = by_id.get(claim["claim_id"], {})
         step = decided.get("decided_by", "no_step")
-        denials = [in_words(*denial.split(": ", 1)) for denial in claim["denied"] or ()]
-        differences = [*denials, *(claim["unproved"] or ())]
         reason, detail = decided.get("reason"), decided.get("detail")
+        denials = [_denial(denial, reason) for denial in claim["denied"] or ()]
+        differences = list(dict.fromkeys([*denials, *(claim["unproved"] or ())]))
         own_places = [
             _place(claim, prefix, paths, chunks)
             for prefix in ("evidence", "second_evidence")
@@ -274,6 +274,12 @@ def claim_views(
             places=[Place(places + at, *values) for at, values in enumerate(own_places)],
         )
         places += len(own_places)
+
+
+def _denial(denial: str, reason: str | None) -> str:
+    """Return a denial in words, without its code where the claim's verdict has that code."""
+    code, _, difference = denial.partition(": ")
+    return difference if code == reason else in_words(code, difference)
 
 
 def _place(claim: Any, prefix: str, paths: dict[str, str], chunks: dict[str, ChunkRow]) -> tuple[Any, ...]:
