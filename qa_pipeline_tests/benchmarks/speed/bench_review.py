@@ -199,8 +199,7 @@ def measure(layout: Layout, requests: int, walk: int) -> dict[str, object]:
         page = [read(here)]
 
         def decide(_: int) -> None:
-            fields = {name: _field(page[0], name) for name in ("form_token", "content_sha256")}
-            action = unescape(re.search(r'action="(/pair/[^"]+)"', page[0])[1])  # type: ignore[index]
+            action, fields = _decision_form(page[0])
             reply = client.post(action, data={**fields, "decision": "rejected", "why": "bench"})
             assert reply.status_code == 200, reply.text
             page[0] = reply.text
@@ -221,10 +220,11 @@ def _first_pair(page: str) -> str:
     return unescape(match[1])
 
 
-def _field(page: str, name: str) -> str:
-    match = re.search(rf'name="{name}" value="([^"]*)"', page)
-    assert match, name
-    return match[1]
+def _decision_form(page: str) -> tuple[str, dict[str, str]]:
+    match = re.search(r'<form class="decide"[^>]* action="([^"]+)".*?</form>', page, re.DOTALL)
+    assert match
+    hidden = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', match[0])
+    return unescape(match[1]), dict(hidden)
 
 
 def main() -> None:
