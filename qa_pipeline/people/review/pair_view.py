@@ -43,7 +43,6 @@ STEPS = {
     "no_step": "No step decided",
 }
 """Step that decided a claim, in words."""
-_CLAIM_SCORES = ("similarity", "token_recall", "entailment", "contradiction", "span_support")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class AnswerPiece:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How much of an answer is supported: the level, and the same in words with the numbers."""
+    """Hold the level of support of an answer, and the same in words with the numbers."""
 
     level: str
     words: str
@@ -212,7 +211,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
     refusal = refusals.row(0, named=True) if refusals.height else None
     is_of_claim = verdict["reason"] in verdicts["reason"]  # which says so with its first difference
-    scores = pair["passage_scores"] or [None] * len(pair["passage_ids"])
+    scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     return PairView(
         pair=pair,
         content_sha256=content_hashes(pairs, claims)[pair_id],
@@ -228,8 +227,8 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         passages=[
-            Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), score)
-            for chunk_id, score in zip(pair["passage_ids"], scores, strict=False)
+            Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
+            for chunk_id in pair["passage_ids"]
             if chunk_id in chunks
         ],
         assessment=assessment,
@@ -255,11 +254,10 @@ def claim_views(
         reason, detail = decided.get("reason"), decided.get("detail")
         denials = [_denial(denial, reason) for denial in claim["denied"] or ()]
         differences = list(dict.fromkeys([*denials, *(claim["unproved"] or ())]))
-        own_places = [
-            _place(claim, prefix, paths, chunks)
-            for prefix in ("evidence", "second_evidence")
-            if claim[f"{prefix}_document_id"] is not None
-        ]
+        own_places = [_place(claim, "evidence", paths, chunks)] if claim["evidence_document_id"] else []
+        if claim["second_evidence_document_id"]:
+            own_places.append(_place(claim, "second_evidence", paths, chunks))
+        scores = {"entailment": claim["entailment"], "contradiction": claim["contradiction"]}
         yield ClaimView(
             number=number,
             claim_id=claim["claim_id"],
@@ -270,7 +268,7 @@ def claim_views(
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, None if differences else detail) if reason else detail,
             differences=[] if decided.get("verdict") == SUPPORTED else differences,
-            scores={name: claim[name] for name in _CLAIM_SCORES if claim[name] is not None},
+            scores={name: score for name, score in scores.items() if score is not None},
             places=[Place(places + at, *values) for at, values in enumerate(own_places)],
         )
         places += len(own_places)

@@ -238,7 +238,7 @@ class Queue:
     @property
     def problems(self) -> dict[str, str]:
         """Return what is wrong with the files of a batch, by batch."""
-        parts = [*self._parts.items(), *self._decided.items()]
+        parts: list[tuple[str, _Part | _Decided]] = [*self._parts.items(), *self._decided.items()]
         return {batch: part.problem for batch, part in parts if part.problem}
 
     def _read_tables(self) -> bool:

@@ -73,6 +73,13 @@ def test_a_claim_says_what_decided_it_and_the_first_difference(view: PairView) -
     assert contradicted.differences == ['"five" became "six"', '"at" left out']
 
 
+def test_scores_of_the_entailment_model_stand_with_their_claim(tmp_path: Path) -> None:
+    write_pair(Layout(tmp_path), claims=[{"entailment": 0.9, "contradiction": 0.05}, {}])
+    assert [claim.scores for claim in view_of(Layout(tmp_path)).claims] == [
+        {"entailment": 0.9, "contradiction": 0.05}, {},
+    ]  # fmt: skip
+
+
 def test_the_answer_is_cut_at_its_claims_and_nothing_is_lost(view: PairView) -> None:
     assert "".join(piece.text for piece in view.answer) == ANSWER
     marked = [piece.text for piece in view.answer if piece.claim]

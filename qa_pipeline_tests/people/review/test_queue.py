@@ -33,8 +33,8 @@ def layout(tmp_path: Path) -> Layout:
     return layout
 
 
-def view(layout: Layout, number: int = 1, **filters: str) -> QueueView:
-    return queue_view(Queue(layout), Filters.from_query(filters), number)
+def view(layout: Layout, **filters: str) -> QueueView:
+    return queue_view(Queue(layout), Filters.from_query(filters), int(filters.get("page", "1")))
 
 
 def listed(queue: Queue, **filters: str) -> list[str]:
@@ -181,7 +181,7 @@ def test_of_many_values_those_with_the_most_pairs_are_offered(
 
 def test_a_page_past_the_end_is_the_last(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qa_pipeline.people.review.queue_view.PAGE", 8)
-    last = view(layout, number=99, list="all")
+    last = view(layout, page="99", list="all")
     assert (last.number, last.pages, last.first, len(last.rows)) == (3, 3, 17, 4)
 
 
