@@ -24,6 +24,7 @@ from qa_pipeline.storage.tables import (
     CHUNKS,
     CLAIM_VERDICTS,
     CLAIMS,
+    CONTRADICTIONS,
     DOCUMENTS,
     PAIRS,
     REFUSALS,
@@ -133,6 +134,7 @@ class PairView:
     answer: list[AnswerPiece]
     refusal: dict[str, Any] | None
     closest: Place | None
+    opposing: list[Place]
     passages: list[Passage]
     assessment: dict[str, Any] | None
     dimensions: list[Dimension]
@@ -209,6 +211,8 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     assessments = tables.optional(ASSESSMENTS, batch).filter(own)
     assessment = assessments.row(0, named=True) if assessments.height else None
     decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
+    is_one_sided = verdict["reason"] == "one_sided"
+    contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
     is_of_claim = verdict["reason"] in verdicts["reason"]  # which says so with its first difference
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
@@ -226,6 +230,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         answer=list(answer_pieces(pair["answer"] or "", views)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
+        opposing=_opposing(views, contradictions, paths),
         passages=[
             Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
             for chunk_id in pair["passage_ids"]
@@ -315,6 +320,27 @@ def _closest(refusal: dict[str, Any], chunks: dict[str, ChunkRow], paths: dict[s
         0, chunk["document_id"], path, chunk["chunk_id"], _section(chunk), chunk["page_first"],
         start, start + len(quote), quote, refusal["similarity"],
     )  # fmt: skip
+
+
+def _opposing(
+    claims: Sequence[ClaimView], contradictions: pl.DataFrame, paths: dict[str, str]
+) -> list[Place]:
+    """Return the sentences of other documents that say otherwise than the evidence of the claims."""
+    places = [place for claim in claims for place in claim.places]
+    opposing = {}
+    for row in contradictions.iter_rows(named=True):
+        for side, other in (("first", "second"), ("second", "first")):
+            document_id, start, end = (row[f"{side}_{name}"] for name in ("document_id", "start", "end"))
+            if any(
+                place.document_id == document_id and place.start < end and start < place.end
+                for place in places
+            ):
+                key, chunk_id, first, last, quote = (
+                    row[f"{other}_{name}"] for name in ("document_id", "chunk_id", "start", "end", "quote")
+                )
+                path = paths.get(key, key)
+                opposing[key, first] = Place(0, key, path, chunk_id, "", None, first, last, quote, None)
+    return list(opposing.values())
 
 
 def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:

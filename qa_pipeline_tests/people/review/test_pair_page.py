@@ -73,6 +73,36 @@ def test_what_is_not_supported_is_listed_with_its_reason_and_first_difference(cl
     assert "1 more difference" in page
 
 
+def test_the_sentence_of_another_document_that_says_otherwise_is_quoted_and_linked(
+    tmp_path: Path, sign_in: SignIn
+) -> None:
+    quote = "The library opens at ten."
+    side = {"second_quote": quote, "second_start": 3, "second_end": 3 + len(quote)}
+    other = rows.document("e", path="notice.md", text=f"...{quote}")
+    write_pair(
+        Layout(tmp_path),
+        verdict={"reason": "one_sided"},
+        documents=[rows.document("d", path="library.md"), other],
+        contradictions=[rows.contradiction(**side), rows.contradiction("y", "e", "f")],
+    )
+    client = sign_in(tmp_path)
+    page = client.get(ADDRESS).text
+    link = re.search(rf'<bdi>{quote}</bdi> <cite class="soft"><a href="([^"#]+)', page)
+    assert link
+    assert page.count("<cite") == 1
+    assert f">{quote}</mark>" in client.get(unescape(link[1])).text
+
+
+def test_pairs_of_one_question_with_several_answers_are_one_link_away(
+    tmp_path: Path, sign_in: SignIn
+) -> None:
+    write_pair(Layout(tmp_path), verdict={"reason": "conflicting_answers"})
+    client = sign_in(tmp_path)
+    link = re.search(r'<a href="([^"]+)">All pairs with this question', client.get(ADDRESS).text)
+    assert link
+    assert "Pairs 1 to 1 of 1" in client.get(unescape(link[1])).text
+
+
 def test_the_judge_is_shown_with_scores_and_reasons(tmp_path: Path, sign_in: SignIn) -> None:
     assessment = rows.assessment("p", 0.5, relevance_reason="It answers.")
     write_pair(Layout(tmp_path), assessments=[assessment], verdict={"composite": 0.62})
