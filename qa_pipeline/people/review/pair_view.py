@@ -214,13 +214,15 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     is_one_sided = verdict["reason"] == "one_sided"
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
-    is_of_claim = verdict["reason"] in verdicts["reason"]  # which says so with its first difference
+    opposing = _opposing(views, contradictions, paths)
+    # A claim says so with its first difference, and a quote with its place.
+    is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     return PairView(
         pair=pair,
         content_sha256=content_hashes(pairs, claims)[pair_id],
         verdict=verdict,
-        reason=in_words(verdict["reason"], None if is_of_claim else verdict["detail"]),
+        reason=in_words(verdict["reason"], None if is_said_elsewhere else verdict["detail"]),
         support=support_of(
             sum(view.verdict == SUPPORTED for view in views),
             len(views),
@@ -230,7 +232,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         answer=list(answer_pieces(pair["answer"] or "", views)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
-        opposing=_opposing(views, contradictions, paths),
+        opposing=opposing,
         passages=[
             Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
             for chunk_id in pair["passage_ids"]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -77,7 +78,7 @@ def test_the_sentence_of_another_document_that_says_otherwise_is_quoted_and_link
     tmp_path: Path, sign_in: SignIn
 ) -> None:
     quote = "The library opens at ten."
-    side = {"second_quote": quote, "second_start": 3, "second_end": 3 + len(quote)}
+    side: dict[str, Any] = {"second_quote": quote, "second_start": 3, "second_end": 3 + len(quote)}
     other = rows.document("e", path="notice.md", text=f"...{quote}")
     write_pair(
         Layout(tmp_path),
