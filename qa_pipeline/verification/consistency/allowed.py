@@ -512,21 +512,8 @@ def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lex
     return False
 
 
-def _article(change: Change) -> bool:
-    words = (*change.added_words, *change.removed_words)
-    return bool(words) and all(word in change.vocabulary.determiners for word in words)
-
-
 _ALL = LANGUAGES
 ALLOWED: tuple[Allowed, ...] = (
-    Allowed(
-        "article",
-        _ALL,
-        "changed",
-        ("The pump needs a filter.", "A pump needs a filter."),
-        ("The pump needs a filter.", "Every pump needs a filter."),
-        _article,
-    ),
     Allowed(
         "filler",
         _ALL,
