@@ -138,11 +138,6 @@ def _only_fillers(change: Change) -> bool:
     return set(change.removed_words) <= vocabulary.fillers and not limits
 
 
-def _opening(change: Change) -> bool:
-    """Return whether the claim only adds an opening word that links it to others and states nothing."""
-    return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.vocabulary.openings
-
-
 def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
     """Return whether words narrow, deny, hedge or condition what they stand beside."""
     scope = vocabulary.limiting | vocabulary.conditional_words
@@ -521,14 +516,6 @@ ALLOWED: tuple[Allowed, ...] = (
         ("However, the pump needs a filter.", "The pump needs a filter."),
         ("Perhaps the pump needs a filter.", "The pump needs a filter."),
         _only_fillers,
-    ),
-    Allowed(
-        "opening",
-        _ALL,
-        "added",
-        ("The pump needs a filter.", "Also, the pump needs a filter."),
-        ("The pump needs a filter.", "Only the pump needs a filter."),
-        _opening,
     ),
     Allowed(
         "reference in brackets",
