@@ -170,24 +170,6 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
     return spans
 
 
-def _example(change: Change) -> bool:
-    """Return whether an example is left out, to the end of the sentence or to the next comma."""
-    written = change.written().casefold()
-    opener = next(
-        (
-            example_opener
-            for example_opener in change.vocabulary.example_openers
-            if written.startswith(example_opener)
-        ),
-        None,
-    )
-    ends = re.match(r"\s*[,.;)]|\s*$", change.after()) is not None
-    begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
-    if opener is None or not (ends and begins):
-        return False
-    return not _restricts(change.removed_words[len(opener.split()) :], change.vocabulary)
-
-
 def _reason(change: Change) -> bool:
     """Return whether a final reason is left out and denies nothing: "not because" may deny it alone."""
     vocabulary = change.vocabulary
@@ -524,14 +506,6 @@ ALLOWED: tuple[Allowed, ...] = (
         ("The pump (see section 3) needs a filter.", "The pump needs a filter."),
         ("The pump (model A) needs a filter.", "The pump needs a filter."),
         _bracketed,
-    ),
-    Allowed(
-        "example",
-        _ALL,
-        "left out",
-        ("The pump needs a fine filter, for example a mesh.", "The pump needs a fine filter."),
-        ("The pump needs a fine filter, unless it runs dry.", "The pump needs a fine filter."),
-        _example,
     ),
     Allowed(
         "reason",
