@@ -275,19 +275,6 @@ def _pronoun(change: Change) -> bool:
     )
 
 
-def _relative(change: Change) -> bool:
-    """Return whether a clause between commas is left out that only adds to what it follows.
-
-    At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
-    """
-    vocabulary = change.vocabulary
-    opens = change.removed_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
-    goes_on = re.match(r"\s*,\s*(\w+)", change.after())
-    scope = vocabulary.negations | vocabulary.exclusive | vocabulary.contrasts
-    ends = goes_on is not None and goes_on[1].casefold() not in vocabulary.joiners
-    return opens and ends and not scope & set(change.removed_words)
-
-
 def _sentence_joint(change: Change) -> bool:
     """Return whether the claim has "and" where the evidence begins another sentence."""
     if len(change.added) != 1 or change.added_words[0] not in change.vocabulary.conjunctions:
@@ -554,14 +541,6 @@ ALLOWED: tuple[Allowed, ...] = (
         ("The Nordic Pump Union (NPU) tests filters.", "The NPU tests filters."),
         ("The Nordic Pump Union (NPU) tests filters.", "The NPA tests filters."),
         _abbreviation,
-    ),
-    Allowed(
-        "adding relative clause",
-        _ALL,
-        "left out",
-        ("The pump, which is cheap, needs a filter.", "The pump needs a filter."),
-        ("The pump needs a filter, which is a myth.", "The pump needs a filter."),
-        _relative,
     ),
     Allowed(
         "and between sentences",
