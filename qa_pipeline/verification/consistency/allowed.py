@@ -17,11 +17,11 @@ from itertools import chain, combinations, pairwise, product
 from typing import Literal
 
 from qa_pipeline.text.lexicon.base import Lexicon
-from qa_pipeline.text.lexicon.languages import LANGUAGES, any_of_all, lexicon, stemmer
+from qa_pipeline.text.lexicon.languages import any_of_all, lexicon, stemmer
 from qa_pipeline.text.words import Occupied, Token
 from qa_pipeline.verification.consistency.reading import Reading
 
-Direction = Literal["added", "left out", "changed", "moved"]
+Direction = Literal["added", "left out", "changed"]
 _LETTER = re.compile(r"\w")
 _SIGN = re.compile(
     r"""(?<!\S)--?(?=\w)|[€$£](?![ ]?\d)|(?<=\d)[ ]?[:\u2010-\u2015-][ ]?(?=\d)|!(?=[\w=])|\?
@@ -122,7 +122,6 @@ class Allowed:
     """
 
     name: str
-    languages: tuple[str, ...]
     direction: Direction
     holds: tuple[str, str]
     does_not: tuple[str, str]
@@ -476,11 +475,9 @@ def _is_passive(passive: Sequence[Unit], active: Sequence[Unit], vocabulary: Lex
     return False
 
 
-_ALL = LANGUAGES
 ALLOWED: tuple[Allowed, ...] = (
     Allowed(
         "filler",
-        _ALL,
         "left out",
         ("However, the pump needs a filter.", "The pump needs a filter."),
         ("Perhaps the pump needs a filter.", "The pump needs a filter."),
@@ -488,7 +485,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "reference in brackets",
-        _ALL,
         "left out",
         ("The pump (see section 3) needs a filter.", "The pump needs a filter."),
         ("The pump (model A) needs a filter.", "The pump needs a filter."),
@@ -496,7 +492,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "reason",
-        _ALL,
         "left out",
         ("The pump needs a filter because the water is hard.", "The pump needs a filter."),
         ("The pump needs no filter because the water is hard.", "The pump needs no filter."),
@@ -504,7 +499,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "other sentence",
-        _ALL,
         "left out",
         ("The pump needs a filter. It is cheap.", "The pump needs a filter."),
         ("The pump needs a filter. However, the new one needs none.", "The pump needs a filter."),
@@ -512,7 +506,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "coordinate clause",
-        _ALL,
         "left out",
         ("The pump is new, and the filter is old.", "The pump is new."),
         ("The pump is new or the filter is old.", "The pump is new."),
@@ -520,7 +513,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "said by the question",
-        _ALL,
         "left out",
         ("The pump of the boiler needs a filter.", "The pump needs a filter."),
         ("The pump of the cellar needs a filter.", "The pump needs a filter."),
@@ -528,7 +520,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "pronoun of the heading",
-        _ALL,
         "changed",
         ("It needs a filter.", "The boiler needs a filter."),
         ("It needs a filter.", "The oven needs a filter."),
@@ -536,7 +527,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "abbreviation",
-        _ALL,
         "changed",
         ("The Nordic Pump Union (NPU) tests filters.", "The NPU tests filters."),
         ("The Nordic Pump Union (NPU) tests filters.", "The NPA tests filters."),
@@ -544,7 +534,6 @@ ALLOWED: tuple[Allowed, ...] = (
     ),
     Allowed(
         "and between sentences",
-        _ALL,
         "added",
         ("The pump is new. The filter is old.", "The pump is new and the filter is old."),
         ("The pump is new, if the filter is old.", "The pump is new and the filter is old."),
@@ -753,15 +742,5 @@ def _same_article(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
 
 def is_allowed(change: Change) -> bool:
     """Return whether some row of `ALLOWED` covers a difference."""
-    rows = _rows(change.vocabulary.code, bool(change.added), bool(change.removed))
-    return any(row.test(change) for row in rows)
-
-
-@functools.cache
-def _rows(language: str, added: bool, removed: bool) -> tuple[Allowed, ...]:
-    """Return the rows for differences of one shape in a language."""
-    sides = {"added": (True, False), "left out": (False, True)}
-    shape = (added, removed)
-    return tuple(
-        row for row in ALLOWED if sides.get(row.direction, shape) == shape and language in row.languages
-    )
+    direction = "changed" if change.added and change.removed else "added" if change.added else "left out"
+    return any(row.test(change) for row in ALLOWED if row.direction in (direction, "changed"))
