@@ -41,20 +41,10 @@ class Row:
     has_names: bool
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns, which the rows of one table share."""
-        return tuple(cell.column.text for cell in self.cells)
-
-    @property
     def key(self) -> frozenset[str]:
         """Return the terms of the key; none where the first cell is a bare figure like the others."""
         first = self.cells[0].value
         return frozenset(first.terms if any(not term.startswith("=") for term in first.terms) else ())
-
-    @property
-    def first(self) -> int:
-        """Return the place of the first cell that is no key."""
-        return 1 if self.key else 0
 
     @property
     def is_sentence(self) -> bool:
