@@ -714,13 +714,14 @@ def _same_form(first: Unit, second: Unit, vocabulary: Lexicon) -> bool:
         first, second = (
             replace(unit, folded=_usual(unit.folded, vocabulary.code)) for unit in (first, second)
         )
-    shared = len(_common(first.folded, second.folded))
+    shared = len(common_beginning(first.folded, second.folded))
     ends = {first.folded[shared:], second.folded[shared:]}
     pairs = (f"{first.folded}/{second.folded}", f"{second.folded}/{first.folded}")
     return ends <= vocabulary.endings and not any(re.fullmatch(vocabulary.apart, pair) for pair in pairs)
 
 
-def _common(first: str, second: str) -> str:
+def common_beginning(first: str, second: str) -> str:
+    """Return the letters that two words begin with."""
     for place, (a, b) in enumerate(zip(first, second, strict=False)):
         if a != b:
             return first[:place]
