@@ -1,7 +1,6 @@
 """The page of a pair, and the decisions made on it."""
 
 from collections.abc import Mapping
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -9,7 +8,7 @@ from starlette.routing import Route
 
 from qa_pipeline.people.review.decision_forms import decide
 from qa_pipeline.people.review.pair_view import pair_view
-from qa_pipeline.people.review.queue import Filters, chosen, neighbours
+from qa_pipeline.people.review.queue import LISTS, Filters
 from qa_pipeline.people.review.responses import page, posted, review_of, session_of
 from qa_pipeline.people.review.source_view import source_view
 
@@ -24,12 +23,7 @@ def _show_pair(request: Request, problem: str | None) -> Response:
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
     view = pair_view(review.tables, batch, pair_id)
     filters = Filters.from_query(request.query_params)
-    every = review.queue.rows()
-    before, after = neighbours(chosen(every, filters), every, pair_id)
-    places = [place for claim in view.claims for place in claim.places]
-    number = request.query_params.get("evidence", "")
-    at = int(number) if number.isdecimal() and int(number) < len(places) else 0
-    place = places[at] if places else None
+    claim, place = view.selected(_number(request, "claim"), _number(request, "evidence"))
     source = place and source_view(review.tables, batch, place.document_id, (place.start, place.end))
     return page(
         request,
@@ -38,13 +32,19 @@ def _show_pair(request: Request, problem: str | None) -> Response:
         view=view,
         batch=batch,
         filters=filters,
-        before=before,
-        after=after,
-        places=places,
-        at=at,
+        list_title=LISTS[filters.list].title,
+        position=review.queue.position(filters, batch, pair_id),
+        claim=claim,
+        place=place,
         source=source,
         problem=problem,
     )
+
+
+def _number(request: Request, name: str) -> int | None:
+    """Return a number of the address, None where it has none."""
+    value = request.query_params.get(name, "")[:9]
+    return int(value) if value.isdecimal() else None
 
 
 @posted
@@ -57,13 +57,8 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     outcome = decide(review.layout, batch, pair_id, fields, session.who if session else "")
     if outcome.problem:
         return _show_pair(request, outcome.problem)
-    every = review.queue.rows()
-    _, after = neighbours(chosen(every, filters), every, pair_id)
-    target = "/"
-    if after is not None:
-        row = every.filter(every["pair_id"] == after).row(0, named=True)
-        target = f"/pair/{quote(row['batch'], safe='')}/{after}"
-    return RedirectResponse(f"{target}?{filters.address()}", status_code=303)
+    after = review.queue.position(filters, batch, pair_id).after
+    return RedirectResponse(after or f"/?{filters.address()}", status_code=303)
 
 
 ROUTES = (

@@ -1,5 +1,6 @@
 """One pair as its page shows it: question, marked answer, claims with their evidence, scores, history."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,12 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
+from qa_pipeline.curation.ledger import (
+    PARTIALLY_SUPPORTED,
+    SCORES,
+    WELL_SUPPORTED,
+    recorded_deciding,
+)
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.stored import StoredTables
@@ -17,16 +24,36 @@ from qa_pipeline.storage.tables import (
     CHUNKS,
     CLAIM_VERDICTS,
     CLAIMS,
+    CONTRADICTIONS,
     DOCUMENTS,
     PAIRS,
+    REFUSALS,
     VERDICTS,
 )
+from qa_pipeline.text.rendering import plural
+from qa_pipeline.verification.outcomes import SUPPORTED
+
+STEPS = {
+    "citation": "Decided by its citation",
+    "similarity": "Decided by similarity",
+    "alignment": "Decided by comparison word by word",
+    "entailment": "Decided by the entailment model",
+    "similarity_only": "Decided by similarity alone",
+    "llm": "Decided by the verifying model",
+    "person": "Decided by a person",
+    "no_step": "No step decided",
+}
+"""Step that decided a claim, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A quote in a document: the words, where they are, and how near they are to the claim."""
+    """A quote in a document: the words, where they are, and how near they are to the claim.
 
+    `number` counts the evidence of a pair, from 0.
+    """
+
+    number: int
     document_id: str
     path: str
     chunk_id: str
@@ -50,8 +77,14 @@ class ClaimView:
     verdict: str
     decided_by: str
     reason: str | None
-    difference: str | None
+    differences: list[str]
+    scores: dict[str, float]
     places: list[Place]
+
+    @property
+    def explanation(self) -> str:
+        """Return the reason and the first difference in one line."""
+        return ": ".join(filter(None, (self.reason, *self.differences[:1]))) or self.decided_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +96,32 @@ class AnswerPiece:
 
 
 @dataclass(frozen=True, slots=True)
+class Support:
+    """Hold the level of support of an answer, and the same in words with the numbers."""
+
+    level: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A score of the judge with its reason."""
+
+    name: str
+    score: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage that the answer was drafted from; `score` is of the search."""
+
+    chunk: ChunkRow
+    path: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class PairView:
     """Everything that the page of a pair shows."""
 
@@ -70,16 +129,59 @@ class PairView:
     content_sha256: str
     verdict: dict[str, Any]
     reason: str
+    support: Support
     claims: list[ClaimView]
     answer: list[AnswerPiece]
-    passages: list[ChunkRow]
+    refusal: dict[str, Any] | None
+    closest: Place | None
+    opposing: list[Place]
+    passages: list[Passage]
     assessment: dict[str, Any] | None
+    dimensions: list[Dimension]
+    thresholds: dict[str, dict[str, Any]]
     history: list[dict[str, Any]]
 
     @property
-    def supported(self) -> int:
-        """Return how many claims are supported."""
-        return sum(claim.verdict == "supported" for claim in self.claims)
+    def not_supported(self) -> list[tuple[str, str]]:
+        """Return the spans of the answer that are not supported, and why."""
+        answer = self.pair["answer"] or ""
+        return [
+            (answer[span["start"] : span["end"]], in_words(span["reason"]))
+            for span in self.verdict["unsupported_spans"]
+        ]
+
+    def selected(self, claim: int | None, evidence: int | None) -> tuple[ClaimView | None, Place | None]:
+        """Return the claim and the piece of evidence that are looked at.
+
+        Without either number, the claim is the first that is not supported, or the first: what a person came
+        to see.
+
+        Args:
+            claim: the number of a claim, from 1, if one is asked for.
+            evidence: the number of a piece of evidence, from 0, if one is asked for.
+        """
+        places = {place.number: (view, place) for view in self.claims for place in view.places}
+        if evidence in places:
+            return places[evidence]
+        by_number = {view.number: view for view in self.claims}
+        still_open = (view for view in self.claims if view.verdict != SUPPORTED)
+        view = by_number.get(claim or 0) or next(still_open, by_number.get(1))
+        return view, next(iter(view.places), None) if view else self.closest
+
+
+def support_of(supported: int, claims: int, *, is_refusal: bool = False) -> Support:
+    """Return how well an answer is supported, so many of whose claims are."""
+    if not claims:
+        words = "A refusal: there is no claim to support" if is_refusal else "No claims: nothing was checked"
+        return Support("none", words)
+    levels = (
+        ("well_supported", "Well supported", WELL_SUPPORTED),
+        ("partial", "Partly supported", PARTIALLY_SUPPORTED),
+        ("weak", "Weakly supported", 0.0),
+    )
+    share = supported / claims
+    level, title = next((level, title) for level, title, least in levels if share >= least)
+    return Support(level, f"{title}: {supported} of {plural(claims, 'claim')} ({math.floor(100 * share)} %)")
 
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
@@ -97,38 +199,72 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     claims = tables.frame(CLAIMS, batch).filter(own).sort("position")
     verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(own)
     verdict = tables.frame(VERDICTS, batch).filter(own).row(0, named=True)
-    chunks = tables.frame(CHUNKS, batch)
-    views = list(_claims(claims, verdicts, chunks, tables.frame(DOCUMENTS, batch)))
+    evidence = pl.concat([claims["evidence_chunk_id"], claims["second_evidence_chunk_id"]]).drop_nulls()
+    refusals = (
+        tables.optional(REFUSALS, batch).filter(own) if pair["coverage"] == "none" else REFUSALS.empty()
+    )
+    wanted = [*evidence, *refusals["best_chunk_id"].drop_nulls(), *pair["passage_ids"]]
+    near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(wanted))
+    chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
+    paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
+    views = list(claim_views(claims, verdicts, chunks, paths))
     assessments = tables.optional(ASSESSMENTS, batch).filter(own)
+    assessment = assessments.row(0, named=True) if assessments.height else None
     decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
-    passages = chunks.filter(pl.col("chunk_id").is_in(pair["passage_ids"]))
+    is_one_sided = verdict["reason"] == "one_sided"
+    contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
+    refusal = refusals.row(0, named=True) if refusals.height else None
+    opposing = _opposing(views, contradictions, paths)
+    # A claim says so with its first difference, and a quote with its place.
+    is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
+    scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
     return PairView(
         pair=pair,
         content_sha256=content_hashes(pairs, claims)[pair_id],
         verdict=verdict,
-        reason=in_words(verdict["reason"], verdict["detail"]),
-        claims=views,
-        answer=list(_pieces(pair["answer"] or "", views)),
-        passages=sorted(
-            typed_rows(passages, ChunkRow), key=lambda chunk: pair["passage_ids"].index(chunk["chunk_id"])
+        reason=in_words(verdict["reason"], None if is_said_elsewhere else verdict["detail"]),
+        support=support_of(
+            sum(view.verdict == SUPPORTED for view in views),
+            len(views),
+            is_refusal=pair["coverage"] == "none",
         ),
-        assessment=assessments.row(0, named=True) if assessments.height else None,
+        claims=views,
+        answer=list(answer_pieces(pair["answer"] or "", views)),
+        refusal=refusal,
+        closest=_closest(refusal, chunks, paths) if refusal else None,
+        opposing=opposing,
+        passages=[
+            Passage(chunks[chunk_id], paths.get(chunks[chunk_id]["document_id"], ""), scores.get(chunk_id))
+            for chunk_id in pair["passage_ids"]
+            if chunk_id in chunks
+        ],
+        assessment=assessment,
+        dimensions=[
+            Dimension(name, assessment[name], assessment[f"{name}_reason"])
+            for name in SCORES
+            if assessment and assessment[name] is not None
+        ],
+        thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]) or {},
         history=decision_states(decisions, pairs, claims).to_dicts(),
     )
 
 
-def _claims(
-    claims: pl.DataFrame, verdicts: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame
+def claim_views(
+    claims: pl.DataFrame, verdicts: pl.DataFrame, chunks: dict[str, ChunkRow], paths: dict[str, str]
 ) -> Iterator[ClaimView]:
+    """Yield the claims of a pair, with what was decided of them and the words they rest on."""
     by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
-    paths = dict(documents.select("document_id", "path").iter_rows())
-    evidence = pl.concat([claims["evidence_chunk_id"], claims["second_evidence_chunk_id"]])
-    near = chunks.filter(pl.col("chunk_id").is_in(evidence.drop_nulls().to_list()))
-    sections = {row[0]: " › ".join(row[1]) for row in near.select("chunk_id", "section_path").iter_rows()}
+    places = 0
     for number, claim in enumerate(typed_rows(claims, ClaimRow), start=1):
         decided = by_id.get(claim["claim_id"], {})
-        differences = [*(claim["denied"] or ()), *(claim["unproved"] or ())]
-        reason = decided.get("reason")
+        step = decided.get("decided_by", "no_step")
+        reason, detail = decided.get("reason"), decided.get("detail")
+        denials = [_denial(denial, reason) for denial in claim["denied"] or ()]
+        differences = list(dict.fromkeys([*denials, *(claim["unproved"] or ())]))
+        own_places = [_place(claim, "evidence", paths, chunks)] if claim["evidence_document_id"] else []
+        if claim["second_evidence_document_id"]:
+            own_places.append(_place(claim, "second_evidence", paths, chunks))
+        scores = {"entailment": claim["entailment"], "contradiction": claim["contradiction"]}
         yield ClaimView(
             number=number,
             claim_id=claim["claim_id"],
@@ -136,36 +272,80 @@ def _claims(
             start=claim["start"],
             end=claim["end"],
             verdict=decided.get("verdict", "undecided"),
-            decided_by=decided.get("decided_by", "no_step"),
-            reason=in_words(reason, decided.get("detail")) if reason else decided.get("detail"),
-            difference=differences[0] if differences else None,
-            places=[
-                place
-                for prefix in ("evidence", "second_evidence")
-                if (place := _place(claim, prefix, paths, sections)) is not None
-            ],
+            decided_by=STEPS.get(step, step),
+            reason=in_words(reason, None if differences else detail) if reason else detail,
+            differences=[] if decided.get("verdict") == SUPPORTED else differences,
+            scores={name: score for name, score in scores.items() if score is not None},
+            places=[Place(places + at, *values) for at, values in enumerate(own_places)],
         )
+        places += len(own_places)
 
 
-def _place(claim: Any, prefix: str, paths: dict[str, str], sections: dict[str, str]) -> Place | None:
-    document_id = claim[f"{prefix}_document_id"]
-    if document_id is None:
-        return None
-    chunk_id = claim[f"{prefix}_chunk_id"]
-    return Place(
-        document_id=document_id,
-        path=paths.get(document_id, document_id),
-        chunk_id=chunk_id,
-        section=sections.get(chunk_id, ""),
-        page=claim[f"{prefix}_page"],
-        start=claim[f"{prefix}_start"],
-        end=claim[f"{prefix}_end"],
-        quote=claim[f"{prefix}_quote"],
-        similarity=claim["similarity"] if prefix == "evidence" else None,
+def _denial(denial: str, reason: str | None) -> str:
+    """Return a denial in words, without its code where the claim's verdict has that code."""
+    code, _, difference = denial.partition(": ")
+    return difference if code == reason else in_words(code, difference)
+
+
+def _place(claim: Any, prefix: str, paths: dict[str, str], chunks: dict[str, ChunkRow]) -> tuple[Any, ...]:
+    """Return the fields of a place behind its number."""
+    document_id, chunk_id = claim[f"{prefix}_document_id"], claim[f"{prefix}_chunk_id"]
+    chunk = chunks.get(chunk_id)
+    return (
+        document_id,
+        paths.get(document_id, document_id),
+        chunk_id,
+        _section(chunk) if chunk else "",
+        claim[f"{prefix}_page"],
+        claim[f"{prefix}_start"],
+        claim[f"{prefix}_end"],
+        claim[f"{prefix}_quote"],
+        claim["similarity"] if prefix == "evidence" else None,
     )
 
 
-def _pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:
+def _section(chunk: ChunkRow) -> str:
+    return " › ".join(chunk["section_path"])
+
+
+def _closest(refusal: dict[str, Any], chunks: dict[str, ChunkRow], paths: dict[str, str]) -> Place | None:
+    """Return the sentence that comes closest to answering the question of a refusal."""
+    chunk = chunks.get(refusal["best_chunk_id"])
+    if chunk is None:
+        return None
+    sentence = refusal["best_sentence"] or ""
+    offset = max(chunk["text"].find(sentence), 0)
+    quote = sentence if sentence and chunk["text"].startswith(sentence, offset) else chunk["text"]
+    start = chunk["char_start"] + offset
+    path = paths.get(chunk["document_id"], chunk["document_id"])
+    return Place(
+        0, chunk["document_id"], path, chunk["chunk_id"], _section(chunk), chunk["page_first"],
+        start, start + len(quote), quote, refusal["similarity"],
+    )  # fmt: skip
+
+
+def _opposing(
+    claims: Sequence[ClaimView], contradictions: pl.DataFrame, paths: dict[str, str]
+) -> list[Place]:
+    """Return the sentences of other documents that say otherwise than the evidence of the claims."""
+    places = [place for claim in claims for place in claim.places]
+    opposing = {}
+    for row in contradictions.iter_rows(named=True):
+        for side, other in (("first", "second"), ("second", "first")):
+            document_id, start, end = (row[f"{side}_{name}"] for name in ("document_id", "start", "end"))
+            if any(
+                place.document_id == document_id and place.start < end and start < place.end
+                for place in places
+            ):
+                key, chunk_id, first, last, quote = (
+                    row[f"{other}_{name}"] for name in ("document_id", "chunk_id", "start", "end", "quote")
+                )
+                path = paths.get(key, key)
+                opposing[key, first] = Place(0, key, path, chunk_id, "", None, first, last, quote, None)
+    return list(opposing.values())
+
+
+def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:
     """Yield the answer cut where claims begin and end; a claim inside another is not cut out."""
     done = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):

@@ -1,26 +1,27 @@
 """The pairs of all batches in the order in which people look at them, and what narrows them down."""
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from threading import Lock
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import polars as pl
 
 from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.errors import TableError
-from qa_pipeline.people.review.stored import version_of
+from qa_pipeline.people.review.stored import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_columns
-from qa_pipeline.storage.tables import CLAIMS, PAIRS, VERDICTS
+from qa_pipeline.storage.tables import CLAIMS, DECISIONS, DOCUMENTS, PAIRS, VERDICTS
 
-WAITING, SAMPLE, DECIDED, EVERY = "waiting", "sample", "decided", "all"
-LISTS = (WAITING, SAMPLE, DECIDED, EVERY)
 SAMPLE_OF_VERDICT = 50
-"""Rejected and accepted pairs in the sample, each: what a person reads in an afternoon."""
+"""Rejected and accepted pairs in the samples, each: what a person reads in an afternoon."""
 PAGE = 50
 """Pairs on a page of the queue."""
+_MOST_SELECTIONS = 32
+"""Selections in memory, each a number a pair: the lists that a few people go through at a time."""
 QUEUE = pl.Schema(
     {
         "batch": pl.String(),
@@ -31,15 +32,52 @@ QUEUE = pl.Schema(
         "question_type": pl.String(),
         "verdict": pl.String(),
         "reason": pl.String(),
-        "grounding": pl.Float64(),
+        "claims": pl.Int32(),
+        "supported_claims": pl.Int32(),
+        "expected_verdict": pl.String(),
         "documents": pl.List(pl.String()),
+        "lot": pl.UInt64(),
+        "is_drawn": pl.Boolean(),
         "decision": pl.String(),
         "who": pl.String(),
-        "lot": pl.String(),
     }
 )
-"""One pair: `documents` are ids of its evidence, `decision` and `who` of the last decision about the pair,
-`lot` its place in the order of samples."""
+"""One pair: `documents` are ids of its evidence, `lot` its place in the order of samples, `is_drawn` whether
+it is in the sample of its verdict, `decision` and `who` of the last decision about the pair."""
+_LAST = ("batch", "pair_id", "decision", "who")
+_GENERATED = pl.col("expected_verdict").is_null()
+"""Not a known-answer pair, which probes the pipeline: `status` counts those apart, `decide` refuses them."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairList:
+    """A list of the queue: the pairs that meet `condition`, an expression over `QUEUE`."""
+
+    title: str
+    condition: pl.Expr
+
+
+WAITING = "waiting"
+LISTS = {
+    WAITING: PairList(
+        "Waiting", _GENERATED & (pl.col("verdict") == "needs_review") & pl.col("decision").is_null()
+    ),
+    "rejected": PairList("Sample of rejected", pl.col("is_drawn") & (pl.col("verdict") == "rejected")),
+    "accepted": PairList("Sample of accepted", pl.col("is_drawn") & (pl.col("verdict") == "accepted")),
+    "decided": PairList("Decided", pl.col("decision").is_not_null()),
+    "known": PairList("Known answers", ~_GENERATED),
+    "all": PairList("All", _GENERATED),
+}
+"""Lists by their name in addresses. A decision that was taken takes a pair out of those that wait."""
+COLUMNS = {
+    "batch": "batch",
+    "language": "language",
+    "type": "question_type",
+    "verdict": "verdict",
+    "reason": "reason",
+    "document": "documents",
+}
+"""Column that each filter by value looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +96,66 @@ class Filters:
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> "Filters":
         """Return the filters of an address; names that are none are passed over."""
-        filters = cls(**{field.name: query[field.name] for field in fields(cls) if field.name in query})
+        filters = cls(
+            **{field.name: query[field.name].strip() for field in fields(cls) if field.name in query}
+        )
         return filters if filters.list in LISTS else replace(filters, list=WAITING)
 
-    def address(self, **changes: str) -> str:
+    def address(self, **changes: str | int) -> str:
         """Return the filters as the query of an address, without those that are empty."""
-        changed = replace(self, **changes)
-        values = {field.name: getattr(changed, field.name) for field in fields(self)}
-        return urlencode({name: value for name, value in values.items() if value})
+        values = {field.name: getattr(self, field.name) for field in fields(self)} | changes
+        return urlencode({name: value for name, value in values.items() if value not in ("", None)})
+
+    def pair_address(self, batch: str, pair_id: str, **changes: str | int) -> str:
+        """Return the address of a pair's page, which goes on in the list of these filters."""
+        return f"/pair/{quote(batch, safe='')}/{quote(pair_id, safe='')}?{self.address(**changes)}"
+
+    def conditions(self) -> dict[str, pl.Expr]:
+        """Return what each filter that is set asks of a pair, by its name."""
+        conditions = {"list": LISTS[self.list].condition}
+        for name, column in COLUMNS.items():
+            value = getattr(self, name)
+            if value:
+                is_list = isinstance(QUEUE[column], pl.List)
+                values = pl.col(column)
+                conditions[name] = values.list.contains(value) if is_list else values == value
+        if self.search:
+            text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
+            conditions["search"] = text.str.contains(self.search.lower(), literal=True)
+        return conditions
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The place of a pair in a list, and the addresses of the pairs around it.
+
+    `number` counts from 1, and is None where the pair is not in the list, or not any more.
+    """
+
+    number: int | None
+    total: int
+    page: int
+    before: str | None
+    after: str | None
 
 
 @dataclass(frozen=True)
 class _Part:
-    """The queue of one batch, and the versions of the files it was made of."""
+    """The queue of one batch, paths of its documents, and the versions of the tables it was made of."""
 
-    versions: tuple[tuple[int, int] | None, ...]
+    versions: tuple[Version | None, ...]
     rows: pl.DataFrame
+    paths: dict[str, str]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """The last decision about each pair of a batch, and the version of their file."""
+
+    version: Version | None
+    rows: pl.DataFrame
+    problem: str | None = None
 
 
 class Queue:
@@ -88,129 +170,155 @@ class Queue:
         self._layout = layout
         self._seed = seed
         self._parts: dict[str, _Part] = {}
-        self._rows: pl.DataFrame | None = None
+        self._decided: dict[str, _Decided] = {}
+        self._ordered = QUEUE.to_frame()
+        self._rows = QUEUE.to_frame()
+        self._selections: OrderedDict[Filters, pl.Series] = OrderedDict()
         self._lock = Lock()
-        self.problems: dict[str, str] = {}
-        """What is wrong with the tables of a batch that cannot be shown, by batch."""
+        self.paths: dict[str, str] = {}
+        """Paths of documents by their ids."""
 
     def rows(self) -> pl.DataFrame:
         """Return all pairs (`QUEUE`), those that wait first, then in an order by lot."""
         with self._lock:
-            batches = [path.stem for path in self._layout.tables(VERDICTS.name)]
-            versions = {batch: self._versions(batch) for batch in batches}
-            changed = [
-                batch
-                for batch in batches
-                if batch not in self._parts or self._parts[batch].versions != versions[batch]
-            ]
-            removed = self._parts.keys() - set(batches)
-            for batch in changed:
-                try:
-                    rows = self._read(batch)
-                    self.problems.pop(batch, None)
-                except TableError as error:
-                    rows = QUEUE.to_frame()
-                    self.problems[batch] = str(error)
-                self._parts[batch] = _Part(versions[batch], rows)
-            for batch in removed:
-                del self._parts[batch]
-                self.problems.pop(batch, None)
-            if changed or removed or self._rows is None:
-                self._rows = self._ordered()
+            is_new = self._read_tables()
+            if self._read_decisions() or is_new:
+                last = pl.concat(
+                    [self._rows.select(_LAST).clear(), *(part.rows for part in self._decided.values())]
+                )
+                undecided = self._ordered.drop("decision", "who")
+                self._rows = undecided.join(last, on=["batch", "pair_id"], how="left", maintain_order="left")
+                self._selections.clear()
             return self._rows
 
-    def _versions(self, batch: str) -> tuple[tuple[int, int] | None, ...]:
-        tables = [self._layout.table(name, batch) for name in (PAIRS.name, CLAIMS.name, VERDICTS.name)]
-        return tuple(map(version_of, [*tables, self._layout.decisions(batch)]))
+    def places(self, rows: pl.DataFrame, filters: Filters) -> pl.Series:
+        """Return the places in `rows` of the pairs that the filters leave, in the order of the queue.
 
-    def _read(self, batch: str) -> pl.DataFrame:
-        """Return the pairs of a batch, in the order of its tables."""
+        Args:
+            rows: what `rows` returned; another request may have read others since.
+            filters: those of an address.
+        """
+        with self._lock:
+            if rows is self._rows and filters in self._selections:
+                self._selections.move_to_end(filters)
+                return self._selections[filters]
+        places = rows.select(pl.all_horizontal(*filters.conditions().values()).arg_true()).to_series()
+        with self._lock:
+            if rows is self._rows:
+                self._selections[filters] = places
+                while len(self._selections) > _MOST_SELECTIONS:
+                    self._selections.popitem(last=False)
+        return places
+
+    def position(self, filters: Filters, batch: str, pair_id: str) -> Position:
+        """Return where a pair is in a list; of one that has left it, where it was."""
+        rows = self.rows()
+        places = self.places(rows, filters)
+        is_pair = (pl.col("batch") == batch) & (pl.col("pair_id") == pair_id)
+        here = rows.select(is_pair.arg_true()).to_series()
+        if not len(here):
+            return Position(None, len(places), 1, None, None)
+        index = int(places.search_sorted(here[0]))
+        is_listed = index < len(places) and places[index] == here[0]
+
+        def address(at: int) -> str | None:
+            if not 0 <= at < len(places):
+                return None
+            row = rows.row(places[at], named=True)
+            return filters.pair_address(row["batch"], row["pair_id"])
+
+        return Position(
+            index + 1 if is_listed else None,
+            len(places),
+            index // PAGE + 1,
+            address(index - 1),
+            address(index + is_listed),
+        )
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Return what is wrong with the files of a batch, by batch."""
+        parts: list[tuple[str, _Part | _Decided]] = [*self._parts.items(), *self._decided.items()]
+        return {batch: part.problem for batch, part in parts if part.problem}
+
+    def _read_tables(self) -> bool:
+        """Read the batches whose tables have changed; return whether there were any."""
+        batches = {path.stem for table in (PAIRS, VERDICTS) for path in self._layout.tables(table.name)}
+        versions = {batch: self._versions(batch) for batch in sorted(batches)}
+        changed = [
+            batch
+            for batch, version in versions.items()
+            if batch not in self._parts or self._parts[batch].versions != version
+        ]
+        removed = self._parts.keys() - batches
+        for batch in changed:
+            try:
+                self._parts[batch] = _Part(versions[batch], *self._read(batch))
+            except TableError as error:
+                self._parts[batch] = _Part(versions[batch], QUEUE.to_frame(), {}, str(error))
+        for batch in removed:
+            del self._parts[batch]
+        if changed or removed:
+            parts = [self._parts[batch] for batch in sorted(self._parts)]
+            self._ordered = _in_order(pl.concat([QUEUE.to_frame(), *(part.rows for part in parts)]))
+            self.paths = {key: path for part in parts for key, path in part.paths.items()}
+        return bool(changed or removed)
+
+    def _read_decisions(self) -> bool:
+        """Read the decisions about batches whose files have changed; return whether there were any."""
+        changed = False
+        self._decided = {batch: part for batch, part in self._decided.items() if batch in self._parts}
+        for batch in self._parts:
+            version = version_of(self._layout.decisions(batch))
+            if batch in self._decided and self._decided[batch].version == version:
+                continue
+            changed = True
+            try:
+                decisions, problem = read_decisions(self._layout.decisions(batch)), None
+            except TableError as error:
+                decisions, problem = DECISIONS.empty(), str(error)
+            of_pairs = decisions.filter(pl.col("claim_id").is_null())
+            last = of_pairs.unique("pair_id", keep="last", maintain_order=True).select(_LAST)
+            self._decided[batch] = _Decided(version, last, problem)
+        return changed
+
+    def _versions(self, batch: str) -> tuple[Version | None, ...]:
+        names = (PAIRS.name, CLAIMS.name, VERDICTS.name, DOCUMENTS.name)
+        return tuple(version_of(self._layout.table(name, batch)) for name in names)
+
+    def _read(self, batch: str) -> tuple[pl.DataFrame, dict[str, str]]:
+        """Return the pairs of a batch, in the order of its tables, and the paths of its documents."""
         pair_columns = ("pair_id", "question", "answer", "language", "question_type")
         pairs = read_columns(self._layout.table(PAIRS.name, batch), PAIRS, pair_columns)
-        verdict_columns = ("pair_id", "batch", "verdict", "reason", "grounding")
+        verdict_columns = (
+            "pair_id", "batch", "verdict", "reason", "claims", "supported_claims", "expected_verdict",
+        )  # fmt: skip
         verdicts = read_columns(self._layout.table(VERDICTS.name, batch), VERDICTS, verdict_columns)
         sources = ("pair_id", "evidence_document_id", "second_evidence_document_id")
         claims = read_columns(self._layout.table(CLAIMS.name, batch), CLAIMS, sources)
+        names = read_columns(self._layout.table(DOCUMENTS.name, batch), DOCUMENTS, ("document_id", "path"))
         documents = (
             claims.unpivot(index="pair_id", value_name="documents")
             .drop_nulls("documents")
             .group_by("pair_id")
             .agg(pl.col("documents").unique().sort())
         )
-        last = (
-            read_decisions(self._layout.decisions(batch))
-            .filter(pl.col("claim_id").is_null())
-            .unique("pair_id", keep="last", maintain_order=True)
-            .select("pair_id", "decision", "who")
+        lots = [int(hash_parts(self._seed, pair_id)[:16], 16) for pair_id in verdicts["pair_id"]]
+        rows = (
+            verdicts.with_columns(pl.Series("lot", lots, pl.UInt64()))
+            .join(pairs, on="pair_id", how="left", maintain_order="left")
+            .join(documents, on="pair_id", how="left", maintain_order="left")
+            .with_columns(pl.col("documents").fill_null([]))
         )
-        rows = verdicts.join(pairs, on="pair_id", how="left", maintain_order="left")
-        for other in (documents, last):
-            rows = rows.join(other, on="pair_id", how="left", maintain_order="left")
-        lots = [hash_parts(self._seed, pair_id) for pair_id in rows["pair_id"]]
-        return (
-            rows.with_columns(pl.col("documents").fill_null([]), pl.Series("lot", lots, pl.String()))
-            .select(QUEUE.names())
-            .cast(QUEUE)
-        )
-
-    def _ordered(self) -> pl.DataFrame:
-        parts = [self._parts[batch].rows for batch in sorted(self._parts)]
-        rows = pl.concat([QUEUE.to_frame(), *parts])
-        waits = pl.col("verdict") == "needs_review"
-        order = pl.when(~waits).then("lot")  # those that wait stay beside others of their document
-        return rows.sort((~waits), order, maintain_order=True)
+        missing = {name: pl.lit(None, QUEUE[name]) for name in QUEUE.names() if name not in rows.columns}
+        return rows.with_columns(**missing).select(QUEUE.names()).cast(QUEUE), dict(names.iter_rows())
 
 
-def chosen(rows: pl.DataFrame, filters: Filters) -> pl.DataFrame:
-    """Return the pairs that the filters leave, in the order of the queue."""
-    conditions = [
-        pl.col(column) == value
-        for column, value in (
-            ("batch", filters.batch),
-            ("language", filters.language),
-            ("question_type", filters.type),
-            ("verdict", filters.verdict),
-            ("reason", filters.reason),
-        )
-        if value
-    ]
-    if filters.document:
-        conditions.append(pl.col("documents").list.contains(filters.document))
-    if filters.search:
-        text = pl.concat_str("question", pl.lit("\n"), "answer", ignore_nulls=True).str.to_lowercase()
-        conditions.append(text.str.contains(filters.search.lower(), literal=True))
-    rows = rows.filter(_listed(filters.list))
-    return rows.filter(conditions) if conditions else rows
-
-
-def _listed(name: str) -> pl.Expr:
-    """Return whether a pair is in a list; a decision that was taken takes it out of those to be decided."""
-    undecided = pl.col("decision").is_null()
-    drawn = pl.int_range(pl.len()).over("verdict") < SAMPLE_OF_VERDICT
-    return {
-        WAITING: (pl.col("verdict") == "needs_review") & undecided,
-        SAMPLE: pl.col("verdict").is_in(["rejected", "accepted"]) & drawn,
-        DECIDED: ~undecided,
-        EVERY: pl.lit(value=True),
-    }[name]
-
-
-def neighbours(rows: pl.DataFrame, every: pl.DataFrame, pair_id: str) -> tuple[str | None, str | None]:
-    """Return the pair before and after one in the queue; it need not be in the list any more.
-
-    Args:
-        rows: the list that a person goes through.
-        every: all pairs, whose order says where a pair was that has left the list.
-        pair_id: the pair that is shown.
-    """
-    places = every.select("pair_id").with_row_index("place")
-    here = places.filter(pl.col("pair_id") == pair_id)
-    if not here.height:
-        return None, None
-    listed = rows.select("pair_id").join(places, on="pair_id", maintain_order="left")
-    before = listed.filter(pl.col("place") < here["place"][0])
-    after = listed.filter(pl.col("place") > here["place"][0])
-    return (
-        before["pair_id"][-1] if before.height else None,
-        after["pair_id"][0] if after.height else None,
+def _in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the pairs in the order of the queue, with the samples drawn."""
+    waits = pl.col("verdict") == "needs_review"
+    order = pl.when(~waits).then("lot")  # those that wait stay beside others of their document
+    place = pl.int_range(pl.len()).over("verdict", "expected_verdict")
+    return rows.sort(~waits, order, maintain_order=True).with_columns(
+        is_drawn=_GENERATED & (place < SAMPLE_OF_VERDICT)
     )

@@ -1,4 +1,58 @@
 "use strict";
 (() => {
-  document.getElementById("evidence")?.scrollIntoView({ block: "center" });
+  const showEvidence = () => {
+    const pane = document.getElementById("source");
+    const mark = document.getElementById("evidence");
+    if (!mark) return;
+    if (pane && getComputedStyle(pane).overflowY === "auto") {
+      // Only the pane scrolls: the page stays where the person reads.
+      const offset = mark.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+      pane.scrollTop += offset - pane.clientHeight / 3;
+    } else {
+      mark.scrollIntoView({ block: "center" });
+    }
+  };
+
+  // Links that change some parts of the page only: fetch it and swap those.
+  const PARTS = ["answer", "claims", "source"];
+  const swap = async (address) => {
+    const reply = await fetch(address);
+    if (!reply.ok) throw new Error(reply.statusText);
+    const other = new DOMParser().parseFromString(await reply.text(), "text/html");
+    const focused = document.activeElement?.id;
+    for (const id of PARTS) {
+      const part = document.getElementById(id);
+      const fresh = other.getElementById(id);
+      if (!part || !fresh) throw new Error(`no ${id}`);
+      part.replaceWith(fresh);
+    }
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    showEvidence();
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-swap]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const address = link.href;
+    swap(address).then(() => history.pushState(null, "", address), () => location.assign(address));
+  });
+  addEventListener("popstate", () => swap(location.href).catch(() => location.reload()));
+
+  // Filters: choosing a value shows its pairs; what is empty does not stand in the address.
+  document.querySelector(".filters")?.addEventListener("change", (event) => {
+    if (event.target.matches("select")) event.currentTarget.requestSubmit();
+  });
+  document.querySelector(".filters")?.addEventListener("formdata", (event) => {
+    for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
+  });
+
+  // Escape closes a tooltip without moving focus or pointer.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") for (const tip of document.querySelectorAll(".tip:hover, .tip:focus-within")) tip.classList.add("is-closed");
+  });
+  for (const kind of ["mouseout", "focusout"]) {
+    document.addEventListener(kind, (event) => event.target.closest?.(".tip")?.classList.remove("is-closed"));
+  }
+
+  showEvidence();
 })();

@@ -53,6 +53,7 @@ HEADERS = {
 _STATIC = {
     "review.css": ("text/css", (STYLE, "people/review/review.css")),
     "review.js": ("text/javascript", ("people/review/review.js",)),
+    "icon.svg": ("image/svg+xml", ("people/review/icon.svg",)),
 }
 
 

@@ -11,6 +11,8 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import Table
 
+Version = tuple[int, int]
+"""What changes with every write of a file: its time and size."""
 _MOST_TABLES = 24
 """Tables in memory: those of two batches and some; a person looks at one batch, then at the next."""
 
@@ -24,7 +26,7 @@ class StoredTables:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self._frames: OrderedDict[Path, tuple[tuple[int, int], pl.DataFrame]] = OrderedDict()
+        self._frames: OrderedDict[Path, tuple[Version, pl.DataFrame]] = OrderedDict()
         self._lock = Lock()
 
     def frame(self, table: Table, batch: str) -> pl.DataFrame:
@@ -52,8 +54,8 @@ class StoredTables:
         return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
 
 
-def version_of(path: Path) -> tuple[int, int] | None:
-    """Return what changes with every write of a file: its time and size; None where there is none.
+def version_of(path: Path) -> Version | None:
+    """Return the version of a file; None where there is none.
 
     Raises:
         TableError: the file cannot be looked at.

@@ -37,14 +37,14 @@ def test_a_pair_is_accepted_on_its_page_and_leaves_the_queue(
     waiting = client.get("/").text
     link = re.search(r'href="(/pair/b/[^"?]+)', waiting)
     assert link
-    assert "1 pair of 4" in waiting
+    assert "Pairs 1 to 1 of 1" in waiting
     page = client.get(link[1]).text
     form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
     reply = client.post(f"{link[1]}/decision", data={**form, "decision": "accepted"}, follow_redirects=False)
     assert reply.status_code == 303
     recorded = read_decisions(Layout(workspace.out).decisions("b")).row(0, named=True)
     assert (recorded["decision"], recorded["who"]) == ("accepted", "Ada")
-    assert "No pair fits" in client.get("/").text
+    assert "Nothing waits" in client.get("/").text
 
 
 def test_what_decide_refuses_the_page_refuses_in_its_words(client: TestClient) -> None:
