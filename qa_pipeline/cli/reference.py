@@ -18,7 +18,6 @@ from qa_pipeline.cli.app import app
 from qa_pipeline.settings.sources import setting_fields
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.tables import SCHEMA_VERSION, STORED
-from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.text.rendering import markdown_table
 from qa_pipeline.verification.consistency.allowed import ALLOWED
 
@@ -76,10 +75,8 @@ def differences_page() -> str:
         second = f"{first.does_not[1]} (from: {first.does_not[0]})"
         if first.does_not[0] == evidence:
             second = first.does_not[1]
-        without = [code for code in LANGUAGES if code not in first.languages]
-        languages = f"all but {', '.join(without)}" if without else "all"
-        rows.append((first.name, languages, first.direction, evidence, claim, second))
-    columns = ("difference", "languages", "the claim's words are", "evidence", "proves", "does not prove")
+        rows.append((first.name, first.direction, evidence, claim, second))
+    columns = ("difference", "the claim's words are", "evidence", "proves", "does not prove")
     return "\n".join([*parts, _table(columns, rows)]) + "\n"
 
 

@@ -114,7 +114,12 @@ def overrule_claims(
     standing = applied(decisions, pairs, claims).filter(
         pl.col("claim_id").is_not_null() | (pl.col("decision") == "accepted")
     )
-    proved = claims.filter(pl.col("evidence_quote").is_not_null()).select("claim_id", "pair_id")
+    # only the columns that are needed: to filter all of the claims table copies it
+    proved = (
+        claims.select("claim_id", "pair_id", "evidence_quote")
+        .drop_nulls("evidence_quote")
+        .drop("evidence_quote")
+    )
     of_claims = standing.filter(pl.col("claim_id").is_not_null()).join(
         claims.select("claim_id"), on="claim_id", how="semi"
     )

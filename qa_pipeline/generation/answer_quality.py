@@ -78,7 +78,7 @@ def _flaws_of_question(question: str, language: str, fewest_words: int) -> Itera
     """Yield why nobody knows what is asked: nothing is named, it breaks off, or leans on a text not there."""
     reading, vocabulary = read(question, language), lexicon(language)
     words = reading.words
-    if len(words) < 2 or (not reading.terms and len(words) < fewest_words):
+    if len(words) < 2 or (len(words) < fewest_words and not reading.terms):
         yield "unclear_question", question
     once_only = vocabulary.indefinite | vocabulary.copulas  # "die, die die Steuer zahlen" is good German
     doubled = any(

@@ -12,7 +12,7 @@ instructions to a model) and not of orders at large: manuals and statutes consis
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from qa_pipeline.records import Passage
@@ -20,7 +20,7 @@ from qa_pipeline.text.lexicon.languages import of_all
 from qa_pipeline.text.sentences import split_sentences
 
 REPLIES = (
-    r"[\"'“„]?(?:decision|verdict|llm_decision)[\"'”“]?\s*[:=]\s*[\"'“„]?(?:accept|support|reject|unsure|pass|true)",
+    r"(?:decision|verdict|llm_decision)[\"'”“]?\s*[:=]\s*[\"'“„]?(?:accept|support|reject|unsure|pass|true)",
     r"[\"'“„](?:relevance|correctness|completeness|grounding|question_quality)[\"'”“]\s*:\s*[01]",
     r"[\"'“„](?:supported|entailed|is_supported|accepted)[\"'”“]\s*:\s*(?:true|1)",
     r"[\"'“„]reasoning[\"'”“]\s*:",
@@ -38,7 +38,17 @@ DELIMITERS = (
 )
 """Ends of our own delimiters, and of other prompts'."""
 
-WORDED = tuple(re.compile(pattern) for pattern in of_all("injections"))
+_WORD_START = r"(?<!\w)"
+
+
+def _joined(patterns: Sequence[str]) -> re.Pattern[str]:
+    """Return one pattern of many: where a word begins is looked for once, not for each that begins so."""
+    worded = [pattern.removeprefix(_WORD_START) for pattern in patterns if pattern.startswith(_WORD_START)]
+    others = [pattern for pattern in patterns if not pattern.startswith(_WORD_START)]
+    return re.compile("|".join([f"{_WORD_START}(?:{'|'.join(worded)})", *others]))
+
+
+WORDED = (_joined(of_all("injections")),)
 STRUCTURAL = tuple(re.compile(pattern) for pattern in (*REPLIES, *DELIMITERS))
 
 

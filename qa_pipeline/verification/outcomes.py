@@ -199,11 +199,11 @@ def evidence_pieces(claims: pl.DataFrame, claim_verdicts: pl.DataFrame) -> pl.Da
     names = [name for name in claims.columns if name.startswith("evidence_")]
     weighed = claim_verdicts.filter(pl.col("decided_by").is_in(_WEIGH_PAIRS)).select("claim_id")
     second = (
-        claims.filter(pl.col("second_evidence_quote").is_not_null())
-        .join(weighed, on="claim_id", how="semi", maintain_order="left")
-        .select(
+        claims.select(
             "claim_id",
             *(pl.col(f"second_{name}").alias(name) for name in names if f"second_{name}" in claims),
         )
+        .drop_nulls("evidence_quote")
+        .join(weighed, on="claim_id", how="semi", maintain_order="left")
     )
     return pl.concat([claims.select("claim_id", *names), second], how="diagonal")

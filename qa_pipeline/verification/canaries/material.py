@@ -87,10 +87,6 @@ class Material:
             self._documents.update({owner: "\n".join(texts) for owner, texts in parts.items()})
         return self._documents[document_id]
 
-    def documents(self) -> list[str]:
-        """Return the ids of all documents, in order."""
-        return sorted(set(self.owners.values()))
-
     def pick(self, choices: Sequence[str], *key: str) -> str:
         """Return one of the choices, always the same for the same key."""
         return choices[draw_number(self.seed, *key) % len(choices)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from qa_pipeline.text.lexicon.base import Lexicon
 from qa_pipeline.text.lexicon.languages import lexicon
 from qa_pipeline.text.words import Token
-from qa_pipeline.verification.consistency.allowed import units
+from qa_pipeline.verification.consistency.allowed import common_beginning, units
 from qa_pipeline.verification.consistency.reading import Reading, read
 
 _BAR, _COLON = " | ", ": "
@@ -41,20 +41,10 @@ class Row:
     has_names: bool
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the names of the columns, which the rows of one table share."""
-        return tuple(cell.column.text for cell in self.cells)
-
-    @property
     def key(self) -> frozenset[str]:
         """Return the terms of the key; none where the first cell is a bare figure like the others."""
         first = self.cells[0].value
         return frozenset(first.terms if any(not term.startswith("=") for term in first.terms) else ())
-
-    @property
-    def first(self) -> int:
-        """Return the place of the first cell that is no key."""
-        return 1 if self.key else 0
 
     @property
     def is_sentence(self) -> bool:
@@ -203,9 +193,7 @@ def _related(key: str, word: str, vocabulary: Lexicon) -> bool:
     """Return whether two words are forms of one: backspolning and backspolas share most of their letters."""
     if key == word or _inflected(word, key, vocabulary.endings):
         return True
-    shared = next(
-        (at for at, (a, b) in enumerate(zip(key, word, strict=False)) if a != b), min(map(len, (key, word)))
-    )
+    shared = len(common_beginning(key, word))
     return shared >= max(_FEWEST_SHARED, _SHARED_LETTERS * max(len(key), len(word)))
 
 

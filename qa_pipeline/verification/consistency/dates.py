@@ -25,10 +25,7 @@ _SURE_YEARS = range(1800, 2100)
 
 @dataclass(frozen=True, slots=True)
 class Date:
-    """A date as far as it is written; absent parts are None.
-
-    `swapped` says that 3/4/2024 can be read either way, `decade` that the year stands for ten.
-    """
+    """A date as far as it is written; absent parts are None. `decade` says that the year stands for ten."""
 
     year: int | None
     month: int | None
@@ -36,7 +33,6 @@ class Date:
     start: int
     end: int
     text: str
-    swapped: bool = False
     decade: bool = False
 
 
@@ -83,18 +79,16 @@ def _named_patterns(language: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _date(match: re.Match[str], language: str, pattern: re.Pattern[str]) -> Date | None:
-    slashed = pattern is _SLASHED
     parts = match.groupdict()
     name = parts.get("name")
     month = lexicon(language).months[name.casefold()] if name else _integer(parts.get("m"))
     year, day = _integer(parts.get("y")), _integer(parts.get("d"))
-    ambiguous = slashed and day is not None and month is not None and day <= 12
-    if slashed and month is not None and day is not None and month > 12:
+    if pattern is _SLASHED and month is not None and day is not None and month > 12:
         month, day = day, month
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
     text = match[0].strip()
-    return Date(year, month, day, match.start(), match.end(), text, ambiguous, pattern is _DECADE)
+    return Date(year, month, day, match.start(), match.end(), text, pattern is _DECADE)
 
 
 def _integer(digits: str | None) -> int | None:

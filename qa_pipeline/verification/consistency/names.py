@@ -17,11 +17,8 @@ _IDENTIFIER = re.compile(
     r"|[a-z]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*)"  # camelCase
 )
 _CODE = re.compile(r"`([^`\n]{1,120})`")
-_CAPITALISED = re.compile(  # as _RUNS
+_CAPITALISED = re.compile(  # begins with the set of letters, so that the search can skip to one
     rf"[^\W\d_{SMALL}](?<![\w.][^\W\d_{SMALL}])[\w’'-]*"
-)
-_RUNS = re.compile(  # begins with the set of letters, so that the search can skip to one
-    rf"[^\W\d_{SMALL}](?<!\w\w)\w+[ -](?:[^\W\d_{SMALL}]\w+[ -]){{0,4}}[^\W\d_{SMALL}]\w+"
 )
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•|]\s+|\n|[\"“„»(\[]\s*|^\s*[-*#>]+\s*)$")
 

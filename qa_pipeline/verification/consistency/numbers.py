@@ -5,7 +5,7 @@ Holding a claim's numbers against the evidence is `quantities.py`; dates are `da
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -355,10 +355,9 @@ def _worded(text: str, language: str) -> list[Number]:
 
 
 def _compound(
-    text: str, match: re.Match[str], numbers: object, pattern: re.Pattern[str]
+    text: str, match: re.Match[str], values: Mapping[str, float], pattern: re.Pattern[str]
 ) -> tuple[float, int]:
     """Return the value of a number word; the digit of "twenty-three" and lone scale words included."""
-    values = dict(numbers) if isinstance(numbers, dict) else {}
     value = float(values.get(match[0].casefold(), 1.0))
     stop = match.end() if match[0].casefold() in values else match.start()
     following = pattern.match(text, match.end() + 1)

@@ -75,14 +75,10 @@ class Reading:
         return Occupied(len(self.text), spans + [(number.start, number.end) for number in self.numbers])
 
     @cached_property
-    def all_names(self) -> list[Name]:
-        """Return the names, those of dates and units included."""
-        return find_names(self.text, self.language)
-
-    @cached_property
     def names(self) -> list[Name]:
         """Return the names outside dates and units."""
-        return [name for name in self.all_names if self._measured.free(name.start, name.end)]
+        names = find_names(self.text, self.language)
+        return [name for name in names if self._measured.free(name.start, name.end)]
 
     @cached_property
     def terms(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def open_differences(evidence: str, claim: str, language: str = "en") -> list[st
     return [one.described() for one in changes if not is_allowed(one)]
 
 
-@pytest.mark.parametrize("one", [one for one in ALLOWED if one.name != "article"], ids=lambda one: one.name)
+@pytest.mark.parametrize("one", ALLOWED, ids=lambda one: one.name)
 def test_the_example_of_a_row_holds_by_that_row(one: Allowed) -> None:
     evidence, claim = one.holds
     changes = differences(read(claim, "en"), read(evidence, "en"), BOILER, SUBJECTS)
@@ -37,7 +37,8 @@ def test_the_example_of_a_row_holds_by_that_row(one: Allowed) -> None:
 
 
 def test_an_article_may_be_another() -> None:
-    assert not any(open_differences(*one.holds) for one in ALLOWED if one.name == "article")
+    assert not open_differences("The pump needs a filter.", "A pump needs a filter.")
+    assert open_differences("The pump needs a filter.", "Every pump needs a filter.")
 
 
 @pytest.mark.parametrize("one", ALLOWED, ids=lambda one: one.name)
