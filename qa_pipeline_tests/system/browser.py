@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, ViewportSize, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
-WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 360, "height": 740}
+WIDE, NARROW = ViewportSize(width=1400, height=900), ViewportSize(width=360, height=740)
 _SERIOUS = {"serious", "critical"}
 
 

@@ -139,12 +139,14 @@ def test_every_page_has_only_the_elements_of_the_templates_and_isolates_directio
     routes = [route for route in client.app.routes if isinstance(route, Route)]  # type: ignore[attr-defined]
     starts += [route.path for route in routes if "{" not in route.path and "GET" in (route.methods or ())]
     for address, tree in pages(client, ["/?list=all", *starts]):
+        assert tree.root is not None
         for node in tree.root.traverse(include_text=True):
-            if node.tag == "-text":
+            tag = node.tag or ""
+            if tag == "-text":
                 text = node.text_content or ""
                 assert "\u202e" not in text or is_isolated(node), (address, text)
-            elif not node.tag.startswith("-"):
-                assert {*node.attributes} <= elements.get(node.tag, set()), (
+            elif not tag.startswith("-"):
+                assert {*node.attributes} <= elements.get(tag, set()), (
                     address,
                     node.tag,
                     node.attributes,
