@@ -6,11 +6,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.decision_forms import decide
-from qa_pipeline.people.review.pair_view import pair_view
+from qa_pipeline.people.review.pair_view import Place, pair_view
 from qa_pipeline.people.review.queue import LISTS, Filters
 from qa_pipeline.people.review.responses import page, posted, review_of, session_of
-from qa_pipeline.people.review.source_view import source_view
+from qa_pipeline.people.review.source_view import SourceView, source_view
 
 
 def show_pair(request: Request) -> Response:
@@ -25,14 +26,7 @@ def _show_pair(request: Request, problem: str | None) -> Response:
     filters = Filters.from_query(request.query_params)
     claim, place = view.selected(_number(request, "claim"), _number(request, "evidence"))
     places = [evidence for proved in view.claims for evidence in proved.places]
-    source = place and source_view(
-        review.tables,
-        review.files,
-        batch,
-        place.document_id,
-        (place.start, place.end),
-        request.query_params,
-    )
+    source, source_problem = _source(request, batch, place)
     return page(
         request,
         "pair.html.j2",
@@ -47,8 +41,25 @@ def _show_pair(request: Request, problem: str | None) -> Response:
         source=source,
         places=places,
         at=places.index(place) if place in places else None,
+        source_problem=source_problem,
         problem=problem,
     )
+
+
+def _source(request: Request, batch: str, place: Place | None) -> tuple[SourceView | None, str | None]:
+    """Return the document around the evidence, or why it cannot be shown: a run may have read it anew."""
+    if place is None:
+        return None, None
+    review, span = review_of(request), (place.start, place.end)
+    try:
+        source = source_view(
+            review.tables, review.files, batch, place.document_id, span, request.query_params
+        )
+    except InputError as error:
+        return None, str(error)
+    if (source.document["text"] or "")[place.start : place.end] != place.quote:
+        return None, f"{place.path} has changed since the claim was verified; run its batch again"
+    return source, None
 
 
 def _number(request: Request, name: str) -> int | None:

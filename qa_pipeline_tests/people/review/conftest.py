@@ -22,7 +22,7 @@ To drain the boiler, open the lower valve and wait 10 minutes.
 
 The safety valve opens at 3 bar. Do not use softened water.
 """
-PAIRS = [
+PAIRS: list[dict[str, object]] = [
     {"question": "When does the safety valve open?", "answer": "The safety valve opens at 3 bar."},
     {"question": "What is to be done?", "answer": "The safety valve opens at 5 bar."},
     {"question": "How is the boiler drained?", "answer": "Opening the lower valve drains everything."},

@@ -7,13 +7,15 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
 from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.storage import files, parquet
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.storage.tables import SCHEMA_VERSION
+from qa_pipeline.storage.parquet import read_table, write_table
+from qa_pipeline.storage.tables import DOCUMENTS, SCHEMA_VERSION
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.people.review.test_server import first_pair, hidden
 
@@ -32,6 +34,40 @@ def decide(client: TestClient, link: str, why: str) -> int:
         f"{link}/decision", data={**form, "decision": "rejected", "why": why}, follow_redirects=False
     )
     return reply.status_code
+
+
+@pytest.mark.parametrize("folder", ["", "tables/verdicts"])
+def test_an_output_folder_without_tables_names_the_next_step(
+    tmp_path: Path, sign_in: SignIn, folder: str
+) -> None:
+    out = tmp_path / "new"
+    if folder:
+        (out / folder).mkdir(parents=True)
+    reply = sign_in(out).get("/")
+    assert reply.status_code == 200
+    assert "qa-pipeline run" in reply.text
+    assert str(out) in reply.text
+
+
+def test_a_pair_whose_document_is_gone_is_shown_and_says_so(workspace: Workspace, client: TestClient) -> None:
+    link = first_pair(client)
+    file = Layout(workspace.out).table(DOCUMENTS.name, "b")
+    write_table(file, read_table(file, DOCUMENTS).clear(), DOCUMENTS)
+    reply = client.get(link)
+    assert reply.status_code == 200
+    assert "it may have been removed since" in paragraphs(reply.text)
+
+
+def test_a_pair_whose_document_has_other_words_now_is_shown_and_says_so(
+    workspace: Workspace, client: TestClient
+) -> None:
+    link = first_pair(client)
+    file = Layout(workspace.out).table(DOCUMENTS.name, "b")
+    changed = read_table(file, DOCUMENTS).with_columns(pl.lit("x" * 500).alias("text"))
+    write_table(file, changed, DOCUMENTS)
+    reply = client.get(link)
+    assert reply.status_code == 200
+    assert "changed since" in paragraphs(reply.text)
 
 
 def test_a_table_of_another_version_names_the_version_and_what_to_run(

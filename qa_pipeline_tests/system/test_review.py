@@ -1,0 +1,296 @@
+"""People review in a real browser, against a server process, with the models that a user has."""
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.people.review.sessions import add_user
+from qa_pipeline.storage.layout import Layout
+from qa_pipeline_tests.documents.builders import pdf_bytes
+from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.people.review.test_server_hostile import MARKUP, document, file_name, pairs
+from qa_pipeline_tests.support.review_server import ReviewServer, review_server
+from qa_pipeline_tests.system.browser import NARROW, WIDE, chromium, person, serious_problems
+
+pytestmark = pytest.mark.slow
+
+PARTS = (
+    "condenser", "burner", "pump", "valve", "filter", "tank", "fan", "compressor", "radiator", "pipe",
+    "motor", "sensor", "gasket", "blower", "chimney", "grate", "hopper", "lever", "nozzle", "piston", "rotor",
+    "shaft", "turbine", "washer",
+)  # fmt: skip
+SENTENCES = {part: f"The {part} weighs {30 + 7 * place} kilograms." for place, part in enumerate(PARTS)}
+SAFETY = "The safety valve opens at 3 bar."
+BASE = "Two people lift the boiler onto its base of concrete."
+PAGES = ("The manual describes the Kestrel 4.", BASE, SAFETY)
+REVIEWED = 20
+"""Pairs that a person goes through by keys alone."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A run whose pairs all wait for a person."""
+    folder = tmp_path_factory.mktemp("review")
+    made = Workspace(folder / "corpus", folder / "out")
+    guide = "# Weights\n\n" + "\n\n".join(f"## The {part}\n\n{text}" for part, text in SENTENCES.items())
+    asked = [
+        {"question": "When does the safety valve open?", "answer": SAFETY, "citations": ["manual.pdf"]},
+        *(
+            {"question": f"How much does the {part} weigh?", "answer": text, "citations": ["guide.md"]}
+            for part, text in SENTENCES.items()
+        ),
+    ]
+    lines = "".join(f"{json.dumps(row)}\n" for row in asked)
+    made.write({"b/guide.md": f"{guide}\n", "b/manual.pdf": pdf_bytes(*PAGES), "b/pairs.jsonl": lines})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QA_PIPELINE_QUALITY__MIN_PASS_RATE", "0")
+        ran = made.run("--provider", "none", "--require-judge")
+    waiting = made.table("verdicts", "b").filter(pl.col("verdict") == "needs_review")
+    assert waiting.height > REVIEWED, ran
+    return made
+
+
+@pytest.fixture
+def workspace(finished: Workspace, tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path / "corpus", tmp_path / "out").fill_from(finished)
+
+
+@pytest.fixture
+def server(workspace: Workspace) -> Iterator[ReviewServer]:
+    with review_server(workspace.out) as started:
+        yield started
+
+
+@pytest.fixture
+def ada(browser: Browser, server: ReviewServer) -> Iterator[Page]:
+    with person(browser, server.address) as page:
+        yield page
+
+
+def decisions(workspace: Workspace) -> pl.DataFrame:
+    return read_decisions(Layout(workspace.out).decisions("b"))
+
+
+def open_pair(page: Page, question: str) -> None:
+    page.get_by_role("searchbox").first.fill(question)
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name=question).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(question)
+    page.wait_for_load_state()  # keys are heard once the script has run
+
+
+def pair_of(page: Page) -> str:
+    return urlsplit(page.url).path.rpartition("/")[2]
+
+
+BOXED_WORDS = """() => {
+  const all = (selector) => [...document.querySelectorAll(`svg.sheet ${selector}`)];
+  const boxes = all("rect.evidence").map((box) => box.getBoundingClientRect());
+  const isBoxed = (word) => boxes.some((box) => {
+    const { left, right, top, bottom } = word.getBoundingClientRect();
+    const [x, y] = [(left + right) / 2, (top + bottom) / 2];
+    return box.left <= x && x <= box.right && box.top <= y && y <= box.bottom;
+  });
+  return all("tspan").filter(isBoxed).map((word) => word.textContent).join(" ");
+}"""
+"""The words of a page of a PDF whose middle is inside a box of the evidence."""
+
+
+def test_a_click_on_a_claim_opens_the_right_page_with_the_right_words_boxed(ada: Page) -> None:
+    open_pair(ada, "When does the safety valve open?")
+    ada.locator("#claims a.chip").first.click()
+    expect(ada.get_by_role("group", name="Page 3")).to_be_visible()
+    assert " ".join(str(ada.evaluate(BOXED_WORDS)).split()) == SAFETY
+
+
+def test_twenty_pairs_are_reviewed_by_keys_alone(ada: Page, workspace: Workspace) -> None:
+    ada.locator("ol.pairs a").first.focus()
+    with ada.expect_navigation():
+        ada.keyboard.press("Enter")
+    seen = []
+    for number in range(REVIEWED):
+        expect(ada.locator("h1.question")).to_be_visible()
+        seen.append(pair_of(ada))
+        with ada.expect_navigation():
+            ada.keyboard.press("a" if number % 2 else "1")
+    assert len(set(seen)) == REVIEWED
+    recorded = decisions(workspace)
+    assert recorded["pair_id"].to_list() == seen
+    assert recorded["decision"].to_list() == ["rejected", "accepted"] * (REVIEWED // 2)
+    with ada.expect_navigation():
+        ada.keyboard.press("u")
+    assert decisions(workspace).height == REVIEWED + 1
+
+
+def test_the_second_of_two_people_sees_that_a_pair_changed_under_them(
+    browser: Browser, workspace: Workspace, tmp_path: Path
+) -> None:
+    users = tmp_path / "users.json"
+    tokens = {name: add_user(users, name) for name in ("Ada", "Bo")}
+    with (
+        review_server(workspace.out, "--users", users) as server,
+        person(browser, server.address) as ada,
+        person(browser, server.address) as bo,
+    ):
+        for page, name in ((ada, "Ada"), (bo, "Bo")):
+            page.get_by_label("Your token").fill(tokens[name])
+            page.keyboard.press("Enter")
+            expect(page.get_by_text(f"Signed in as {name}")).to_be_visible()
+            open_pair(page, "How much does the pump weigh?")
+        with ada.expect_navigation():
+            ada.keyboard.press("a")
+        assert decisions(workspace)["who"].to_list() == ["Ada"]
+        with bo.expect_navigation():
+            bo.keyboard.press("1")
+        expect(bo.get_by_role("alert")).to_contain_text("Ada")
+        assert decisions(workspace)["who"].to_list() == ["Ada"]
+        with bo.expect_navigation():
+            bo.keyboard.press("1")
+        assert decisions(workspace).select("who", "decision").rows() == [
+            ("Ada", "accepted"),
+            ("Bo", "rejected"),
+        ]
+
+
+def test_an_edit_shows_its_new_badge_and_is_saved_after_it(ada: Page, workspace: Workspace) -> None:
+    open_pair(ada, "How much does the pump weigh?")
+    ada.keyboard.press("e")
+    ada.locator("[name=edited_answer]").fill("The pump weighs 99 kilograms.")
+    with ada.expect_navigation():
+        ada.get_by_role("button", name="Verify the edit").click()
+    preview = ada.locator(".preview")
+    expect(preview.locator(".badge")).not_to_have_class(re.compile("well_supported"))
+    assert decisions(workspace).is_empty()
+    ada.locator("[name=edited_answer]").fill(f"{SENTENCES['pump']} {SENTENCES['fan']}")
+    with ada.expect_navigation():
+        ada.get_by_role("button", name="Verify the edit").click()
+    expect(preview.locator(".badge.well_supported")).to_be_visible()
+    assert decisions(workspace).is_empty()
+    with ada.expect_navigation():
+        ada.keyboard.press("a")
+    (row,) = decisions(workspace).to_dicts()
+    assert (row["decision"], row["answer"]) == ("edited", f"{SENTENCES['pump']} {SENTENCES['fan']}")
+
+
+def test_no_decision_that_a_page_confirmed_is_lost_when_the_server_is_killed(
+    browser: Browser, workspace: Workspace
+) -> None:
+    confirmed = []
+    for round_number in range(2):
+        with review_server(workspace.out) as server, person(browser, server.address) as ada:
+            with ada.expect_navigation():
+                ada.locator("ol.pairs a").first.click()
+            for _ in range(5):
+                pair_id = pair_of(ada)
+                with ada.expect_navigation():
+                    ada.keyboard.press("a" if round_number else "2")
+                expect(ada.locator("#decide [role=status]")).to_contain_text("on the disk")
+                confirmed.append(pair_id)
+            ada.keyboard.press("a")  # whether this is recorded is open: the server dies at once
+            os.kill(server.process.pid, signal.SIGKILL)
+    recorded = decisions(workspace)["pair_id"].to_list()
+    assert [pair_id for pair_id in recorded if pair_id in confirmed] == confirmed
+    assert len(recorded) <= len(confirmed) + 2
+
+
+@pytest.mark.parametrize("how", ["hover", "focus"])
+def test_evidence_is_shown_when_its_chip_is_pointed_at_or_focused(ada: Page, how: str) -> None:
+    open_pair(ada, "How much does the pump weigh?")
+    chip = ada.locator("#claims .tip a.chip").first
+    tooltip = ada.locator("#claims .tip [role=tooltip]").first
+    expect(tooltip).to_be_hidden()
+    if how == "hover":
+        chip.hover()
+    else:
+        chip.focus()
+    expect(tooltip).to_be_visible()
+    expect(tooltip).to_contain_text(SENTENCES["pump"])
+    assert chip.get_attribute("aria-describedby") == tooltip.get_attribute("id")
+    ada.keyboard.press("Escape")
+    expect(tooltip).to_be_hidden()
+
+
+def test_an_empty_output_folder_says_what_to_run(browser: Browser, tmp_path: Path) -> None:
+    with review_server(tmp_path / "new") as server, person(browser, server.address) as ada:
+        expect(ada.get_by_role("main")).to_contain_text("qa-pipeline run")
+        assert not serious_problems(ada)
+
+
+def test_a_link_from_another_site_leads_a_signed_in_person_to_the_page(
+    ada: Page, server: ReviewServer
+) -> None:
+    ada.context.route(
+        "http://other.example/",
+        lambda route: route.fulfill(
+            content_type="text/html", body=f"<a href='{server.base}/?list=all'>All pairs</a>"
+        ),
+    )
+    other = ada.context.new_page()
+    other.goto("http://other.example/")
+    other.get_by_role("link").click()
+    expect(other.get_by_text("Signed in as")).to_be_visible()
+    assert parse_qs(urlsplit(other.url).query) == {"list": ["all"]}
+
+
+def pages_of(page: Page, origin: str) -> list[str]:
+    """One address of each kind of page that links lead to, by the shape of its path."""
+    waiting, kinds = ["/", "/?list=all"], {}
+    while waiting:
+        address = waiting.pop(0)
+        kind = re.sub(r"[0-9a-f]{16,}", "*", urlsplit(address).path)
+        if kind in kinds or "download" in kind or kind.endswith((".png", ".csv")):
+            continue
+        kinds[kind] = address
+        page.goto(f"{origin}{address}")
+        links = page.locator("a[href]").evaluate_all("links => links.map((link) => link.href)")
+        waiting += [link.removeprefix(origin) for link in links if link.startswith(f"{origin}/")]
+    return list(kinds.values())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_serious_problem_of_accessibility_or_is_wider_than_a_telephone(
+    ada: Page, server: ReviewServer, scheme: str
+) -> None:
+    addresses = pages_of(ada, server.base)
+    assert len(addresses) >= 3
+    ada.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    for address in addresses:
+        ada.set_viewport_size(WIDE)
+        ada.goto(f"{server.base}{address}")
+        assert serious_problems(ada) == [], address
+        ada.set_viewport_size(NARROW)
+        assert ada.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
+
+
+def test_hostile_texts_run_nothing_and_break_no_layout(browser: Browser, tmp_path: Path) -> None:
+    made = Workspace(tmp_path / "corpus", tmp_path / "out")
+    names = [file_name(number, text) for number, text in enumerate(MARKUP)]
+    made.write({f"b/{name}": document(text) for name, text in zip(names, MARKUP, strict=True)})
+    rows = [row for name, text in zip(names, MARKUP, strict=True) for row in pairs(name, text)]
+    made.write({"b/pairs.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QA_PIPELINE_QUALITY__MIN_PASS_RATE", "0")
+        assert made.run("--provider", "none").code == 0
+    keys = made.table("pairs", "b")["pair_id"]
+    with review_server(made.out) as server, person(browser, server.address) as ada:
+        for viewport in (WIDE, NARROW):
+            ada.set_viewport_size(viewport)
+            for key in [*keys[::2], None]:
+                ada.goto(f"{server.base}/pair/b/{key}" if key else f"{server.base}/?list=all")
+                assert ada.evaluate("document.documentElement.scrollWidth") <= viewport["width"], key
+                expect(ada.get_by_role("navigation").first).to_be_visible()
