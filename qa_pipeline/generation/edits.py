@@ -3,7 +3,7 @@
 import polars as pl
 
 from qa_pipeline.curation.decisions import EDITED, standing
-from qa_pipeline.generation.pairs_file import RawCitation, RawPair, import_pairs
+from qa_pipeline.generation.pairs_file import RawCitation, RawPair, Texts, import_pairs
 from qa_pipeline.storage.hashes import hash_parts
 from qa_pipeline.storage.rows import CitationStruct, DecisionRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -37,7 +37,7 @@ def with_edited_pairs(
         old = pl.col("pair_id").is_in(list(edits))
         rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
         of_rows = [edits.pop(row["pair_id"]) for row in rows]
-        lines = [_line(row, edit, chunks) for row, edit in zip(rows, of_rows, strict=True)]
+        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, of_rows, strict=True)]
         new = import_pairs(lines, documents, chunks, batch)
         pairs = new.with_columns(
             pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
@@ -58,7 +58,7 @@ def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
     return hash_parts(EDITED, pair["pair_id"], edit["answer"] or pair["answer"], *more)[:32]
 
 
-def _line(pair: DraftedPairRow, edit: DecisionRow, chunks: pl.DataFrame) -> RawPair:
+def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame) -> RawPair:
     answer = edit["answer"] or pair["answer"]
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = [
@@ -66,7 +66,7 @@ def _line(pair: DraftedPairRow, edit: DecisionRow, chunks: pl.DataFrame) -> RawP
         for citation in cited
     ] or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
     if edit["evidence_quote"] is not None:
-        citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], chunks))
+        citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
     missing = set(marked_numbers(answer)) - {citation["number"] for citation in cited}
     return RawPair(
         file=f"person:{edit['who']}",
@@ -79,12 +79,15 @@ def _line(pair: DraftedPairRow, edit: DecisionRow, chunks: pl.DataFrame) -> RawP
     )
 
 
-def _evidence(quote: str, document_id: str | None, chunks: pl.DataFrame) -> RawCitation:
+def _evidence(
+    quote: str, document_id: str | None, documents: pl.DataFrame, chunks: pl.DataFrame
+) -> RawCitation:
     """Cite the words that a person named: the chunk of their document that holds them, else all of it."""
-    holding = chunks.filter(
-        pl.col("document_id") == document_id, pl.col("text").str.contains(quote, literal=True)
-    )["chunk_id"]
-    return RawCitation(quote, holding[0] if holding.len() else document_id, quote=quote)
+    if document_id is None:
+        return RawCitation(quote, quote=quote)
+    of_document = chunks.filter(pl.col("document_id") == document_id)
+    chunk_id, _ = Texts(documents.clear(), of_document).holder(quote)
+    return RawCitation(quote, chunk_id or document_id, quote=quote)
 
 
 def _reference(citation: CitationStruct) -> str:
