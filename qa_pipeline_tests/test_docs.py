@@ -76,7 +76,9 @@ def test_a_page_names_settings_that_exist(page: Path) -> None:
     known = {path for path, _ in setting_fields(Settings)}
     known |= {path.rpartition(".")[0] for path in known} | {path.split(".")[0] for path in known}
     named = set(SETTING.findall(page.read_text(encoding="utf-8")))
-    assert {name for name in named if name not in known and not name.endswith((".yaml", ".yml", ".py", ".csv"))} == set()
+    assert {
+        name for name in named if name not in known and not name.endswith((".yaml", ".yml", ".py", ".csv"))
+    } == set()
 
 
 def test_every_dependency_has_its_reason() -> None:

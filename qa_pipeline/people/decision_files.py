@@ -244,6 +244,15 @@ class Taken:
     problems: list[Problem]
 
 
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """The decisions of a file to record, by batch; how many were recorded before; refused lines."""
+
+    rows: dict[str, list[DecisionColumns]]
+    already_recorded: int
+    problems: list[Problem]
+
+
 @dataclass(frozen=True)
 class _Batch:
     """The tables of a batch that decisions are compared with."""
@@ -274,17 +283,29 @@ def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> T
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
+    fitting = fitting_decisions(layout, file)
+    for name, rows in fitting.rows.items():
+        add_decisions(layout.decisions(name), rows, seen)
+    recorded = Counter({name: len(rows) for name, rows in fitting.rows.items()})
+    return Taken(recorded, fitting.already_recorded, fitting.problems)
+
+
+def fitting_decisions(layout: Layout, file: ReadFile) -> Fitting:
+    """Compare the decisions of a file with the tables of now; nothing is recorded.
+
+    Raises:
+        TableError: recorded decisions or tables cannot be read.
+    """
     problems = list(file.problems)
     repeats = 0
-    recorded: Counter[str] = Counter()
+    rows_of_batches: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
         batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
         rows, repeated = _fitting(lines, batch, problems, file.unit)
         repeats += repeated
         if rows:
-            add_decisions(layout.decisions(name), rows, seen)
-            recorded[name] += len(rows)
-    return Taken(recorded, repeats, sorted(problems, key=lambda problem: problem.line))
+            rows_of_batches[name] = rows
+    return Fitting(rows_of_batches, repeats, sorted(problems, key=lambda problem: problem.line))
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:

@@ -50,8 +50,10 @@ _UNCHANGED = (DOCUMENTS, CHUNKS, EMBEDDINGS, LINKS, QUESTIONS, CONTRADICTIONS, C
 _READ = (*_UNCHANGED, PAIRS, CLAIMS, CLAIM_VERDICTS, REFUSALS, ROUND_TRIPS, ASSESSMENTS)
 
 
-def recorded_resources(layout: Layout, batch: str) -> Resources:
+def recorded_resources(layout: Layout, batch: str, earlier: Resources | None = None) -> Resources:
     """Return models and settings: those in force, but those that decided about a batch, and its corpus.
+
+    The embedding model is that of `earlier`, where there are such: settings of a process do not change.
 
     Raises:
         InputError: the batch was embedded by another model.
@@ -63,7 +65,8 @@ def recorded_resources(layout: Layout, batch: str) -> Resources:
     origin = layout.origin(batch)
     if origin.is_file():
         recorded["corpus"] = origin.read_text(encoding="utf-8")
-    resources = Resources(load_settings(out=layout.out, **recorded))
+    embedder = earlier.embedder.inner if earlier else None
+    resources = Resources(load_settings(out=layout.out, **recorded), embedder=embedder)
     names = read_columns(layout.table(EMBEDDINGS.name, batch), EMBEDDINGS, ["model"])["model"].unique()
     if names.len() and resources.embedder.model not in names:
         raise InputError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
+from qa_pipeline.curation.decisions import content_hashes, decision_states
 from qa_pipeline.curation.ledger import (
     PARTIALLY_SUPPORTED,
     SCORES,
@@ -208,7 +208,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     views = list(claim_views(claims, verdicts, chunks, paths))
     assessments = tables.optional(ASSESSMENTS, batch).filter(own)
     assessment = assessments.row(0, named=True) if assessments.height else None
-    decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
+    decisions = tables.decisions(batch).filter(own)
     refusal = refusals.row(0, named=True) if refusals.height else None
     is_of_claim = verdict["reason"] in verdicts["reason"]  # which says so with its first difference
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))

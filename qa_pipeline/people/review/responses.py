@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
 from qa_pipeline.people.review.stored import StoredTables
@@ -28,6 +29,7 @@ class ReviewApp:
         queue: the pairs of all batches.
         tables: the tables of the pages.
         settings: those in force.
+        local: the local steps, which verify an edit and apply decisions.
     """
 
     layout: Layout
@@ -35,6 +37,7 @@ class ReviewApp:
     queue: Queue
     tables: StoredTables
     settings: Settings
+    local: LocalSteps
 
 
 def review_of(request: Request) -> ReviewApp:

@@ -54,5 +54,36 @@
     document.addEventListener(kind, (event) => event.target.closest?.(".tip")?.classList.remove("is-closed"));
   }
 
+  // Keys: an element says in data-key which keys press it. None is taken while somebody writes in a field.
+  let isSent = false;
+  document.addEventListener("submit", (event) => { isSent ||= event.target.method === "post"; });
+  addEventListener("pageshow", () => { isSent = false; });
+  const open = (id) => {
+    const part = document.getElementById(id);
+    if (!part) return;
+    if (part.showModal) return part.showModal();
+    part.open = true;
+    part.scrollIntoView({ block: "nearest" });
+    part.querySelector("textarea, button")?.focus();
+  };
+  document.addEventListener("keydown", (event) => {
+    const field = event.target.closest?.("input, textarea, select");
+    if (field && event.key === "Escape") field.blur();
+    if (field || isSent || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.key.length !== 1 || event.key === " " || document.querySelector("dialog[open]")) return;
+    const pressed = document.querySelector(`[data-key~="${CSS.escape(event.key)}"]`);
+    if (!pressed) return;
+    event.preventDefault();
+    if (pressed.matches("input")) pressed.select();
+    else pressed.click();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[data-key][href^='#']");
+    if (!link) return;
+    event.preventDefault();
+    open(link.hash.slice(1));
+  });
+  if (location.hash === "#search") document.getElementById("search")?.focus();
+
   showEvidence();
 })();
