@@ -1,5 +1,6 @@
 """Decisions made on a page: they take the way of decision files, and are refused in the same words."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -99,7 +100,7 @@ def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str
     for name, column in _EDITED_TEXTS.items():
         if fields.get(name) and fields[name] not in pair[column].str.strip_chars():
             values[name] = fields[name]
-    values |= _evidence(tables, batch, fields)
+    values |= _evidence(tables, batch, fields, is_edit=values.get("decision") == EDITED)
     if code := fields.get("code"):
         values |= {"decision": "rejected", "why": _why(code, fields.get("why", ""))}
     if fields.get("of_claim"):
@@ -123,20 +124,28 @@ def _why(code: str, note: str) -> str:
     return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))
 
 
-def _evidence(tables: StoredTables, batch: str, fields: Mapping[str, str]) -> dict[str, str]:
+def _evidence(
+    tables: StoredTables, batch: str, fields: Mapping[str, str], *, is_edit: bool
+) -> dict[str, str]:
     """Return the words named as evidence, those of the document where they were selected in it.
+
+    Who only decides may have selected words to read or copy them; words that were written are refused there.
 
     Raises:
         InputError: the selection is not in the document.
     """
     quote, document_id = fields.get("evidence_quote", ""), fields.get("evidence_document_id", "")
-    span = [fields.get(name, "") for name in ("evidence_start", "evidence_end")]
-    if document_id and all(number.isdecimal() for number in span):
+    start, end = (fields.get(name, "") for name in ("evidence_start", "evidence_end"))
+    if document_id and start.isdecimal() and end.isdecimal():
         texts = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)["text"]
-        start, end = map(int, span)
-        selected = (texts[0] or "")[start:end].strip() if texts.len() else ""
-        if not selected:
+        selected = (texts[0] or "")[int(start) : int(end)].strip() if texts.len() else ""
+        if not selected and is_edit:
             raise InputError("the document has changed: select the words that are evidence again")
-        if not quote or quote.split() == selected.split():
-            return {"evidence_quote": selected, "evidence_document_id": document_id}
+        if not quote or _letters(quote) == _letters(selected):
+            return {"evidence_quote": selected, "evidence_document_id": document_id} if is_edit else {}
     return {"evidence_quote": quote} if quote else {}
+
+
+def _letters(text: str) -> str:
+    """Return letters and digits alone: a page shows words without their markup and line ends."""
+    return re.sub(r"[\W_]", "", text)

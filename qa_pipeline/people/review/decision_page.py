@@ -36,7 +36,7 @@ def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
     filters = Filters.from_query(request.query_params)
     stays = fields.get("of_claim") or fields.get("decision") == "reopened"
     after = None if stays else review.queue.position(filters, batch, pair_id).after
-    here = filters.pair_address(batch, pair_id) if stays else f"/?{filters.address()}"
+    here = filters.pair_address(batch, pair_id)  # also behind the last pair: this page offers to undo
     decided = urlencode({"decided_in": batch, "decided": pair_id})
     return RedirectResponse(f"{after or here}&{decided}", status_code=303)
 

@@ -58,14 +58,6 @@
   let isSent = false;
   document.addEventListener("submit", (event) => { isSent ||= event.target.method === "post"; });
   addEventListener("pageshow", () => { isSent = false; });
-  const open = (id) => {
-    const part = document.getElementById(id);
-    if (!part) return;
-    if (part.showModal) return part.showModal();
-    part.open = true;
-    part.scrollIntoView({ block: "nearest" });
-    part.querySelector("textarea, button")?.focus();
-  };
   document.addEventListener("keydown", (event) => {
     const field = event.target.closest?.("input, textarea, select");
     if (field && event.key === "Escape") field.blur();
@@ -75,13 +67,14 @@
     if (!pressed) return;
     event.preventDefault();
     if (pressed.matches("input")) pressed.select();
-    else pressed.click();
+    else if (pressed.matches("summary")) {
+      pressed.parentElement.open = true;
+      pressed.parentElement.querySelector("textarea, button").focus();
+    } else pressed.click();
   });
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[data-key][href^='#']");
-    if (!link) return;
+  document.querySelector("a[href='#keys']")?.addEventListener("click", (event) => {
     event.preventDefault();
-    open(link.hash.slice(1));
+    document.getElementById("keys").showModal();
   });
   if (location.hash === "#search") document.getElementById("search")?.focus();
 
