@@ -11,6 +11,10 @@ class InputError(QAPipelineError):
     """The user's files or arguments cannot be used."""
 
 
+class DecidedMeanwhileError(InputError):
+    """A person decides about a pair that somebody else has decided since they looked at it."""
+
+
 class CorpusError(InputError):
     """A corpus or batch folder cannot be used."""
 

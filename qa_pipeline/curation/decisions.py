@@ -2,18 +2,19 @@
 
 Decisions are only ever added. The last one recorded about a pair or claim counts, while the pair's question,
 answer and evidence are those it was made about; a new text (`edited`) becomes a pair of its own, which is
-verified like any other.
+verified like any other. To undo one, a row is added that takes it back (`reopened`); then the one before
+counts.
 """
 
 import io
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from qa_pipeline.errors import TableError
+from qa_pipeline.errors import DecidedMeanwhileError, TableError
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.rows import DecisionRow
@@ -22,8 +23,10 @@ from qa_pipeline.storage.tables import CLAIM_VERDICTS, DECISIONS
 
 PERSON = "person"
 EDITED = "edited"
-WORDS = ("accepted", "rejected", EDITED)
-APPLIED, STALE, REPLACED = "applied", "stale", "replaced"
+REOPENED = "reopened"
+WRITTEN = ("question", "answer", "evidence_quote", "why")
+"""Columns of a decision that hold a person's own words."""
+APPLIED, STALE, REPLACED, TAKEN_BACK = "applied", "stale", "replaced", "taken_back"
 
 
 def read_decisions(path: Path) -> pl.DataFrame:
@@ -42,10 +45,17 @@ def read_decisions(path: Path) -> pl.DataFrame:
         raise TableError(f"{path} cannot be read: {error}; repair it or restore it from a backup") from error
 
 
-def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]], seen: int | None = None) -> None:
     """Record further decisions; `rows` lack only their sequence number. Those recorded already are left out.
 
+    Args:
+        path: the file of the batch.
+        rows: the decisions.
+        seen: number of the last decision about their pairs that the person has seen, -1 without one; None
+            where nobody looks.
+
     Raises:
+        DecidedMeanwhileError: a later one was recorded about one of the pairs; nothing is written.
         TableError: the recorded ones are damaged.
         StorageError: they cannot be written; the recorded ones are untouched.
     """
@@ -53,10 +63,29 @@ def add_decisions(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         recorded = read_decisions(path)
         recorded_ids = set(recorded["decision_id"])  # by another process that took the same file meanwhile
         rows = [row for row in rows if row["decision_id"] not in recorded_ids]
+        if seen is not None:
+            _check_seen(recorded, {row["pair_id"] for row in rows}, seen)
         last = recorded["sequence"].max()  # not the count: rows about forgotten documents are gone
         first = last + 1 if isinstance(last, int) else 0
         numbered = [{**row, "sequence": first + place} for place, row in enumerate(rows)]
         write_bytes(path, pl.concat([recorded, DECISIONS.frame(numbered)]).write_ndjson().encode())
+
+
+def _check_seen(recorded: pl.DataFrame, pair_ids: Collection[str], seen: int) -> None:
+    later = recorded.filter(pl.col("pair_id").is_in(list(pair_ids)), pl.col("sequence") > seen)
+    if later.height:
+        row = later.row(-1, named=True)
+        raise DecidedMeanwhileError(
+            f"{row['who']} decided about this pair meanwhile ({row['decision']}); look at it as it is now"
+        )
+
+
+def standing(decisions: pl.DataFrame) -> pl.DataFrame:
+    """Return the decision that counts about each pair and claim, in order, whatever they were made about."""
+    taken_back = decisions["takes_back"].drop_nulls().implode()
+    return decisions.filter(pl.col("decision") != REOPENED, ~pl.col("decision_id").is_in(taken_back)).unique(
+        ["pair_id", "claim_id"], keep="last", maintain_order=True
+    )
 
 
 def content_hashes(pairs: pl.DataFrame, claims: pl.DataFrame) -> dict[str, str]:
@@ -76,18 +105,22 @@ def decision_states(decisions: pl.DataFrame, pairs: pl.DataFrame, claims: pl.Dat
     """Return the decisions with their state.
 
     Returns:
-        The decisions table and `state`: replaced where a later decision was recorded about the same pair or
-        claim; stale where the pair is gone or its content is another now; else applied. An edit stays
-        applied while its pair is there, since the new text is verified against the documents of now.
+        The decisions table and `state`: taken_back where a later row takes it back, and of that row;
+        replaced where a later decision was recorded about the same pair or claim; stale where the pair is
+        gone or its content is another now; else applied. An edit stays applied while its pair is there,
+        since the new text is verified against the documents of now.
     """
     about = pairs.join(decisions, on="pair_id", how="semi")
     claims_of_pairs = claims.join(about, on="pair_id", how="semi")
     content, claim_ids = content_hashes(about, claims_of_pairs), {None, *claims_of_pairs["claim_id"]}
     rows = list(typed_rows(decisions, DecisionRow))
-    last = {(row["pair_id"], row["claim_id"]): row["sequence"] for row in rows}
+    counting = set(standing(decisions)["decision_id"])
+    taken_back = {row["takes_back"] for row in rows}
 
     def state(row: DecisionRow) -> str:
-        if last[row["pair_id"], row["claim_id"]] != row["sequence"]:
+        if row["decision"] == REOPENED or row["decision_id"] in taken_back:
+            return TAKEN_BACK
+        if row["decision_id"] not in counting:
             return REPLACED
         is_present = row["pair_id"] in content and row["claim_id"] in claim_ids
         same = row["decision"] == EDITED or content.get(row["pair_id"]) == row["content_sha256"]

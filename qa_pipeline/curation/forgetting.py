@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.curation.decisions import WRITTEN, read_decisions
 from qa_pipeline.curation.withdrawals import files_of_batch, withdraw_forgotten
 from qa_pipeline.errors import InputError, StorageError
 from qa_pipeline.llm.store.database import Database
@@ -22,8 +22,7 @@ from qa_pipeline.models.vector_cache import VectorCache, VectorSpace
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table, write_table
-from qa_pipeline.storage.rows import DecisionRow
-from qa_pipeline.storage.table_schema import Table, typed_rows
+from qa_pipeline.storage.table_schema import Table
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, EMBEDDINGS, PAIRS, QUESTIONS
 from qa_pipeline.text.rendering import first_names
 from qa_pipeline.text.sentences import split_sentences
@@ -250,6 +249,7 @@ def _rows_of(layout: Layout, batch: str, contents: Collection[str]) -> dict[str,
     pairs, claims = (_naming(_read(layout, batch, table), ids) for table in (PAIRS, CLAIMS))
     decisions = read_decisions(layout.decisions(batch))
     about = pl.col("pair_id").is_in([*pairs["pair_id"], *claims["pair_id"]])
+    about |= pl.col("evidence_document_id").is_in(documents["document_id"].implode()).fill_null(value=False)
     quoting = decisions["decision_id"].is_in(_quoting(decisions, documents, layout, batch, contents))
     return {
         DOCUMENTS.name: documents,
@@ -282,8 +282,8 @@ def _quoting(
 ) -> list[str]:
     """Return ids of decisions in which people quote a sentence that no other document of the batch has."""
     written = {
-        row["decision_id"]: " ".join(f"{row['answer'] or ''} {row['why'] or ''}".split())
-        for row in typed_rows(decisions, DecisionRow)
+        row["decision_id"]: " ".join(" ".join(row[name] or "" for name in WRITTEN).split())
+        for row in decisions.iter_rows(named=True)
     }
     sentences = {
         sentence

@@ -1,10 +1,11 @@
-"""Texts that people wrote in place of answers: each becomes a pair of its own."""
+"""Texts that people wrote in place of questions and answers: each becomes a pair of its own."""
 
 import polars as pl
 
-from qa_pipeline.generation.pairs_file import RawCitation, RawPair, import_pairs
+from qa_pipeline.curation.decisions import EDITED, standing
+from qa_pipeline.generation.pairs_file import RawCitation, RawPair, Texts, import_pairs
 from qa_pipeline.storage.hashes import hash_parts
-from qa_pipeline.storage.rows import CitationStruct, DraftedPairRow, EditRow
+from qa_pipeline.storage.rows import CitationStruct, DecisionRow, DraftedPairRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.text.references import RESOLVED, marked_numbers
 
@@ -27,49 +28,66 @@ def with_edited_pairs(
 
     Returns:
         The pairs table; added rows have the origin edited. A new text rests on what the old one cites, as far
-        as that exists, and on its own marks.
+        as that exists, on its own marks, and on the words that the person named as evidence.
     """
-    last = decisions.filter(pl.col("claim_id").is_null()).unique("pair_id", keep="last", maintain_order=True)
-    edits = {row["pair_id"]: row for row in typed_rows(last.filter(pl.col("decision") == "edited"), EditRow)}
+    counting = standing(decisions).filter(pl.col("claim_id").is_null(), pl.col("decision") == EDITED)
+    edits = {row["pair_id"]: row for row in typed_rows(counting, DecisionRow)}
     frames = [pairs]
     while edits and pairs.height:
         old = pl.col("pair_id").is_in(list(edits))
         rows = list(typed_rows(pairs.filter(old), DraftedPairRow))
-        lines = [_line(row, edits.pop(row["pair_id"])) for row in rows]
+        of_rows = [edits.pop(row["pair_id"]) for row in rows]
+        lines = [_line(row, edit, documents, chunks) for row, edit in zip(rows, of_rows, strict=True)]
         new = import_pairs(lines, documents, chunks, batch)
         pairs = new.with_columns(
-            pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, lines, strict=True)], pl.String()),
+            pl.Series("pair_id", [_edited_id(*ids) for ids in zip(rows, of_rows, strict=True)], pl.String()),
             *(
                 pl.Series(name, [row[name] for row in rows], pl.String())
                 for name in ("question_type", "difficulty", "persona")
             ),
-            pl.lit("edited").alias("origin"),
+            pl.lit(EDITED).alias("origin"),
             *(pairs.filter(old)[name] for name in pairs.columns if name.startswith("source_")),
         )
         frames.append(pairs)
     return pl.concat(frames)
 
 
-def _edited_id(pair: DraftedPairRow, line: RawPair) -> str:
-    return hash_parts("edited", pair["pair_id"], line.answer)[:32]
+def _edited_id(pair: DraftedPairRow, edit: DecisionRow) -> str:
+    parts = {name: edit[name] for name in ("question", "evidence_quote", "evidence_document_id")}
+    more = [f"{name}={value}" for name, value in parts.items() if value is not None]
+    return hash_parts(EDITED, pair["pair_id"], edit["answer"] or pair["answer"], *more)[:32]
 
 
-def _line(pair: DraftedPairRow, edit: EditRow) -> RawPair:
+def _line(pair: DraftedPairRow, edit: DecisionRow, documents: pl.DataFrame, chunks: pl.DataFrame) -> RawPair:
+    answer = edit["answer"] or pair["answer"]
     cited = [citation for citation in pair["citations"] if citation["resolution"] in RESOLVED]
     citations = [
         RawCitation(citation["raw"] or "", _reference(citation), number=citation["number"])
         for citation in cited
     ] or [RawCitation(chunk_id, chunk_id) for chunk_id in pair["used_chunk_ids"]]
-    missing = set(marked_numbers(edit["answer"])) - {citation["number"] for citation in cited}
+    if edit["evidence_quote"] is not None:
+        citations.append(_evidence(edit["evidence_quote"], edit["evidence_document_id"], documents, chunks))
+    missing = set(marked_numbers(answer)) - {citation["number"] for citation in cited}
     return RawPair(
         file=f"person:{edit['who']}",
         line=edit["sequence"],
         sha256=edit["decision_id"],
-        question=pair["question"],
-        answer=edit["answer"],
+        question=edit["question"] or pair["question"],
+        answer=answer,
         language=pair["language"],
         citations=(*citations, *(RawCitation(f"[{n}]", number=n) for n in sorted(missing))),
     )
+
+
+def _evidence(
+    quote: str, document_id: str | None, documents: pl.DataFrame, chunks: pl.DataFrame
+) -> RawCitation:
+    """Cite the words that a person named: the chunk of their document that holds them, else all of it."""
+    if document_id is None:
+        return RawCitation(quote, quote=quote)
+    of_document = chunks.filter(pl.col("document_id") == document_id)
+    chunk_id, _ = Texts(documents.clear(), of_document).holder(quote)
+    return RawCitation(quote, chunk_id or document_id, quote=quote)
 
 
 def _reference(citation: CitationStruct) -> str:

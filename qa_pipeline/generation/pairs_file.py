@@ -354,7 +354,7 @@ def import_pairs(
     A pair may cite in its `citations` field and inside its answer; the same reference counts once.
     """
     sources = Sources(documents, chunks)
-    texts = _Texts(documents, chunks)
+    texts = Texts(documents, chunks)
     languages = _Languages(documents, chunks)
     seen: dict[str, int] = {}
     rows: list[PairColumns] = []
@@ -394,7 +394,7 @@ def _base(pair: RawPair) -> PairColumns:
     }
 
 
-def _drafted(pair: RawPair, sources: Sources, texts: "_Texts", languages: "_Languages") -> PairColumns:
+def _drafted(pair: RawPair, sources: Sources, texts: "Texts", languages: "_Languages") -> PairColumns:
     inside = [RawCitation(reference, reference) for reference in mark_references(pair.answer or "")]
     cited = [
         (citation, _resolve(citation, sources, texts)) for citation in _distinct([*pair.citations, *inside])
@@ -433,7 +433,7 @@ def _distinct(citations: Iterable[RawCitation]) -> list[RawCitation]:
     return distinct
 
 
-def _resolve(citation: RawCitation, sources: Sources, texts: "_Texts") -> Resolution:
+def _resolve(citation: RawCitation, sources: Sources, texts: "Texts") -> Resolution:
     if citation.reference:
         return sources.resolve(citation.reference)
     quoted = citation.passage or citation.quote
@@ -466,7 +466,7 @@ class _Languages:
         return other if other in self._of_batch else main
 
 
-class _Texts:
+class Texts:
     """The chunks and documents of a batch, to find which one holds a passage: the first that does."""
 
     def __init__(self, documents: pl.DataFrame, chunks: pl.DataFrame) -> None:

@@ -15,7 +15,14 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from qa_pipeline.curation.decisions import EDITED, add_decisions, content_hashes, read_decisions
+from qa_pipeline.curation.decisions import (
+    EDITED,
+    REOPENED,
+    add_decisions,
+    content_hashes,
+    read_decisions,
+    standing,
+)
 from qa_pipeline.errors import InputError
 from qa_pipeline.storage.hashes import hash_text
 from qa_pipeline.storage.layout import Layout
@@ -33,7 +40,8 @@ MAX_TEXT = 100_000
 SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 TEMPLATE = (
     "batch", "pair_id", "claim_id", "content_sha256", "reason", "detail", "question", "answer", "claims",
-    "evidence", "source", "decision", "edited_answer", "who", "why", "decided_at",
+    "evidence", "source", "decision", "edited_answer", "edited_question", "evidence_quote", "who", "why",
+    "decided_at",
 )  # fmt: skip
 """Columns of the template; those behind `source` are for the person to fill."""
 _COMPUTED = ("=", "+", "-", "@", "\t", "\r")
@@ -85,6 +93,8 @@ _Note = Annotated[
     str | None, Field(max_length=2_000), BeforeValidator(_one_line), BeforeValidator(_blank_is_none)
 ]
 
+_Text = Annotated[str | None, Field(max_length=MAX_TEXT), BeforeValidator(_blank_is_none)]
+
 
 class DecisionLine(BaseModel):
     """A decision as its file has it; `question` and `answer` are compared with the pair's."""
@@ -96,11 +106,16 @@ class DecisionLine(BaseModel):
     claim_id: _Id = None
     content_sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$"), BeforeValidator(_blank_is_none)]
     decision: Annotated[
-        Literal["accepted", "rejected", "edited"], BeforeValidator(_small), BeforeValidator(_blank_is_none)
+        Literal["accepted", "rejected", "edited", "reopened"],
+        BeforeValidator(_small),
+        BeforeValidator(_blank_is_none),
     ]
     question: Annotated[str | None, BeforeValidator(_as_text)] = None
     answer: Annotated[str | None, BeforeValidator(_as_text)] = None
-    edited_answer: Annotated[str | None, Field(max_length=MAX_TEXT), BeforeValidator(_blank_is_none)] = None
+    edited_answer: _Text = None
+    edited_question: _Text = None
+    evidence_quote: _Text = None
+    evidence_document_id: _Id = None
     who: Annotated[str, Field(max_length=200), BeforeValidator(_one_line), BeforeValidator(_blank_is_none)]
     why: _Note = None
     decided_at: Annotated[str | None, BeforeValidator(_utc), BeforeValidator(_blank_is_none)] = None
@@ -182,7 +197,7 @@ def _line(value: Any, unit: str) -> DecisionLine | str | None:
 
 
 _ADVICE = {
-    "decision": "the decision must be accepted, rejected or edited",
+    "decision": "the decision must be accepted, rejected, edited or reopened",
     "who": "column who must name who decided, in 1 to 200 characters",
     "content_sha256": "it has no content_sha256 of 64 hexadecimal digits; copy it from the template",
     "decided_at": "decided_at is no date and time such as 2026-03-01T14:00:00+01:00",
@@ -229,6 +244,15 @@ class Taken:
     problems: list[Problem]
 
 
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """The decisions of a file to record, by batch; how many were recorded before; refused lines."""
+
+    rows: dict[str, list[DecisionColumns]]
+    already_recorded: int
+    problems: list[Problem]
+
+
 @dataclass(frozen=True)
 class _Batch:
     """The tables of a batch that decisions are compared with."""
@@ -246,24 +270,42 @@ class _Batch:
     """Decisions recorded before."""
 
 
-def take_decisions(layout: Layout, file: ReadFile) -> Taken:
+def take_decisions(layout: Layout, file: ReadFile, seen: int | None = None) -> Taken:
     """Record the decisions of a file that fit the tables of now; the other lines are named.
 
+    Args:
+        layout: the output folder.
+        file: the decisions.
+        seen: as `add_decisions` has it.
+
     Raises:
+        DecidedMeanwhileError: as `add_decisions` raises it.
         TableError: recorded decisions or tables cannot be read.
         StorageError: a decision cannot be recorded.
     """
+    fitting = fitting_decisions(layout, file)
+    for name, rows in fitting.rows.items():
+        add_decisions(layout.decisions(name), rows, seen)
+    recorded = Counter({name: len(rows) for name, rows in fitting.rows.items()})
+    return Taken(recorded, fitting.already_recorded, fitting.problems)
+
+
+def fitting_decisions(layout: Layout, file: ReadFile) -> Fitting:
+    """Compare the decisions of a file with the tables of now; nothing is recorded.
+
+    Raises:
+        TableError: recorded decisions or tables cannot be read.
+    """
     problems = list(file.problems)
     repeats = 0
-    recorded: Counter[str] = Counter()
+    rows_of_batches: dict[str, list[DecisionColumns]] = {}
     for name, lines in _by_batch(layout, file, problems).items():
         batch = _read(layout, name, {line.pair_id for line in lines.values()}, lines)
         rows, repeated = _fitting(lines, batch, problems, file.unit)
         repeats += repeated
         if rows:
-            add_decisions(layout.decisions(name), rows)
-            recorded[name] += len(rows)
-    return Taken(recorded, repeats, sorted(problems, key=lambda problem: problem.line))
+            rows_of_batches[name] = rows
+    return Fitting(rows_of_batches, repeats, sorted(problems, key=lambda problem: problem.line))
 
 
 def _by_batch(layout: Layout, file: ReadFile, problems: list[Problem]) -> dict[str, dict[int, DecisionLine]]:
@@ -314,8 +356,9 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
     is_wanted = pl.col("pair_id").is_in([pair_id for pair_id in pair_ids if pair_id])
     pairs = read_table(layout.table(PAIRS.name, name), PAIRS).filter(is_wanted)
     claims = read_table(layout.table(CLAIMS.name, name), CLAIMS).filter(is_wanted)
-    bare = claims.filter(pl.col("evidence_quote").is_null())
     recorded = read_decisions(layout.decisions(name))
+    counting = typed_rows(standing(recorded), DecisionRow)
+    bare = claims.filter(pl.col("evidence_quote").is_null())
     return _Batch(
         name=name,
         pairs={row["pair_id"]: row for row in typed_rows(pairs, PairRow)},
@@ -323,7 +366,7 @@ def _read(layout: Layout, name: str, pair_ids: set[str | None], lines: Mapping[i
         content=content_hashes(pairs, claims),
         unproved={*bare["pair_id"], *bare["claim_id"]},
         fabricated=set(fabricated_citations(pairs, claims)["pair_id"]),
-        standing={(row["pair_id"], row["claim_id"]): row for row in typed_rows(recorded, DecisionRow)},
+        standing={(row["pair_id"], row["claim_id"]): row for row in counting},
         ids=set(recorded["decision_id"]),
     )
 
@@ -340,7 +383,7 @@ def _fitting(
 
     for number, line in lines.items():
         pair = batch.pairs[line.pair_id or ""]
-        row = _row(_with_answer_cell(line, pair), batch.name)
+        row = _row(_with_new_texts(line, pair), batch.name)
         if problem := _unfit(row, batch) or _changed_cell(line, pair):
             refuse(number, row, problem)
         else:
@@ -351,14 +394,16 @@ def _fitting(
     for number, row in fitting.items():
         target = (row["pair_id"], row["claim_id"])
         before = batch.standing.get(target)
+        counts = before is not None and before["decision_id"] == row["decision_id"]
         if problem := _repeated(number, fitting, about[target], unit):
             refuse(number, row, problem)
-        elif before is not None and before["decision_id"] == row["decision_id"]:
+        elif counts or (row["decision"] == REOPENED and row["decision_id"] in batch.ids):
             repeats += 1
         elif problem := _outdated(row, before, batch):
             refuse(number, row, problem)
         else:
-            rows.append(row)
+            is_undone = row["decision"] == REOPENED and before is not None
+            rows.append({**row, "takes_back": before["decision_id"]} if is_undone else row)
     return rows, repeats
 
 
@@ -369,7 +414,10 @@ def _row(line: DecisionLine, batch: str) -> DecisionColumns:
         "claim_id": line.claim_id,
         "content_sha256": line.content_sha256,
         "decision": line.decision,
+        "question": line.edited_question,
         "answer": line.edited_answer,
+        "evidence_quote": line.evidence_quote,
+        "evidence_document_id": line.evidence_document_id,
         "who": line.who,
         "why": line.why,
         "decided_at": line.decided_at,
@@ -384,12 +432,18 @@ def _is_changed(cell: str | None, text: str | None) -> bool:
     return cell is not None and cell not in (stored, _as_written(stored))
 
 
-def _with_answer_cell(line: DecisionLine, pair: PairRow) -> DecisionLine:
-    """Return an edit whose new text stands in the column `answer` as if it stood in `edited_answer`."""
-    is_edit = (
-        line.decision == EDITED and line.edited_answer is None and _is_changed(line.answer, pair["answer"])
-    )
-    return line.model_copy(update={"edited_answer": line.answer or None}) if is_edit else line
+def _with_new_texts(line: DecisionLine, pair: PairRow) -> DecisionLine:
+    """Return an edit with the texts that are new; an answer may also stand in the column `answer`."""
+    if line.decision != EDITED:
+        return line
+    answer, question = line.edited_answer, line.edited_question
+    if answer is None and _is_changed(line.answer, pair["answer"]):
+        answer = line.answer or None
+    if question == pair["question"]:
+        question = None
+    if answer == pair["answer"] and (question or line.evidence_quote):
+        answer = None
+    return line.model_copy(update={"edited_answer": answer, "edited_question": question})
 
 
 def _changed_cell(line: DecisionLine, pair: PairRow) -> str | None:
@@ -400,7 +454,8 @@ def _changed_cell(line: DecisionLine, pair: PairRow) -> str | None:
             return f"a spreadsheet cut its {name} at {_LONGEST_CELL} characters; decide it in a .jsonl file"
     if _is_changed(line.question, pair["question"]):
         return (
-            "its question was changed, and only answers can be edited; put back the question of the template"
+            "its question was changed; put back the question of the template, and write a new one in "
+            "edited_question with the decision edited"
         )
     is_edit = line.decision == EDITED and line.edited_answer in (None, line.answer)
     if not is_edit and _is_changed(line.answer, pair["answer"]):
@@ -411,9 +466,19 @@ def _changed_cell(line: DecisionLine, pair: PairRow) -> str | None:
     return None
 
 
+_NEW_TEXTS: Mapping[str, str] = {
+    "answer": "an edited answer",
+    "question": "an edited question",
+    "evidence_quote": "a quote as evidence",
+}
+"""Columns of an edit, and their names in messages."""
+_SAME = ("decision", "question", "answer", "evidence_quote", "evidence_document_id")
+"""Columns in which two decisions are alike that decide the same."""
+
+
 def _repeated(number: int, rows: Mapping[int, DecisionColumns], same: Sequence[int], unit: str) -> str | None:
     """Return the fault of a line whose pair or claim other lines decide too."""
-    decisions = {(rows[number_of_row]["decision"], rows[number_of_row]["answer"]) for number_of_row in same}
+    decisions = {tuple(rows[number_of_row][name] for name in _SAME) for number_of_row in same}
     if len(decisions) > 1:
         others = ", ".join(str(other_row) for other_row in same if other_row != number)
         return f"{unit} {others} decides the same pair or claim otherwise; none of them is taken"
@@ -428,8 +493,9 @@ def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
     if batch.content[row["pair_id"]] != row["content_sha256"]:
         return "question, answer or evidence have changed since; decide on the pair as it is now"
     checks = {"accepted": _cannot_accept, EDITED: _cannot_edit}
-    if row["decision"] != EDITED and row["answer"] is not None:
-        return f"it has an edited answer and the decision {row['decision']}; an edit has the decision edited"
+    new = next((words for name, words in _NEW_TEXTS.items() if row[name] is not None), None)
+    if row["decision"] != EDITED and new is not None:
+        return f"it has {new} and the decision {row['decision']}; an edit has the decision edited"
     return checks[row["decision"]](row, pair, batch) if row["decision"] in checks else None
 
 
@@ -447,23 +513,28 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | 
 
 def _cannot_edit(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
     if row["claim_id"] is not None:
-        return "only the answer of a pair can be edited; leave claim_id empty"
-    if row["answer"] is None:
-        return "the edited answer is missing (column edited_answer)"
+        return "only a pair can be edited and no claim of it; leave claim_id empty"
+    if not any(row[name] for name in _NEW_TEXTS):
+        return "the edited answer is missing (column edited_answer; or edited_question, evidence_quote)"
     if pair["question"] is None:
         return "the pair has no question"
+    if pair["answer"] is None and row["answer"] is None:
+        return "the pair has no answer; write one in edited_answer"
     return "the edited answer is the answer as it is" if row["answer"] == pair["answer"] else None
 
 
 def _outdated(row: DecisionColumns, before: DecisionRow | None, batch: _Batch) -> str | None:
     """Return the reason why a decision does not come after the one that counts."""
+    again = "to decide so again give another decided_at or why"
     if before is None:
-        return None
-    standing = f"the decision that counts ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
+        if row["decision"] == REOPENED:
+            return "no decision about it counts, so there is none to take back"
+        return f"it was taken back; {again}" if row["decision_id"] in batch.ids else None
+    counting = f"the decision that counts ({before['decision']} by {before['who'][:_SHOWN_ID]!r})"
     if row["decided_at"] and before["decided_at"] and row["decided_at"] < before["decided_at"]:
-        return f"it was made before {standing}"
+        return f"it was made before {counting}"
     if row["decision_id"] in batch.ids:
-        return f"it was recorded before {standing}; to decide so again give another decided_at or why"
+        return f"it was recorded before {counting}; {again}"
     return None
 
 

@@ -128,18 +128,24 @@ def _run_alone(resources: Resources, batch: str, watch: StageObserver) -> BatchO
 
 
 def run_batch(
-    resources: Resources, batch: str, watch: StageObserver = no_observer, *, pairs_file: Path | None = None
+    resources: Resources,
+    batch: str,
+    watch: StageObserver = no_observer,
+    *,
+    pairs_file: Path | None = None,
+    replaced: Mapping[str, Callable[[StageRun], Any]] | None = None,
 ) -> BatchOutcome:
     """Run one batch from its files to its training examples, keeping each table as soon as it is whole.
 
-    With `pairs_file` its pairs take the place of generated ones and of those beside the documents. A batch
-    whose blocking gates fail has no training examples, and what was published of it before is moved aside.
+    With `pairs_file` its pairs take the place of generated ones and of those beside the documents. For
+    stages in `replaced` its functions run. A batch whose blocking gates fail has no training examples, and
+    what was published of it before is moved aside.
 
     Raises:
         RepliesPendingError: replies are awaited; the tables of the stages before are kept.
         QAPipelineError: the batch cannot be run; the tables of the stages before are kept.
     """
-    replaced: dict[str, Callable[[StageRun], Any]] = {}
+    replaced = replaced or {}
     if pairs_file is not None:
         replaced = {
             "index": lambda _: None,

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from qa_pipeline.curation.coverage import cover_sections, uncovered_sections
-from qa_pipeline.curation.decisions import overrule_claims, read_decisions
+from qa_pipeline.curation.decisions import WRITTEN, overrule_claims, read_decisions
 from qa_pipeline.curation.exports import (
     NO_ROWS,
     chat_rows,
@@ -368,7 +368,7 @@ def _decisions(run: StageRun) -> pl.DataFrame:
     mask = texts_mask(masking)
     rows = decisions.to_dicts()
     for row in rows:
-        written = [name for name in ("answer", "why") if row[name]]
+        written = [name for name in WRITTEN if row[name]]
         row.update(zip(written, mask([row[name] for name in written]), strict=True))
     return DECISIONS.frame(rows)
 

@@ -329,7 +329,11 @@ class DecisionRow(TypedDict):
     claim_id: str | None
     content_sha256: str
     decision: str
+    question: str | None
     answer: str | None
+    evidence_quote: str | None
+    evidence_document_id: str | None
+    takes_back: str | None
     who: str
     why: str | None
     decided_at: str | None
@@ -370,22 +374,6 @@ class DraftedPairRow(TypedDict):
     source_line: int | None
     source_id: str | None
     source_fields: str | None
-
-
-class EditRow(TypedDict):
-    """Hold one row of decisions, with answer."""
-
-    decision_id: str
-    batch: str
-    sequence: int
-    pair_id: str
-    claim_id: str | None
-    content_sha256: str
-    decision: str
-    answer: str
-    who: str
-    why: str | None
-    decided_at: str | None
 
 
 class KeptQuestionRow(TypedDict):
@@ -596,7 +584,11 @@ class DecisionColumns(TypedDict, total=False):
     claim_id: str | None
     content_sha256: str
     decision: str
+    question: str | None
     answer: str | None
+    evidence_quote: str | None
+    evidence_document_id: str | None
+    takes_back: str | None
     who: str
     why: str | None
     decided_at: str | None

@@ -310,14 +310,19 @@ DECISIONS = Table(
         PAIR_ID,
         column("claim_id", S, "The claim it is about; null where it is about the pair.", nullable=True),
         column("content_sha256", S, "Hash of the question, answer and evidence it was made about; stale once they differ."),
-        column("decision", S, "accepted, rejected or edited."),
+        column("decision", S, "accepted, rejected, edited, or reopened, which takes an earlier decision back."),
+        column("question", S, "The new text of an edited question.", nullable=True),
         column("answer", S, "The new text of an edited answer.", nullable=True),
+        column("evidence_quote", S, "Words of a document that a person names as evidence of an edited pair.", nullable=True),
+        column("evidence_document_id", S, "The document they are in; null where any document of the batch may be it.", nullable=True),
+        column("takes_back", S, "The decision_id that a reopened pair or claim is rid of.", nullable=True),
         column("who", S, "Who decided."),
         column("why", S, "Why.", nullable=True),
         column("decided_at", S, "When, in UTC, where the person says so.", nullable=True),
     ),
     preview=("decision", "who", "why", "answer"),
     counted=("decision",),
+    later=("question", "evidence_quote", "evidence_document_id", "takes_back"),
 )
 
 TWINS = Table(

@@ -231,7 +231,7 @@ def test_lines_that_cannot_be_taken_are_named_and_the_others_go_in(workspace: Wo
         3: "no claim has the id",
         4: "neither a pair_id nor a claim_id",
         5: "have changed since",
-        6: "must be accepted, rejected or edited",
+        6: "must be accepted, rejected, edited or reopened",
         7: "who decided",
         8: "content_sha256 of 64",
         9: "repeats line 1",

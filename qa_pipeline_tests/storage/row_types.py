@@ -17,7 +17,6 @@ FILE = Path(rows.__file__)
 PACKAGE = FILE.parents[1]
 FILLED: Mapping[str, tuple[Table, Sequence[str]]] = {
     "DraftedPairRow": (tables.PAIRS, ("question", "answer")),
-    "EditRow": (tables.DECISIONS, ("answer",)),
     "KeptQuestionRow": (tables.QUESTIONS, ("question", "question_type")),
 }
 """Types of rows in a state in which columns that may be null are not."""

@@ -1,51 +1,151 @@
 """Decisions made on a page: they take the way of decision files, and are refused in the same words."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import polars as pl
 from pydantic import ValidationError
 
-from qa_pipeline.errors import InputError
-from qa_pipeline.people.decision_files import DecisionLine, ReadFile, take_decisions
-from qa_pipeline.storage.layout import Layout
+from qa_pipeline.calibration.rows import QUALITY
+from qa_pipeline.curation.decisions import EDITED
+from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.errors import DecidedMeanwhileError, InputError, QAPipelineError
+from qa_pipeline.people.decision_files import (
+    DecisionLine,
+    ReadFile,
+    fitting_decisions,
+    take_decisions,
+)
+from qa_pipeline.people.review.stored import StoredTables
+from qa_pipeline.storage.hashes import hash_json
+from qa_pipeline.storage.rows import DecisionColumns
+from qa_pipeline.storage.tables import DOCUMENTS, PAIRS
+
+OF_SOURCES = ("no_evidence_found", "low_correctness", "wrong_citation", "one_sided")
+"""Reasons for which a person rejects because of the sources; they count against verification."""
+OF_QUALITY = (
+    "low_completeness",
+    "low_relevance",
+    "unclear_question",
+    "dangling_reference",
+    "low_question_quality",
+)
+"""Reasons for which a person rejects what is proved: nine in all, so that each has a key."""
+REJECTIONS: Mapping[str, str] = {code: in_words(code) for code in (*OF_SOURCES, *OF_QUALITY)}
+"""Reason codes that a person gives by the keys 1 to 9, with their words."""
+_EDITED_TEXTS = {"edited_question": "question", "edited_answer": "answer"}
+_EVIDENCE = ("evidence_quote", "evidence_document_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a decision: `problem` says why it was not taken, and is None where it was recorded."""
-
-    problem: str | None
-
-
-def decide(layout: Layout, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
-    """Record the decision of a form, on the disk when this returns.
+    """The end of a decision.
 
     Args:
-        layout: the output folder.
+        problem: why it was not taken; None where it was recorded, or is an edit to be looked at first.
+        edit: an edit that fits and is not recorded yet, a row of decisions.
+        checked: what the form of that edit carries once its verification was shown.
+        status: of the page that shows it, by HTTP.
+    """
+
+    problem: str | None = None
+    edit: DecisionColumns | None = None
+    checked: str = ""
+    status: int = 409
+
+
+def decide(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> Outcome:
+    """Record the decision of a form, on the disk when this returns.
+
+    An edit is recorded once its form says that it was shown verified.
+
+    Args:
+        tables: of the output folder.
         batch: the pair's batch.
         pair_id: the pair.
-        form: decision, content_sha256 and, where there are any, claim_id, edited_answer, why.
+        form: its fields; `seen` is the number of the last decision about the pair that its page showed.
         who: the person.
+    """
+    try:
+        line = _line(tables, batch, pair_id, form, who)
+        file = ReadFile({1: line}, [], 0, "decision")
+        checked = hash_json([getattr(line, name) for name in (*_EDITED_TEXTS, *_EVIDENCE)])
+        if line.decision == EDITED and form.get("checked") != checked:
+            fitting = fitting_decisions(tables.layout, file)
+            if fitting.problems:
+                return Outcome(fitting.problems[0].text)
+            return Outcome(edit=fitting.rows[batch][0], checked=checked, status=200)
+        seen = form.get("seen", "")
+        taken = take_decisions(tables.layout, file, int(seen) if seen.isdecimal() else -1)
+    except DecidedMeanwhileError as error:
+        return Outcome(str(error))
+    except InputError as error:
+        return Outcome(str(error), status=400)
+    except QAPipelineError as error:  # a folder that cannot be written, a full disk, damaged tables
+        return Outcome(str(error), status=500)
+    return Outcome(taken.problems[0].text if taken.problems else None)
+
+
+def _line(tables: StoredTables, batch: str, pair_id: str, form: Mapping[str, str], who: str) -> DecisionLine:
+    """Return the decision of a form; texts that stand in it unchanged are no part of it.
 
     Raises:
-        InputError: a field of the form cannot be used.
-        TableError: recorded decisions or tables cannot be read.
-        StorageError: the decision cannot be recorded.
+        InputError: a field cannot be used.
     """
-    fields = ("claim_id", "content_sha256", "decision", "edited_answer", "why")
+    fields = {name: value.replace("\r\n", "\n").strip() for name, value in form.items()}
+    pair = tables.frame(PAIRS, batch).filter(pl.col("pair_id") == pair_id)
+    values = {name: fields[name] for name in ("content_sha256", "decision", "why") if fields.get(name)}
+    for name, column in _EDITED_TEXTS.items():
+        if fields.get(name) and fields[name] not in pair[column].str.strip_chars():
+            values[name] = fields[name]
+    values |= _evidence(tables, batch, fields, is_edit=values.get("decision") == EDITED)
+    if code := fields.get("code"):
+        values |= {"decision": "rejected", "why": _why(code, fields.get("why", ""))}
+    if fields.get("of_claim"):
+        values["decision"], _, values["claim_id"] = fields["of_claim"].partition(" ")
+    signature = {"batch": batch, "pair_id": pair_id, "who": who, "decided_at": datetime.now(UTC).isoformat()}
     try:
-        line = DecisionLine.model_validate(
-            {
-                **{name: form[name] for name in fields if name in form},
-                "batch": batch,
-                "pair_id": pair_id,
-                "who": who,
-                "decided_at": datetime.now(UTC).isoformat(),
-            }
-        )
+        return DecisionLine.model_validate(values | signature)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise InputError(f"{problem['loc'][0]}: {problem['msg']}") from error
-    taken = take_decisions(layout, ReadFile({1: line}, [], 0, "decision"))
-    return Outcome(taken.problems[0].text if taken.problems else None)
+
+
+def _why(code: str, note: str) -> str:
+    """Return a reason code and a note as exports and decision files hold them.
+
+    Raises:
+        InputError: the code is none that a person gives.
+    """
+    if code not in REJECTIONS:
+        raise InputError(f"{code[:40]!r} is no reason to reject; they are {', '.join(REJECTIONS)}")
+    return ": ".join(filter(None, [QUALITY if code in OF_QUALITY else "", code, note]))
+
+
+def _evidence(
+    tables: StoredTables, batch: str, fields: Mapping[str, str], *, is_edit: bool
+) -> dict[str, str]:
+    """Return the words named as evidence, those of the document where they were selected in it.
+
+    Who only decides may have selected words to read or copy them; words that were written are refused there.
+
+    Raises:
+        InputError: the selection is not in the document.
+    """
+    quote, document_id = fields.get("evidence_quote", ""), fields.get("evidence_document_id", "")
+    start, end = (fields.get(name, "") for name in ("evidence_start", "evidence_end"))
+    if document_id and start.isdecimal() and end.isdecimal():
+        texts = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)["text"]
+        selected = (texts[0] or "")[int(start) : int(end)].strip() if texts.len() else ""
+        if not selected and is_edit:
+            raise InputError("the document has changed: select the words that are evidence again")
+        if not quote or _letters(quote) == _letters(selected):
+            return {"evidence_quote": selected, "evidence_document_id": document_id} if is_edit else {}
+    return {"evidence_quote": quote} if quote else {}
+
+
+def _letters(text: str) -> str:
+    """Return letters and digits alone: a page shows words without their markup and line ends."""
+    return re.sub(r"[\W_]", "", text)

@@ -1,25 +1,24 @@
-"""The page of a pair, and the decisions made on it."""
-
-from collections.abc import Mapping
+"""The page of a pair."""
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from qa_pipeline.errors import InputError
-from qa_pipeline.people.review.decision_forms import decide
+from qa_pipeline.people.review.decision_view import Attempt, decided_before, decision_panel
 from qa_pipeline.people.review.pair_view import Place, pair_view
 from qa_pipeline.people.review.queue import LISTS, Filters
-from qa_pipeline.people.review.responses import page, posted, review_of, session_of
+from qa_pipeline.people.review.responses import page, review_of
 from qa_pipeline.people.review.source_view import SourceView, source_view
 
 
 def show_pair(request: Request) -> Response:
     """Show a pair beside its source."""
-    return _show_pair(request, None)
+    return pair_response(request)
 
 
-def _show_pair(request: Request, problem: str | None) -> Response:
+def pair_response(request: Request, attempt: Attempt | None = None, status: int = 200) -> Response:
+    """Show a pair; `attempt` is a form that was sent about it and not taken."""
     review = review_of(request)
     batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
     view = pair_view(review.tables, batch, pair_id)
@@ -30,7 +29,7 @@ def _show_pair(request: Request, problem: str | None) -> Response:
     return page(
         request,
         "pair.html.j2",
-        status=409 if problem else 200,
+        status=status,
         view=view,
         batch=batch,
         filters=filters,
@@ -42,7 +41,9 @@ def _show_pair(request: Request, problem: str | None) -> Response:
         places=places,
         at=places.index(place) if place in places else None,
         source_problem=source_problem,
-        problem=problem,
+        panel=decision_panel(
+            review.tables, view, batch, attempt or Attempt(), decided_before(request.query_params)
+        ),
     )
 
 
@@ -68,21 +69,4 @@ def _number(request: Request, name: str) -> int | None:
     return int(value) if value.isdecimal() else None
 
 
-@posted
-def take_decision(request: Request, fields: Mapping[str, str]) -> Response:
-    """Record a decision and go on to the next pair; where it is refused, say why on its page."""
-    review = review_of(request)
-    batch, pair_id = request.path_params["batch"], request.path_params["pair_id"]
-    filters = Filters.from_query(request.query_params)
-    session = session_of(request)
-    outcome = decide(review.layout, batch, pair_id, fields, session.who if session else "")
-    if outcome.problem:
-        return _show_pair(request, outcome.problem)
-    after = review.queue.position(filters, batch, pair_id).after
-    return RedirectResponse(after or f"/?{filters.address()}", status_code=303)
-
-
-ROUTES = (
-    Route("/pair/{batch}/{pair_id}", show_pair),
-    Route("/pair/{batch}/{pair_id}/decision", take_decision, methods=["POST"]),
-)
+ROUTES = (Route("/pair/{batch}/{pair_id}", show_pair),)

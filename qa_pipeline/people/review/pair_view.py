@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from qa_pipeline.curation.decisions import content_hashes, decision_states, read_decisions
+from qa_pipeline.curation.decisions import content_hashes, decision_states
 from qa_pipeline.curation.ledger import (
     PARTIALLY_SUPPORTED,
     SCORES,
@@ -210,7 +210,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     views = list(claim_views(claims, verdicts, chunks, paths))
     assessments = tables.optional(ASSESSMENTS, batch).filter(own)
     assessment = assessments.row(0, named=True) if assessments.height else None
-    decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
+    decisions = tables.decisions(batch).filter(own)
     is_one_sided = verdict["reason"] == "one_sided"
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 import polars as pl
 
-from qa_pipeline.curation.decisions import read_decisions
+from qa_pipeline.curation.decisions import read_decisions, standing
 from qa_pipeline.errors import TableError
 from qa_pipeline.people.review.stored import Version, version_of
 from qa_pipeline.storage.hashes import hash_parts
@@ -277,8 +277,7 @@ class Queue:
                 decisions, problem = read_decisions(self._layout.decisions(batch)), None
             except TableError as error:
                 decisions, problem = DECISIONS.empty(), str(error)
-            of_pairs = decisions.filter(pl.col("claim_id").is_null())
-            last = of_pairs.unique("pair_id", keep="last", maintain_order=True).select(_LAST)
+            last = standing(decisions).filter(pl.col("claim_id").is_null()).select(_LAST)
             self._decided[batch] = _Decided(version, last, problem)
         return changed
 

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
@@ -30,6 +31,7 @@ class ReviewApp:
         tables: the tables of the pages.
         settings: those in force.
         files: the files that pages of documents are drawn from.
+        local: the local steps, which verify an edit and apply decisions.
     """
 
     layout: Layout
@@ -38,6 +40,7 @@ class ReviewApp:
     tables: StoredTables
     settings: Settings
     files: PageFiles
+    local: LocalSteps
 
 
 def review_of(request: Request) -> ReviewApp:

@@ -54,6 +54,30 @@
     document.addEventListener(kind, (event) => event.target.closest?.(".tip")?.classList.remove("is-closed"));
   }
 
+  // Keys: an element says in data-key which keys press it. None is taken while somebody writes in a field.
+  let isSent = false;
+  document.addEventListener("submit", (event) => { isSent ||= event.target.method === "post"; });
+  addEventListener("pageshow", () => { isSent = false; });
+  document.addEventListener("keydown", (event) => {
+    const field = event.target.closest?.("input, textarea, select");
+    if (field && event.key === "Escape") field.blur();
+    if (field || isSent || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.key.length !== 1 || event.key === " " || document.querySelector("dialog[open]")) return;
+    const pressed = document.querySelector(`[data-key~="${CSS.escape(event.key)}"]`);
+    if (!pressed) return;
+    event.preventDefault();
+    if (pressed.matches("input")) pressed.select();
+    else if (pressed.matches("summary")) {
+      pressed.parentElement.open = true;
+      pressed.parentElement.querySelector("textarea, button").focus();
+    } else pressed.click();
+  });
+  document.querySelector("a[href='#keys']")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById("keys").showModal();
+  });
+  if (location.hash === "#search") document.getElementById("search")?.focus();
+
   showEvidence();
 })();
 

@@ -20,7 +20,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.people.review import pair_page, queue_page, source_page
+from qa_pipeline.people.review import decision_page, pair_page, queue_page, source_page
+from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
@@ -76,7 +77,7 @@ def build_app(
             Route("/enter", enter_form, methods=["POST"]),
             Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
-            *(*queue_page.ROUTES, *pair_page.ROUTES, *source_page.ROUTES),
+            *(*queue_page.ROUTES, *pair_page.ROUTES, *decision_page.ROUTES, *source_page.ROUTES),
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={
@@ -85,8 +86,15 @@ def build_app(
             500: show_fault,
         },
     )
+    tables = StoredTables(layout)
     app.state.review = ReviewApp(
-        layout, sessions, Queue(layout), StoredTables(layout), settings, PageFiles(layout, settings.documents)
+        layout,
+        sessions,
+        Queue(layout),
+        tables,
+        settings,
+        PageFiles(layout, settings.documents),
+        LocalSteps(tables),
     )
     return app
 

@@ -1,11 +1,14 @@
 """Tables of an output folder as the pages read them: unchanged files once, and few remembered."""
 
+import functools
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 
 import polars as pl
 
+from qa_pipeline.curation.decisions import read_decisions
 from qa_pipeline.errors import TableError
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
@@ -35,23 +38,36 @@ class StoredTables:
         Raises:
             TableError: it is missing, damaged or of another version.
         """
-        path = self.layout.table(table.name, batch)
+        return self._remembered(
+            self.layout.table(table.name, batch), functools.partial(read_table, table=table)
+        )
+
+    def optional(self, table: Table, batch: str) -> pl.DataFrame:
+        """Return a table of a batch, without rows where a run has not written it."""
+        return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
+
+    def decisions(self, batch: str) -> pl.DataFrame:
+        """Return the decisions recorded about a batch.
+
+        Raises:
+            TableError: their file is damaged.
+        """
+        return self._remembered(self.layout.decisions(batch), read_decisions)
+
+    def _remembered(self, path: Path, read: Callable[[Path], pl.DataFrame]) -> pl.DataFrame:
+        """Return what a file holds, read again only where it has changed."""
         version = version_of(path)
         with self._lock:
             entry = self._frames.get(path)
             if entry is not None and entry[0] == version:
                 self._frames.move_to_end(path)
                 return entry[1]
-        frame = read_table(path, table)
+        frame = read(path)
         with self._lock:
             self._frames[path] = (version or (0, 0), frame)
             while len(self._frames) > _MOST_TABLES:
                 self._frames.popitem(last=False)
         return frame
-
-    def optional(self, table: Table, batch: str) -> pl.DataFrame:
-        """Return a table of a batch, without rows where a run has not written it."""
-        return self.frame(table, batch) if self.layout.table(table.name, batch).is_file() else table.empty()
 
 
 def version_of(path: Path) -> Version | None:

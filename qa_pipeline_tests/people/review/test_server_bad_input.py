@@ -29,7 +29,7 @@ def paragraphs(page: str) -> str:
 
 def decide(client: TestClient, link: str, why: str) -> int:
     page = client.get(link).text
-    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256", "seen")}
     reply = client.post(
         f"{link}/decision", data={**form, "decision": "rejected", "why": why}, follow_redirects=False
     )
@@ -122,7 +122,7 @@ def test_a_decision_that_cannot_be_written_says_why_and_leaves_the_earlier_ones(
     file = Layout(workspace.out).decisions("b")
     before = file.read_bytes()
     page = client.get(link).text
-    form = {name: hidden(page, name) for name in ("form_token", "content_sha256")}
+    form = {name: hidden(page, name) for name in ("form_token", "content_sha256", "seen")}
 
     def fail(path: Path, content: bytes) -> None:
         path.write_bytes(content[: len(content) // 2])
