@@ -402,8 +402,8 @@ def _fitting(
         elif problem := _outdated(row, before, batch):
             refuse(number, row, problem)
         else:
-            is_undone = row["decision"] == REOPENED and before is not None
-            rows.append({**row, "takes_back": before["decision_id"]} if is_undone else row)
+            takes_back = before["decision_id"] if before and row["decision"] == REOPENED else None
+            rows.append({**row, "takes_back": takes_back})
     return rows, repeats
 
 
@@ -478,7 +478,7 @@ _SAME = ("decision", "question", "answer", "evidence_quote", "evidence_document_
 
 def _repeated(number: int, rows: Mapping[int, DecisionColumns], same: Sequence[int], unit: str) -> str | None:
     """Return the fault of a line whose pair or claim other lines decide too."""
-    decisions = {tuple(rows[number_of_row][name] for name in _SAME) for number_of_row in same}
+    decisions = {tuple(dict(rows[number_of_row])[name] for name in _SAME) for number_of_row in same}
     if len(decisions) > 1:
         others = ", ".join(str(other_row) for other_row in same if other_row != number)
         return f"{unit} {others} decides the same pair or claim otherwise; none of them is taken"
@@ -493,7 +493,7 @@ def _unfit(row: DecisionColumns, batch: _Batch) -> str | None:
     if batch.content[row["pair_id"]] != row["content_sha256"]:
         return "question, answer or evidence have changed since; decide on the pair as it is now"
     checks = {"accepted": _cannot_accept, EDITED: _cannot_edit}
-    new = next((words for name, words in _NEW_TEXTS.items() if row[name] is not None), None)
+    new = next((words for name, words in _NEW_TEXTS.items() if dict(row)[name] is not None), None)
     if row["decision"] != EDITED and new is not None:
         return f"it has {new} and the decision {row['decision']}; an edit has the decision edited"
     return checks[row["decision"]](row, pair, batch) if row["decision"] in checks else None
@@ -514,7 +514,7 @@ def _cannot_accept(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | 
 def _cannot_edit(row: DecisionColumns, pair: PairRow, batch: _Batch) -> str | None:
     if row["claim_id"] is not None:
         return "only a pair can be edited and no claim of it; leave claim_id empty"
-    if not any(row[name] for name in _NEW_TEXTS):
+    if not any(dict(row)[name] for name in _NEW_TEXTS):
         return "the edited answer is missing (column edited_answer; or edited_question, evidence_quote)"
     if pair["question"] is None:
         return "the pair has no question"

@@ -155,7 +155,8 @@ def _pairs(stored: Stored, run: StageRun) -> pl.DataFrame:
 
 
 def _new_pairs(stored: Stored, run: StageRun) -> pl.DataFrame:
-    return run["pairs"].join(stored[PAIRS.name], on="pair_id", how="anti")
+    pairs: pl.DataFrame = run["pairs"]
+    return pairs.join(stored[PAIRS.name], on="pair_id", how="anti")
 
 
 def _claims(stored: Stored, run: StageRun) -> pl.DataFrame:
@@ -199,7 +200,7 @@ def _assessments(stored: Stored, run: StageRun) -> pl.DataFrame:
     return _as_stored(_unjudged(run.resources, run.inputs), stored[ASSESSMENTS.name])
 
 
-def _unjudged(resources: Resources, inputs: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def _unjudged(resources: Resources, inputs: Mapping[str, Any]) -> pl.DataFrame:
     """Return the assessments of the pairs that pass source verification, without a judge."""
     settings = resources.settings
     return assess_pairs(

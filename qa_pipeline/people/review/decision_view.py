@@ -11,7 +11,6 @@ from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.errors import TableError
 from qa_pipeline.people.review.decision_forms import REJECTIONS
 from qa_pipeline.people.review.pair_view import (
-    SUPPORTED,
     AnswerPiece,
     ClaimView,
     PairView,
@@ -26,6 +25,7 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.rows import ChunkRow, DecisionRow
 from qa_pipeline.storage.table_schema import typed_rows
 from qa_pipeline.storage.tables import CHUNKS, CLAIMS, DECISIONS, DOCUMENTS, PAIRS
+from qa_pipeline.verification.outcomes import SUPPORTED
 
 FIELDS = (
     *("why", "edited_question", "edited_answer", "evidence_quote"),
