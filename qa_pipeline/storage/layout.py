@@ -107,6 +107,10 @@ class Layout:
         """Return the file of people's decisions about a batch, apart from tables, which may be remade."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
+    def added_pairs(self, batch: str) -> Path:
+        """Return the pairs that people added to a batch, which its next run reads like a file beside it."""
+        return self._of_batch(self.out / "asked" / "added", batch, ".jsonl")
+
     @property
     def forgotten(self) -> Path:
         """Return the list of hashes of documents that must not come back, one JSON line each."""

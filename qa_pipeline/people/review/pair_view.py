@@ -98,7 +98,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(own)
     verdict = tables.frame(VERDICTS, batch).filter(own).row(0, named=True)
     chunks = tables.frame(CHUNKS, batch)
-    views = list(_claims(claims, verdicts, chunks, tables.frame(DOCUMENTS, batch)))
+    views = list(claim_views(claims, verdicts, chunks, tables.frame(DOCUMENTS, batch)))
     assessments = tables.optional(ASSESSMENTS, batch).filter(own)
     decisions = read_decisions(tables.layout.decisions(batch)).filter(own)
     passages = chunks.filter(pl.col("chunk_id").is_in(pair["passage_ids"]))
@@ -108,7 +108,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         verdict=verdict,
         reason=in_words(verdict["reason"], verdict["detail"]),
         claims=views,
-        answer=list(_pieces(pair["answer"] or "", views)),
+        answer=list(answer_pieces(pair["answer"] or "", views)),
         passages=sorted(
             typed_rows(passages, ChunkRow), key=lambda chunk: pair["passage_ids"].index(chunk["chunk_id"])
         ),
@@ -117,9 +117,10 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     )
 
 
-def _claims(
+def claim_views(
     claims: pl.DataFrame, verdicts: pl.DataFrame, chunks: pl.DataFrame, documents: pl.DataFrame
 ) -> Iterator[ClaimView]:
+    """Yield the claims of a pair, with what was decided of them and the words they rest on."""
     by_id = {row["claim_id"]: row for row in verdicts.iter_rows(named=True)}
     paths = dict(documents.select("document_id", "path").iter_rows())
     evidence = pl.concat([claims["evidence_chunk_id"], claims["second_evidence_chunk_id"]])
@@ -165,7 +166,7 @@ def _place(claim: Any, prefix: str, paths: dict[str, str], sections: dict[str, s
     )
 
 
-def _pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:
+def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPiece]:
     """Yield the answer cut where claims begin and end; a claim inside another is not cut out."""
     done = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):

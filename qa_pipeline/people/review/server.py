@@ -20,7 +20,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.people.review import pair_page, queue_page, source_page
+from qa_pipeline.people.review import ask_page, pair_page, queue_page, source_page
+from qa_pipeline.people.review.asking import Asking
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
     ReviewApp,
@@ -33,6 +34,7 @@ from qa_pipeline.people.review.responses import (
 )
 from qa_pipeline.people.review.sessions import Sessions
 from qa_pipeline.people.review.stored import StoredTables
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -57,7 +59,11 @@ _STATIC = {
 
 
 def build_app(
-    layout: Layout, sessions: Sessions, settings: Settings | None = None, host: str = "127.0.0.1"
+    layout: Layout,
+    sessions: Sessions,
+    settings: Settings | None = None,
+    host: str = "127.0.0.1",
+    resources: Resources | None = None,
 ) -> Starlette:
     """Build the app.
 
@@ -66,6 +72,7 @@ def build_app(
         sessions: who may sign in.
         settings: None for those in force.
         host: the address that the server listens on.
+        resources: what answers questions; None for what the settings say.
     """
     settings = settings or Settings()
     app = Starlette(
@@ -74,7 +81,7 @@ def build_app(
             Route("/enter", enter_form, methods=["POST"]),
             Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
-            *(*queue_page.ROUTES, *pair_page.ROUTES, *source_page.ROUTES),
+            *(*queue_page.ROUTES, *pair_page.ROUTES, *source_page.ROUTES, *ask_page.ROUTES),
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={
@@ -83,7 +90,10 @@ def build_app(
             500: show_fault,
         },
     )
-    app.state.review = ReviewApp(layout, sessions, Queue(layout), StoredTables(layout), settings)
+    resources = resources or Resources(settings.model_copy(update={"out": layout.out}))
+    app.state.review = ReviewApp(
+        layout, sessions, Queue(layout), StoredTables(layout), settings, Asking(resources)
+    )
     return app
 
 
