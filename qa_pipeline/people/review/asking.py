@@ -149,7 +149,7 @@ class OpenBatches:
 
 
 class Asking:
-    """What people ask in the app, and what answers it.
+    """Answers what people ask in the app, and remembers it for a while.
 
     Args:
         resources: settings and models, which load when they are first used.
@@ -183,7 +183,7 @@ def checked_question(text: str) -> str:
         raise InputError("the question is empty; write one")
     if len(question) > MOST_CHARACTERS:
         raise InputError(
-            f"the question has {len(question):,} characters, and at most {MOST_CHARACTERS:,} are read; upload "
+            f"the question has {len(question):,} characters; at most {MOST_CHARACTERS:,} are read; upload "
             "a longer text as a document"
         )
     return question
