@@ -230,8 +230,14 @@ def pair_line(answer: Answer) -> dict[str, Any]:
         for citation in answer.pair["citations"]
         if citation["document_id"] is not None
     ]
-    names = ("question", "answer", "language", "coverage")
-    return {**{name: answer.pair[name] for name in names}, "citations": citations}
+    pair = answer.pair
+    return {
+        "question": pair["question"],
+        "answer": pair["answer"],
+        "language": pair["language"],
+        "coverage": pair["coverage"],
+        "citations": citations,
+    }
 
 
 def add_pair(answer: Answer, who: str) -> bool:

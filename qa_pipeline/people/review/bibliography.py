@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qa_pipeline.people.review.asking import Answer
+from qa_pipeline.people.review.pair_view import Place
 from qa_pipeline.text.rendering import render_markdown, render_page, visible
 
 _LATEX = str.maketrans(
@@ -51,7 +52,7 @@ def sources_of(answer: Answer) -> list[Source]:
     """Return the sources of an answer in the order of its claims, each once."""
     documents = {row["document_id"]: row for row in answer.documents.iter_rows(named=True)}
     claims: dict[tuple[str, int, int], list[int]] = {}
-    places = {}
+    places: dict[tuple[str, int, int], Place] = {}
     for claim in answer.claims:
         for place in claim.places:
             key = place.document_id, place.start, place.end
