@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from qa_pipeline.people.review.asking import Asking
+from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
 from qa_pipeline.people.review.stored import StoredTables
@@ -31,6 +32,7 @@ class ReviewApp:
         tables: the tables of the pages.
         settings: those in force.
         asking: what people ask, and what answers them.
+        overviews: the folder at a glance.
     """
 
     layout: Layout
@@ -39,6 +41,7 @@ class ReviewApp:
     tables: StoredTables
     settings: Settings
     asking: Asking
+    overviews: Overviews
 
 
 def review_of(request: Request) -> ReviewApp:

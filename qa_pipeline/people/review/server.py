@@ -20,8 +20,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.people.review import ask_page, pair_page, queue_page, source_page
+from qa_pipeline.people.review import ask_page, overview_page, pair_page, queue_page, source_page
 from qa_pipeline.people.review.asking import Asking
+from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
     ReviewApp,
@@ -81,7 +82,13 @@ def build_app(
             Route("/enter", enter_form, methods=["POST"]),
             Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
-            *(*queue_page.ROUTES, *pair_page.ROUTES, *source_page.ROUTES, *ask_page.ROUTES),
+            *(
+                *queue_page.ROUTES,
+                *pair_page.ROUTES,
+                *source_page.ROUTES,
+                *ask_page.ROUTES,
+                *overview_page.ROUTES,
+            ),
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={
@@ -92,7 +99,7 @@ def build_app(
     )
     resources = resources or Resources(settings.model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
-        layout, sessions, Queue(layout), StoredTables(layout), settings, Asking(resources)
+        layout, sessions, Queue(layout), StoredTables(layout), settings, Asking(resources), Overviews(layout)
     )
     return app
 
