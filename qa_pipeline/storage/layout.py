@@ -107,9 +107,14 @@ class Layout:
         """Return the file of people's decisions about a batch, apart from tables, which may be remade."""
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
+    @property
+    def asked(self) -> Path:
+        """Return the folder of what people uploaded and added in the review app."""
+        return self.out / "asked"
+
     def added_pairs(self, batch: str) -> Path:
         """Return the pairs that people added to a batch, which its next run reads like a file beside it."""
-        return self._of_batch(self.out / "asked" / "added", batch, ".jsonl")
+        return self._of_batch(self.asked / "added", batch, ".jsonl")
 
     @property
     def forgotten(self) -> Path:

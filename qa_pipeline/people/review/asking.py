@@ -261,7 +261,12 @@ def add_pair(answer: Answer, who: str) -> bool:
         written = path.read_bytes() if path.is_file() else b""
         if f'"id": "{name}"'.encode() in written:
             return False
-        added = json.dumps({"id": name, **line, "added_by": who}, ensure_ascii=False)
+        cited = {citation["document_id"] for citation in answer.pair["citations"]}
+        of_cited = answer.documents.filter(pl.col("document_id").is_in([*cited]))
+        # so that pairs of a document that has to be forgotten can be told
+        contents = of_cited["content_sha256"].drop_nulls().to_list()
+        fields = {"id": name, **line, "added_by": who, "cited_contents": contents}
+        added = json.dumps(fields, ensure_ascii=False)
         write_bytes(path, written + added.encode() + b"\n")
     return True
 

@@ -13,8 +13,14 @@ def show_overview(request: Request) -> Response:
     review = review_of(request)
     view = review.overviews.overview()
     waiting = chosen(review.queue.rows(), Filters()).height
-    values = {"view": view, "waiting": waiting, "out": review.layout.out, "filters": Filters()}
-    return page(request, "overview.html.j2", **values)
+    return page(
+        request,
+        "overview.html.j2",
+        view=view,
+        waiting=waiting,
+        out=review.layout.out,
+        filters=Filters(),
+    )
 
 
 ROUTES = (Route("/overview", show_overview),)

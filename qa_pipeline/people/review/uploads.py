@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from qa_pipeline.curation.exports import LEDGER_FILES
+from qa_pipeline.curation.forgetting import forgotten_documents
 from qa_pipeline.curation.reasons import in_words
 from qa_pipeline.documents.formats.registry import SUFFIXES, format_of
 from qa_pipeline.errors import InputError
@@ -98,7 +99,7 @@ def place_of(layout: Layout, key: str) -> Place:
 
 
 def _uploads(layout: Layout) -> Path:
-    return layout.out / "asked" / "documents"
+    return layout.asked / "documents"
 
 
 def _upload(folder: Path) -> Place | None:
@@ -134,7 +135,10 @@ def read_document(
         raise InputError(
             f"no format ends in {shorten(suffix) or 'nothing'}; upload one of {' '.join(SUFFIXES)}"
         )
-    folder = _uploads(layout) / f"{sha256(content).hexdigest()}{suffix}"
+    content_sha256 = sha256(content).hexdigest()
+    if content_sha256 in forgotten_documents(layout):
+        raise InputError("this document was forgotten with qa-pipeline forget, and is not read again")
+    folder = _uploads(layout) / f"{content_sha256}{suffix}"
     done = _upload(folder)
     if done is not None:
         yield done
@@ -281,7 +285,7 @@ def verify_pairs(
         raise InputError(
             f"it is not known where the documents of {place.title} are; use qa-pipeline validate"
         ) from None
-    folder = layout.out / "asked" / "pairs" / hash_parts(place.key, sha256(content).hexdigest())[:32]
+    folder = layout.asked / "pairs" / hash_parts(place.key, sha256(content).hexdigest())[:32]
     own = _resources(asking.resources, folder, corpus, None)
     with locked(layout.out, shared=True):
         write_bytes(folder / f"pairs{suffix}", content)

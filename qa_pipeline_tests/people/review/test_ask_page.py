@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from starlette.testclient import TestClient
 
-from qa_pipeline.errors import BudgetExhaustedError, TransientModelError
+from qa_pipeline.errors import BudgetExhaustedError, ModelError, TransientModelError
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.people.review.server import build_app
 from qa_pipeline.people.review.sessions import Sessions
@@ -18,7 +18,7 @@ from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.records import AnswerReply, DraftCitation
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline_tests.end_to_end import Workspace
+from qa_pipeline_tests.end_to_end import Workspace, invoke
 from qa_pipeline_tests.people.review.conftest import ADDRESS, GUIDE
 from qa_pipeline_tests.people.review.test_server import hidden
 from qa_pipeline_tests.support.scripted import ScriptedModel
@@ -88,7 +88,8 @@ def test_an_answer_is_a_proved_sentence_with_its_source(client: TestClient) -> N
 
 def test_the_draft_is_there_before_it_is_verified(client: TestClient) -> None:
     address = post(client, "/ask", question=QUESTION, place=BATCH)
-    parts, seen = [], 0
+    parts: list[str] = []
+    seen = 0
     while not parts or "data-more" in parts[-1]:
         parts.append(client.get(f"{address}?seen={seen}").text)
         seen = int(re.findall(r'data-steps="(\d+)"', parts[-1])[0])
@@ -163,7 +164,7 @@ def test_a_model_answers_and_a_sentence_without_proof_is_marked(
     ],
 )
 def test_a_model_that_stops_is_said_and_the_page_ends(
-    with_model: Callable[[LanguageModel], TestClient], error: Exception, words: str
+    with_model: Callable[[LanguageModel], TestClient], error: ModelError, words: str
 ) -> None:
     page = answered(with_model(ScriptedModel(lambda _: error)))
     assert words in page
@@ -320,3 +321,18 @@ def test_stored_files_are_private(client: TestClient, workspace: Workspace) -> N
     last_page(client, post(client, "/ask/document", ("a.md", GUIDE.encode())))
     folder = Path(workspace.out / "asked")
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+
+
+def test_a_forgotten_document_goes_with_its_upload_and_the_pairs_that_cite_it(
+    client: TestClient, workspace: Workspace
+) -> None:
+    address = post(client, "/ask", question=QUESTION, place=BATCH)
+    last_page(client, address)
+    post(client, f"{address}/pair")
+    last_page(client, post(client, "/ask/document", ("mine.md", GUIDE.encode())))
+    added = Layout(workspace.out).added_pairs("b")
+    assert added.read_bytes()
+    assert invoke("forget", "b/guide.md", "--out", workspace.out, "--yes").code == 0
+    assert not added.exists()
+    assert [path for path in (workspace.out / "asked" / "documents").rglob("*") if path.is_file()] == []
+    assert "was forgotten" in last_page(client, post(client, "/ask/document", ("mine.md", GUIDE.encode())))
