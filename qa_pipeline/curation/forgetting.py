@@ -198,6 +198,7 @@ def carry_out(layout: Layout, plan: Plan, database: Database | None) -> Erased:
     erased = Erased(0, 0) if database is None else erase_replies(database, plan.documents)
     for batch in plan.batches:
         _purge(layout, batch, plan.contents)
+    _purge_asked(layout, plan.contents)
     _renew_caches(layout)
     for batch in plan.batches:
         path = layout.table(DOCUMENTS.name, batch)
@@ -237,6 +238,23 @@ def _purge(layout: Layout, batch: str, contents: Collection[str]) -> None:
             _keep(path, table, ~is_theirs[table.name])
     _delete(moved)
     _delete(last[:1])
+
+
+def _purge_asked(layout: Layout, contents: Collection[str]) -> None:
+    """Delete uploads of the contents, added pairs that cite them, and all checks of files of pairs.
+
+    Such checks hold copies of tables, and are made again from the file.
+    """
+    uploads = (path for content in contents for path in (layout.asked / "documents").glob(f"{content}*/**/*"))
+    checks = (layout.asked / "pairs").rglob("*")
+    _delete(path for path in (*uploads, *checks) if path.is_file())
+    for path in (*layout.asked.glob("added/*.jsonl"), *layout.asked.glob("documents/*/asked/added/*.jsonl")):
+        lines = path.read_bytes().splitlines(keepends=True)
+        staying = [line for line in lines if not any(content.encode() in line for content in contents)]
+        if not staying:
+            _delete([path])
+        elif len(staying) < len(lines):
+            write_bytes(path, b"".join(staying))
 
 
 def _rows_of(layout: Layout, batch: str, contents: Collection[str]) -> dict[str, pl.DataFrame]:

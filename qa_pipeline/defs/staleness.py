@@ -39,7 +39,7 @@ from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_json, hash_text
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
-from qa_pipeline.storage.tables import DECISIONS, STORED, TRAINING_EXAMPLES
+from qa_pipeline.storage.tables import DECISIONS, PAIRS, STORED, TRAINING_EXAMPLES
 from qa_pipeline.text.rendering import first_names
 
 Steps = Sequence[dg.AssetSpec]
@@ -177,6 +177,7 @@ def _bases(
         *(_listed(layout.table(name, "batch").parent, ".parquet") for name in STORED),
         _listed(layout.index("batch").parent, ".faiss"),
         _listed(layout.decisions("batch").parent, ".jsonl"),
+        _listed(layout.added_pairs("batch").parent, ".jsonl"),
     ]
     stones = withdrawn_batches(layout)
     bases = {}
@@ -263,6 +264,7 @@ class _Facts:
             self._outdated(batch, steps, compare_code=compare_code)
             or _lost_file(self._layout, batch, names)
             or (_new_decisions(self._layout, batch) if DECISIONS.name in names else None)
+            or (_added_pairs(self._layout, batch) if PAIRS.name in names else None)
             or _unanswered(self._layout, batch, names)
         )
 
@@ -286,6 +288,20 @@ def _lost_file(layout: Layout, batch: str, names: Collection[str]) -> str | None
     if "index" in names:
         files.append(layout.index(batch))
     return next((f"{file} is gone" for file in files if not file.is_file()), None)
+
+
+def _added_pairs(layout: Layout, batch: str) -> str | None:
+    """Return how many pairs people added in the review app since."""
+    path = layout.added_pairs(batch)
+    if not path.is_file():
+        return None
+    try:
+        made = read_table(layout.table(PAIRS.name, batch), PAIRS)["source_id"]
+    except TableError as error:
+        return str(error)
+    ids = [json.loads(line)["id"] for line in path.read_bytes().splitlines()]
+    new = len(set(ids) - set(made.drop_nulls()))
+    return f"pairs added since its last run: {new}" if new else None
 
 
 def _new_decisions(layout: Layout, batch: str) -> str | None:

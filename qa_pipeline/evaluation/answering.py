@@ -37,6 +37,7 @@ from qa_pipeline.retrieval.search import Retriever
 from qa_pipeline.retrieval.shard import load_shard_for
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.settings.verification import EvaluationSettings
+from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.row_files import Fault
 from qa_pipeline.storage.tables import CHUNKS, DOCUMENTS, QUESTIONS
@@ -254,6 +255,83 @@ def _seconds(reply: Reply[Any]) -> float | None:
     return sum(call.seconds for call in reply.calls) if reply.calls else None
 
 
+@dataclass(frozen=True, slots=True)
+class Searchable:
+    """A batch of an output folder in which questions can be looked up."""
+
+    documents: pl.DataFrame
+    chunks: pl.DataFrame
+    retriever: Retriever
+
+    def retrieve(self, rows: Sequence[Row]) -> list[list[tuple[str, float]]]:
+        """Return chunk id and score for the query of each row, best first."""
+        return self.retriever.retrieve([row["query"] for row in rows], [row["language"] for row in rows])
+
+
+def open_batch(resources: Resources, layout: Layout, batch: str) -> Searchable:
+    """Open a batch for questions.
+
+    Args:
+        resources: settings and models.
+        layout: the output folder that holds the batch.
+        batch: its name.
+
+    Raises:
+        InputError: the folder holds no such batch.
+        IndexMismatchError: the shard belongs to another embedding model.
+    """
+    try:
+        chunks, documents = (
+            read_table(layout.table(table.name, batch), table) for table in (CHUNKS, DOCUMENTS)
+        )
+        place = layout.index(batch)
+        shard = load_shard_for(resources.embedder, place.read_bytes(), str(place))
+    except (TableError, OSError) as error:
+        raise InputError(
+            f"{layout.out} holds no batch {batch!r} that can be searched ({error}); run qa-pipeline run first"
+        ) from error
+    retrieval = resources.settings.retrieval
+    return Searchable(
+        documents, chunks, Retriever(chunks, shard, resources.embedder, retrieval, resources.reranker)
+    )
+
+
+def draft_rows(
+    resources: Resources,
+    generator: LanguageModel,
+    searchable: Searchable,
+    rows: Sequence[Row],
+    retrieved: Sequence[list[tuple[str, float]]],
+    batch: str = BATCH,
+    notify: ProgressCallback = no_progress,
+) -> pl.DataFrame:
+    """Draft an answer to the query of each row from what was retrieved; return pairs in their order.
+
+    Args:
+        resources: settings and models.
+        generator: the model that answers.
+        searchable: the batch.
+        rows: query, language and category (may be None).
+        retrieved: chunk id and score for each row, best first.
+        batch: for whom the calls are, in the store of replies.
+        notify: hears how many answers are drafted.
+
+    Raises:
+        PermanentModelError: the model can answer no further request.
+    """
+    settings = resources.settings
+    return draft_answers(
+        _questions(rows, retrieved, batch),
+        searchable.chunks,
+        generator,
+        settings.generation.model_copy(update={"drafts_per_question": 1}),
+        settings.llm,
+        select=passage_selection(resources),
+        guard=relevance_guard(resources),
+        notify=notify,
+    )
+
+
 def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) -> Answerer:
     """Return an answerer that runs our own retrieval and answering over a batch of the output folder.
 
@@ -263,40 +341,17 @@ def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) 
         InputError: the folder holds no such batch.
         IndexMismatchError: the shard belongs to another embedding model.
     """
-    try:
-        chunks, documents = (
-            read_table(resources.layout.table(table.name, batch), table) for table in (CHUNKS, DOCUMENTS)
-        )
-        place = resources.layout.index(batch)
-        shard = load_shard_for(resources.embedder, place.read_bytes(), str(place))
-    except (TableError, OSError) as error:
-        raise InputError(
-            f"{resources.layout.out} holds no batch {batch!r} that can be searched ({error}); "
-            "run qa-pipeline run first"
-        ) from error
-    settings = resources.settings
-    retriever = Retriever(chunks, shard, resources.embedder, settings.retrieval, resources.reranker)
-    paths = dict(documents.select("document_id", "path").iter_rows())
+    searchable = open_batch(resources, resources.layout, batch)
+    paths = dict(searchable.documents.select("document_id", "path").iter_rows())
     of_chunk = {
         name: {"text": text, "document": paths[owner]}
-        for name, owner, text in chunks.select("chunk_id", "document_id", "text").iter_rows()
+        for name, owner, text in searchable.chunks.select("chunk_id", "document_id", "text").iter_rows()
     }
-    once = settings.generation.model_copy(update={"drafts_per_question": 1})
 
     def answer(rows: Sequence[Row], notify: ProgressCallback) -> Sequence[Made | Unanswered]:
-        queries, languages = [row["query"] for row in rows], [row["language"] for row in rows]
-        retrieved = retriever.retrieve(queries, languages)
         enduring = _Enduring(generator)
-        pairs = draft_answers(
-            _questions(rows, retrieved),
-            chunks,
-            enduring,
-            once,
-            settings.llm,
-            select=passage_selection(resources),
-            guard=relevance_guard(resources),
-            notify=notify,
-        )
+        retrieved = searchable.retrieve(rows)
+        pairs = draft_rows(resources, enduring, searchable, rows, retrieved, notify=notify)
         return [
             _drafted(pair, passages, of_chunk, paths, enduring.seconds.get(pair["question"]))
             for pair, passages in zip(pairs.iter_rows(named=True), retrieved, strict=True)
@@ -305,13 +360,13 @@ def corpus_answerer(resources: Resources, generator: LanguageModel, batch: str) 
     return answer
 
 
-def _questions(rows: Sequence[Row], retrieved: Sequence[list[tuple[str, float]]]) -> pl.DataFrame:
+def _questions(rows: Sequence[Row], retrieved: Sequence[list[tuple[str, float]]], batch: str) -> pl.DataFrame:
     """Return the queries as questions with their passages."""
     return QUESTIONS.frame(
         [
             {
                 "question_id": str(place),
-                "batch": BATCH,
+                "batch": batch,
                 "question": row["query"],
                 "question_type": row["category"] or "imported",
                 "target_chunk_ids": [name for name, _ in passages[:1]],

@@ -237,6 +237,9 @@ def _pairs(run: StageRun) -> pl.DataFrame:
     """Draft an answer to each kept question; add the pairs beside the documents and edited ones."""
     resources, settings = run.resources, run.resources.settings
     file_pairs = read_pairs_beside(batch_files(resources, run.batch), settings.pairs_file)
+    added = resources.layout.added_pairs(run.batch)
+    if added.is_file():
+        file_pairs += read_pairs(added, settings.pairs_file)
     pairs = [_imported(run, file_pairs)]
     if resources.generator is not None:
         drafted = draft_answers(
@@ -655,8 +658,8 @@ STAGES: Mapping[str, Stage] = {
             "pairs",
             _pairs,
             "generation",
-            "Answers drafted from the retrieved passages only, with citations; imported pairs take the same "
-            "way.",
+            "Answers drafted from the retrieved passages only, with citations; imported pairs, and those "
+            "that people added in the review app, take the same way.",
             inputs=("documents", "chunks", "questions", "decisions"),
             reads_corpus=True,  # a pairs file may lie beside the documents
             settings=("generation", "llm", "embedding", "pairs_file", "documents.masking"),

@@ -108,6 +108,15 @@ class Layout:
         return self._of_batch(self.out / "decisions", batch, ".jsonl")
 
     @property
+    def asked(self) -> Path:
+        """Return the folder of what people uploaded and added in the review app."""
+        return self.out / "asked"
+
+    def added_pairs(self, batch: str) -> Path:
+        """Return the pairs that people added to a batch, which its next run reads like a file beside it."""
+        return self._of_batch(self.asked / "added", batch, ".jsonl")
+
+    @property
     def forgotten(self) -> Path:
         """Return the list of hashes of documents that must not come back, one JSON line each."""
         return self.out / "forgotten.jsonl"

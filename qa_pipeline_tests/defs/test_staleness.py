@@ -48,6 +48,7 @@ def blocked(strict: Project) -> Iterator[Project]:
     strict.write("b1")
     strict.report("b1")
     strict.resources.layout.decisions("b1").unlink(missing_ok=True)
+    strict.resources.layout.added_pairs("b1").unlink(missing_ok=True)
     assert tonight(strict) == []
 
 
@@ -85,6 +86,13 @@ def with_decisions(project: Project, patch: pytest.MonkeyPatch) -> Project:
     return project
 
 
+def with_added_pairs(project: Project, patch: pytest.MonkeyPatch) -> Project:
+    file = project.resources.layout.added_pairs("b1")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('{"id": "1", "question": "How long?", "answer": "10 minutes."}\n')
+    return project
+
+
 def with_another_text(project: Project, patch: pytest.MonkeyPatch) -> Project:
     project.write("b1", GUIDE.format(name="other"))
     project.report("b1")
@@ -113,6 +121,7 @@ CHANGES: Mapping[str, tuple[Change, str]] = {
     "a prompt": (with_another_prompt, f"pairs {AGAIN}"),
     "the code": (with_another_release, "coverage has not been made yet"),
     "decisions of people": (with_decisions, "decisions recorded since its last run: 1"),
+    "pairs that people added": (with_added_pairs, "pairs added since its last run: 1"),
     "its files": (with_another_text, "corpus changed since documents was made"),
 }
 NO_CHANGES: Mapping[str, Change] = {

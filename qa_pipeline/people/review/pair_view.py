@@ -259,6 +259,8 @@ def claim_views(
         decided = by_id.get(claim["claim_id"], {})
         step = decided.get("decided_by", "no_step")
         reason, detail = decided.get("reason"), decided.get("detail")
+        if decided.get("verdict") != "failed" and (claim["denied"] or claim["unproved"]):
+            detail = None  # the differences say it
         denials = [_denial(denial, reason) for denial in claim["denied"] or ()]
         differences = list(dict.fromkeys([*denials, *(claim["unproved"] or ())]))
         own_places = [_place(claim, "evidence", paths, chunks)] if claim["evidence_document_id"] else []
@@ -273,7 +275,7 @@ def claim_views(
             end=claim["end"],
             verdict=decided.get("verdict", "undecided"),
             decided_by=STEPS.get(step, step),
-            reason=in_words(reason, None if differences else detail) if reason else detail,
+            reason=in_words(reason, detail) if reason else detail,
             differences=[] if decided.get("verdict") == SUPPORTED else differences,
             scores={name: score for name, score in scores.items() if score is not None},
             places=[Place(places + at, *values) for at, values in enumerate(own_places)],

@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from qa_pipeline.people.review.asking import Asking
 from qa_pipeline.people.review.local_steps import LocalSteps
+from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
@@ -32,6 +35,8 @@ class ReviewApp:
         settings: those in force.
         files: the files that pages of documents are drawn from.
         local: the local steps, which verify an edit and apply decisions.
+        asking: what people ask, and what answers them.
+        overviews: the folder at a glance.
     """
 
     layout: Layout
@@ -41,6 +46,8 @@ class ReviewApp:
     settings: Settings
     files: PageFiles
     local: LocalSteps
+    asking: Asking
+    overviews: Overviews
 
 
 def review_of(request: Request) -> ReviewApp:
@@ -78,13 +85,45 @@ def posted(handler: Callable[[Request, Mapping[str, str]], Response]) -> Handler
 
     @functools.wraps(handler)
     async def checked(request: Request) -> Response:
-        session = session_of(request)
         async with request.form(max_files=0, max_fields=50) as form:
             fields = {name: value for name, value in form.items() if isinstance(value, str)}
-        sent = fields.get("form_token", "")
-        if session is None or not secrets.compare_digest(sent, session.form_token):
-            text = "This form was not sent from a page of this session. Load the page again and repeat it."
-            return message(request, 403, "Not taken", text)
+        if not _is_of_session(request, fields):
+            return _not_of_session(request)
         return await run_in_threadpool(handler, request, fields)
 
     return checked
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file of a form: the name it has where it comes from, which is data, and its bytes."""
+
+    name: str
+    content: bytes
+
+
+def uploaded(handler: Callable[[Request, Mapping[str, str], Upload], Response]) -> Handler:
+    """Return a handler of a form with a file, checked as other forms are."""
+
+    @functools.wraps(handler)
+    async def checked(request: Request) -> Response:
+        async with request.form(max_files=1, max_fields=50) as form:
+            fields = {name: value for name, value in form.items() if isinstance(value, str)}
+            files = [value for value in form.values() if isinstance(value, UploadFile)]
+            if not _is_of_session(request, fields):
+                return _not_of_session(request)
+            upload = Upload(files[0].filename or "", await files[0].read()) if files else Upload("", b"")
+        return await run_in_threadpool(handler, request, fields, upload)
+
+    return checked
+
+
+def _is_of_session(request: Request, fields: Mapping[str, str]) -> bool:
+    session = session_of(request)
+    sent = fields.get("form_token", "")
+    return session is not None and secrets.compare_digest(sent.encode(), session.form_token.encode())
+
+
+def _not_of_session(request: Request) -> Response:
+    text = "This form was not sent from a page of this session. Load the page again and repeat it."
+    return message(request, 403, "Not taken", text)

@@ -20,8 +20,17 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.people.review import decision_page, pair_page, queue_page, source_page
+from qa_pipeline.people.review import (
+    ask_page,
+    decision_page,
+    overview_page,
+    pair_page,
+    queue_page,
+    source_page,
+)
+from qa_pipeline.people.review.asking import Asking
 from qa_pipeline.people.review.local_steps import LocalSteps
+from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
@@ -35,6 +44,7 @@ from qa_pipeline.people.review.responses import (
 )
 from qa_pipeline.people.review.sessions import Sessions
 from qa_pipeline.people.review.stored import StoredTables
+from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -60,7 +70,11 @@ _STATIC = {
 
 
 def build_app(
-    layout: Layout, sessions: Sessions, settings: Settings | None = None, host: str = "127.0.0.1"
+    layout: Layout,
+    sessions: Sessions,
+    settings: Settings | None = None,
+    host: str = "127.0.0.1",
+    resources: Resources | None = None,
 ) -> Starlette:
     """Build the app.
 
@@ -69,6 +83,7 @@ def build_app(
         sessions: who may sign in.
         settings: None for those in force.
         host: the address that the server listens on.
+        resources: what answers questions; None for what the settings say.
     """
     settings = settings or Settings()
     app = Starlette(
@@ -77,7 +92,14 @@ def build_app(
             Route("/enter", enter_form, methods=["POST"]),
             Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
-            *(*queue_page.ROUTES, *pair_page.ROUTES, *decision_page.ROUTES, *source_page.ROUTES),
+            *(
+                *queue_page.ROUTES,
+                *pair_page.ROUTES,
+                *decision_page.ROUTES,
+                *source_page.ROUTES,
+                *ask_page.ROUTES,
+                *overview_page.ROUTES,
+            ),
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={
@@ -87,6 +109,7 @@ def build_app(
         },
     )
     tables = StoredTables(layout)
+    resources = resources or Resources(settings.model_copy(update={"out": layout.out}))
     app.state.review = ReviewApp(
         layout,
         sessions,
@@ -95,6 +118,8 @@ def build_app(
         settings,
         PageFiles(layout, settings.documents),
         LocalSteps(tables),
+        Asking(resources),
+        Overviews(layout),
     )
     return app
 
