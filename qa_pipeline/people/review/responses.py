@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, Response
 
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
+from qa_pipeline.people.review.sheets import Sheets
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -28,6 +29,7 @@ class ReviewApp:
         queue: the pairs of all batches.
         tables: the tables of the pages.
         settings: those in force.
+        sheets: files of rows to label.
     """
 
     layout: Layout
@@ -35,6 +37,7 @@ class ReviewApp:
     queue: Queue
     tables: StoredTables
     settings: Settings
+    sheets: Sheets
 
 
 def review_of(request: Request) -> ReviewApp:

@@ -6,9 +6,10 @@ requests but unchanged tables. Every page works without its script, which only s
 
 import functools
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from ipaddress import ip_address
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -20,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from qa_pipeline.errors import InputError, QAPipelineError
-from qa_pipeline.people.review import pair_page, queue_page, source_page
+from qa_pipeline.people.review import pair_page, queue_page, sheet_page, source_page
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.responses import (
     ReviewApp,
@@ -32,6 +33,7 @@ from qa_pipeline.people.review.responses import (
     session_of,
 )
 from qa_pipeline.people.review.sessions import Sessions
+from qa_pipeline.people.review.sheets import Sheets
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.settings.review import ReviewSettings
 from qa_pipeline.settings.tree import Settings
@@ -57,7 +59,11 @@ _STATIC = {
 
 
 def build_app(
-    layout: Layout, sessions: Sessions, settings: Settings | None = None, host: str = "127.0.0.1"
+    layout: Layout,
+    sessions: Sessions,
+    settings: Settings | None = None,
+    host: str = "127.0.0.1",
+    sheets: Sequence[Path] = (),
 ) -> Starlette:
     """Build the app.
 
@@ -66,6 +72,7 @@ def build_app(
         sessions: who may sign in.
         settings: None for those in force.
         host: the address that the server listens on.
+        sheets: audits and rating sheets outside the output folder.
     """
     settings = settings or Settings()
     app = Starlette(
@@ -75,6 +82,7 @@ def build_app(
             Route("/leave", leave, methods=["POST"]),
             Route("/static/{name}", send_static),
             *(*queue_page.ROUTES, *pair_page.ROUTES, *source_page.ROUTES),
+            *sheet_page.ROUTES,
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
         exception_handlers={
@@ -83,7 +91,9 @@ def build_app(
             500: show_fault,
         },
     )
-    app.state.review = ReviewApp(layout, sessions, Queue(layout), StoredTables(layout), settings)
+    app.state.review = ReviewApp(
+        layout, sessions, Queue(layout), StoredTables(layout), settings, Sheets(layout, sheets)
+    )
     return app
 
 
