@@ -27,7 +27,9 @@ def show_sheets(request: Request) -> Response:
 
 def show_sheet(request: Request) -> Response:
     """List the rows of a file with the labels that a person may see."""
-    return page(request, "sheet.html.j2", sheet=review_of(request).sheets.read(request.path_params["name"]))
+    return page(
+        request, "sheet_rows.html.j2", sheet=review_of(request).sheets.read(request.path_params["name"])
+    )
 
 
 def show_row(request: Request) -> Response:
