@@ -71,6 +71,9 @@ def sheet(
     count: Annotated[int, typer.Option(min=1, max=100_000, help="Rows to draw.")] = 50,
     criterion: Annotated[str, typer.Option(help="What is to be rated.")] = "faithfulness",
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 0,
+    categories: Annotated[
+        str, typer.Option(metavar="A,B,…", help="Ratings that the review app offers.")
+    ] = "yes,partly,no",
 ) -> None:
     """Draw rows of a report at random, and write them with a place for annotator and rating.
 
@@ -82,7 +85,7 @@ def sheet(
     from qa_pipeline.storage.files import write_bytes
 
     with errors_as_exit_codes():
-        rows = rating_sheet(report, count, criterion, seed)
+        rows = rating_sheet(report, count, criterion, seed, _listed(categories))
         write_bytes(out, rows.write_ndjson().encode())
         print_line(f"{out}: {rows.height} rows to rate")
 

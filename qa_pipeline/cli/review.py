@@ -36,6 +36,13 @@ def review(
         str | None,
         typer.Option(help="The name of your decisions, without --users.", show_default="your login name"),
     ] = None,
+    sheet: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="File of audit sample or eval sheet to label, besides those in audits/ and sheets/ of the "
+            "output folder; repeatable."
+        ),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the address in the browser.")] = False,
 ) -> None:
     """Serve a page where pairs are read beside their sources and decided, for a browser on this machine."""
@@ -70,7 +77,7 @@ def review(
         if open_browser:
             webbrowser.open(address)
         config = uvicorn.Config(
-            build_app(Layout(out), sessions, settings, host),
+            build_app(Layout(out), sessions, settings, host, sheets=sheet or ()),
             log_level="warning",
             access_log=False,
             proxy_headers=False,  # nobody but the setting review.url says how people reach the server

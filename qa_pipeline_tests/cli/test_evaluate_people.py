@@ -93,11 +93,12 @@ def test_a_sheet_shows_statements_and_hides_verdicts(report: Path, tmp_path: Pat
     rows = lines(out)
     assert len(rows) == 5
     assert list(rows[0]) == [
-        "id", "group", "query", "answer", "statements", "criterion", "annotator", "rating",
+        "id", "group", "query", "answer", "statements", "criterion", "categories", "annotator", "rating",
     ]  # fmt: skip
     assert [one["text"] for one in rows[0]["statements"]] == ["First.", "Second."]
     assert list(rows[0]["statements"][0]) == ["text", "document", "quote"]
     assert (rows[0]["criterion"], rows[0]["rating"]) == ("faithfulness", None)
+    assert rows[0]["categories"] == ["yes", "partly", "no"]
 
 
 def test_a_sheet_that_is_filled_in_is_a_file_of_ratings(report: Path, tmp_path: Path) -> None:

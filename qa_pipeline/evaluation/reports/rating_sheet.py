@@ -1,5 +1,6 @@
 """The sheet on which people rate rows of a report: a simple random sample, without verdicts and scores."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -10,9 +11,13 @@ from qa_pipeline.evaluation.reports.stored_report import read_report
 STATEMENTS = "statements.parquet"
 STATEMENT_COLUMNS = ("text", "document", "quote")
 """Columns of a statement that a rater sees."""
+CATEGORIES = ("yes", "partly", "no")
+"""Ratings that fit every criterion."""
 
 
-def rating_sheet(report: Path, count: int, criterion: str, seed: int = 0) -> pl.DataFrame:
+def rating_sheet(
+    report: Path, count: int, criterion: str, seed: int = 0, categories: Sequence[str] = CATEGORIES
+) -> pl.DataFrame:
     """Draw rows of a report for people to rate, annotator and rating left open.
 
     Rows are drawn at random because no other choice calibrated a score with fewer ratings
@@ -24,6 +29,7 @@ def rating_sheet(report: Path, count: int, criterion: str, seed: int = 0) -> pl.
         count: rows to draw; a larger sheet with the same seed begins with the rows of a smaller one.
         criterion: what is to be rated.
         seed: of the draw.
+        categories: the ratings there may be, which the review app offers.
 
     Raises:
         InputError: the report cannot be read.
@@ -40,6 +46,7 @@ def rating_sheet(report: Path, count: int, criterion: str, seed: int = 0) -> pl.
     return drawn.join(by_row, on="id", how="left", maintain_order="left").select(
         *("id", "group", "query", "answer", "statements"),
         criterion=pl.lit(criterion),
+        categories=pl.lit(list(categories)),
         annotator=empty,
         rating=empty,
     )

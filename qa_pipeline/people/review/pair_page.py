@@ -25,7 +25,7 @@ def pair_response(request: Request, attempt: Attempt | None = None, status: int 
     filters = Filters.from_query(request.query_params)
     claim, place = view.selected(_number(request, "claim"), _number(request, "evidence"))
     places = [evidence for proved in view.claims for evidence in proved.places]
-    source, source_problem = _source(request, batch, place)
+    source, source_problem = source_beside(request, batch, place)
     return page(
         request,
         "pair.html.j2",
@@ -47,7 +47,7 @@ def pair_response(request: Request, attempt: Attempt | None = None, status: int 
     )
 
 
-def _source(request: Request, batch: str, place: Place | None) -> tuple[SourceView | None, str | None]:
+def source_beside(request: Request, batch: str, place: Place | None) -> tuple[SourceView | None, str | None]:
     """Return the document around the evidence, or why it cannot be shown: a run may have read it anew."""
     if place is None:
         return None, None

@@ -17,6 +17,7 @@ from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.people.review.sessions import COOKIE, Session, Sessions
+from qa_pipeline.people.review.sheets import Sheets
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
@@ -37,6 +38,7 @@ class ReviewApp:
         local: the local steps, which verify an edit and apply decisions.
         asking: what people ask, and what answers them.
         overviews: the folder at a glance.
+        sheets: files of rows to label.
     """
 
     layout: Layout
@@ -48,6 +50,7 @@ class ReviewApp:
     local: LocalSteps
     asking: Asking
     overviews: Overviews
+    sheets: Sheets
 
 
 def review_of(request: Request) -> ReviewApp:

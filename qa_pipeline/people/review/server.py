@@ -6,9 +6,10 @@ requests but unchanged tables. Every page works without its script, which only s
 
 import functools
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from ipaddress import ip_address
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -26,6 +27,7 @@ from qa_pipeline.people.review import (
     overview_page,
     pair_page,
     queue_page,
+    sheet_page,
     source_page,
 )
 from qa_pipeline.people.review.asking import Asking
@@ -43,6 +45,7 @@ from qa_pipeline.people.review.responses import (
     session_of,
 )
 from qa_pipeline.people.review.sessions import Sessions
+from qa_pipeline.people.review.sheets import Sheets
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.settings.review import ReviewSettings
@@ -75,6 +78,7 @@ def build_app(
     settings: Settings | None = None,
     host: str = "127.0.0.1",
     resources: Resources | None = None,
+    sheets: Sequence[Path] = (),
 ) -> Starlette:
     """Build the app.
 
@@ -84,6 +88,7 @@ def build_app(
         settings: None for those in force.
         host: the address that the server listens on.
         resources: what answers questions; None for what the settings say.
+        sheets: audits and rating sheets outside the output folder.
     """
     settings = settings or Settings()
     app = Starlette(
@@ -99,6 +104,7 @@ def build_app(
                 *source_page.ROUTES,
                 *ask_page.ROUTES,
                 *overview_page.ROUTES,
+                *sheet_page.ROUTES,
             ),
         ],
         middleware=[Middleware(Guard, settings=settings.review, host=host)],
@@ -120,6 +126,7 @@ def build_app(
         LocalSteps(tables),
         Asking(resources),
         Overviews(layout),
+        Sheets(layout, sheets),
     )
     return app
 
