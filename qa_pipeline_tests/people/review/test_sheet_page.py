@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -17,7 +18,7 @@ from qa_pipeline_tests.people.review.conftest import ADDRESS
 from qa_pipeline_tests.people.review.test_server import hidden
 from qa_pipeline_tests.publishing.plants import NAMES, guide, release
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": "q1", "query": "How hot?", "answer": "Hot", "statements": [{"text": "Hot", "quote": "At 60 °C."}]},
     {"id": "q2", "query": "How high?", "answer": "3 m.", "statements": None},
 ]  # fmt: skip
@@ -50,7 +51,7 @@ def post(client: TestClient, address: str, label: str, item: str | None = None) 
     return reply.status_code, reply.headers.get("location", reply.text)
 
 
-def rows_of(path: Path) -> list[dict[str, object]]:
+def rows_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
@@ -132,8 +133,8 @@ def test_two_people_rate_a_sheet_and_neither_sees_the_ratings_of_the_other(
                 post(client, f"/sheets/sheet.jsonl/{number}", rating)
         post(bo, "/sheets/sheet.jsonl/1", "no")
     figures = json.loads(invoke("eval", "annotators", file, "--json").stdout)
-    ratings = {(row["id"], row["annotator"]): row["rating"] for row in rows_of(file)}
-    assert ratings == {
+    by_person = {(row["id"], row["annotator"]): row["rating"] for row in rows_of(file)}
+    assert by_person == {
         ("q1", "Ada"): "yes", ("q2", "Ada"): "no", ("q1", "Bo"): "no", ("q2", "Bo"): "partly",
     }  # fmt: skip
     assert (figures["items"], figures["ratings"], figures["left_out"]) == (2, 4, [])
