@@ -340,15 +340,12 @@ class _Spoken:
             return True
         context = self.vocabulary.context
         words = self._folded(before)
-        announced = set(words) & context.announcing
-        is_short = len(words) <= _SHORT_REPORT
-        others: set[str] = set()
-        if announced or before.rstrip().endswith(":"):
-            others = self._of("voiding", words) | (announced if is_short else set())
-            others |= set(words) & context.past if self.is_present else set()
-        if is_short or others:
+        others: Set[str] = set()
+        if set(words) & context.announcing or before.rstrip().endswith(":"):
+            others = self._of("voiding", words) | self._ended(words)
+        if len(words) <= _SHORT_REPORT or others:
             others |= set(words) & (context.reporting | context.imagining)
-        return self._unstated(others | set(words[:1]) & context.framing | self._ended(words))
+        return self._unstated(others | set(words[:1]) & context.framing)
 
     def _opens_a_supposition(self, before: str) -> bool:
         context = self.vocabulary.context
@@ -367,43 +364,35 @@ class _Spoken:
             return True
         if after.rstrip().endswith(":") and not set(words[:1]) & context.pointing:
             return False  # it announces what follows
-        shared = self.stems & frozenset(read(after, self.vocabulary.code).stems)
-        return self._denies(after, words, shared) or self._excepts(words, shared)
+        return self._unstated(self._against(after, words))
 
-    def _denies(self, after: str, words: Sequence[str], shared: Set[str]) -> bool:
-        """Return whether the words of the sentence after say that the one before does not hold."""
+    def _against(self, after: str, words: Sequence[str]) -> Set[str]:
+        """Return the words by which the sentence after denies, ends or restricts the one before."""
         context, vocabulary = self.vocabulary.context, self.vocabulary
-        if self._unstated(self._ended(words)):
-            return True
-        is_near = bool(shared or set(words[:2]) & context.pointing)
-        denying = set(words) & vocabulary.denying
+        shared = self.stems & frozenset(read(after, vocabulary.code).stems)
+        points = set(words[:2]) & context.pointing
+        is_short, is_conditional = len(words) <= _SHORT_EXCEPTION, words[0] in vocabulary.conditional_words
+        denying, only = set(words) & vocabulary.denying, set(words) & vocabulary.exclusive
         void = self._of("voiding", words) | set(words) & context.retracting
         void |= denying if self._of("confirming", words) else set()
-        now = set(words[:_OPENING_WORDS]) & context.changing
-        if is_near and self._unstated(now | (void if len(words) <= _SHORT_EXCEPTION else set())):
-            return True
+        exempt = self._of("exempting", words)
+        against = self._ended(words)
+        if points:
+            against |= set(words[:_OPENING_WORDS]) & context.changing
+            against |= (void | exempt | only) if is_short else set()
         # "this", "that promise" speak of all that was said, "it" and "they" only of something in it
         all_said = set(words) & vocabulary.pronouns.demonstratives or denying & void & context.pointing
-        supposed = words[0] in vocabulary.conditional_words  # "If this is not …" is about another case
-        then = self._past(after)
-        is_short = len(words) <= _LONGEST_DENIAL
-        return bool(all_said) and is_short and not supposed and self._unstated(void | then | denying)
-
-    def _excepts(self, words: Sequence[str], shared: Set[str]) -> bool:
-        """Return whether the words of the sentence after contrast with the one before, or restrict it."""
-        context, vocabulary = self.vocabulary.context, self.vocabulary
-        # "But" and "Only" in front take something back whatever they go on to say
-        if words[0] in context.opposing and (shared or set(words[1:_OPENING_WORDS]) & context.pointing):
-            return True
-        points, only = set(words[:2]) & context.pointing, set(words) & vocabulary.exclusive
-        exempt = self._of("exempting", words)
-        denying = set(words) & vocabulary.denying
+        if all_said and len(words) <= _LONGEST_DENIAL and not is_conditional:
+            against |= void | denying | self._past(after)
         contrast = set(words[:_OPENING_WORDS]) & context.opposing or set(words) & context.parenthetic
-        if contrast and (shared or points or only) and self._unstated(denying | only | exempt):
-            return True
-        # "If it is not …" says what holds in another case, and takes nothing back
+        # "But" and "However" in front of a short sentence take something back whatever they go on to say
+        if is_short and (points or shared):
+            against |= set(words[:1]) & context.opposing
         same = len(shared) >= max(_SHARED, _SAME_MATTER * len(self.stems))
-        if same and words[0] not in vocabulary.conditional_words and self._unstated(denying | exempt):
-            return True
-        is_short = len(words) <= _SHORT_EXCEPTION
-        return bool(shared or points) and is_short and self._unstated(exempt | (only if points else set()))
+        if contrast and shared:
+            against |= void
+        if contrast and (points or len(shared) >= _SHARED or only):
+            against |= denying | only | exempt
+        if same and not is_conditional:  # "If it is not …" says what holds in another case
+            against |= denying | exempt
+        return against

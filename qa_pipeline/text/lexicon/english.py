@@ -397,7 +397,7 @@ ENGLISH = Lexicon(
             repealed revoked withdrawn withdrew superseded abolished annulled rescinded
             discontinued cancelled terminated ended ceased disregard opposite contrary"""),
         opposing=words("""
-            although but contrary except however nevertheless nonetheless only still though
+            although but contrary except however nevertheless nonetheless still though
             unless yet"""),
         exempting=words("""
             abstain avoid barred cease ceases except exception exceptions exclude excluded

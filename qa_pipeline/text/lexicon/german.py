@@ -345,7 +345,7 @@ GERMAN = Lexicon(
             vorträgt vorwarf wahlkampf werbung wiedergab wiedergegeben wirbt wirft wähnt wähnte
             wünscht wünschte zeitung zeuge zeugen zeugin zitiert zitierte"""),
         announcing=words("""
-            allerhand folgen folgende folgenden folgender folgendes folgt"""),
+            allerhand folgen folgende folgenden folgender folgendes folgt nachstehende nachstehenden"""),
         embedding=words("""
             dass daß ob"""),
         asserting=words("""
@@ -398,7 +398,7 @@ GERMAN = Lexicon(
             gestrichenen entfallen gegenteil"""),
         opposing=words("""
             aber allerdings ausgenommen außer dagegen dennoch doch freilich gleichwohl hingegen
-            indes jedoch lediglich nur trotzdem"""),
+            indes jedoch trotzdem"""),
         exempting=words("""
             ausgenommen ausgeschlossen ausnahme ausnahmen ausnimmt ausschließt aussetzt befreit
             eingestellt endet endete entfallen entfiel entfielen entfällt erlischt erlosch

@@ -370,7 +370,7 @@ SWEDISH = Lexicon(
             avskaffat avskaffats indragen indragits slopad slopats avslutad avslutats nedlagd
             nedlagts strukits struken motsatsen tvärtom"""),
         opposing=words("""
-            bara dock däremot emellertid endast fast förutom likväl men trots tvärtom utom ändå"""),
+            dock däremot emellertid fast förutom likväl men trots tvärtom utom ändå"""),
         exempting=words("""
             avslutades avslutas avstå avstår befriad befriade befriat exkluderas förutsätter
             förutsätts inställd inställs omfattas slipper slopas undantag undantagen undantagna
