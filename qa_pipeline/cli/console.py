@@ -383,8 +383,7 @@ def _show_next_commands(summary: Report, layout: Layout, *, can_release: bool, i
         commands.append((f"qa-pipeline release {out}", "the accepted rows for training, in splits"))
     if review:
         waiting = "1 pair waits" if review == 1 else f"{review} pairs wait"
-        template = f"qa-pipeline decide --template review.csv {out}"
-        commands.append((template, f"{waiting} for a person: this writes a file to decide in"))
+        commands.append((f"qa-pipeline review {out}", f"{waiting} for a person: decide in a browser"))
     commands.append((f"qa-pipeline status {out}", "all counts"))
     if in_dagster:
         commands.append(("make ui", "the same in Dagster, at http://127.0.0.1:3000"))

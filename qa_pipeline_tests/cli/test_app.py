@@ -149,7 +149,7 @@ def test_a_run_ends_with_pairs_in_full_and_the_commands_that_come_next(workspace
     assert "needs review: not proved word by word, and no model was asked" in " ".join(refused.split())
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     assert "Canaries" not in rest
-    for command in ("release", "decide --template review.csv", "status"):
+    for command in ("release", "review", "status"):
         assert f"qa-pipeline {command} --out '{out}'" in rest
     assert "Canaries" in invoke_all("run", workspace.corpus, "--out", out, "--verbose").stdout
 
