@@ -26,7 +26,9 @@ def exchanged_roles(claim: Reading, sentence: Reading) -> Iterator[str]:
     mine, theirs = units(claim), units(sentence)
     is_passive = [any(unit.folded in vocabulary.passive_agents for unit in text) for text in (mine, theirs)]
     passive = is_passive[0] != is_passive[1]
-    subject, other_subject = first_content(mine), first_content(theirs)
+    subject, other_subject = (
+        next((at for at, unit in enumerate(text) if unit.content), -1) for text in (mine, theirs)
+    )
     lacks_subject = all(unit.key != theirs[other_subject].key for unit in mine)
     moved: list[tuple[Unit, Set[str], Set[str]]] = []
     in_order: dict[str, list[tuple[int, Unit]]] = {}
@@ -48,11 +50,6 @@ def exchanged_roles(claim: Reading, sentence: Reading) -> Iterator[str]:
         moves = count_moves([there for there, _ in words])
         if not passive and moves > (preposition == ""):
             yield f'the quote has "{words[0][1].folded}" in another order'
-
-
-def first_content(text: Sequence[Unit]) -> int:
-    """Return the place of the first content word of a text; -1 without one."""
-    return next((place for place, unit in enumerate(text) if unit.content), -1)
 
 
 def shared_places(
