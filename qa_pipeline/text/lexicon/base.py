@@ -284,6 +284,7 @@ class Lexicon:
     conjunctions: Set[str]
     contrasts: Set[str]
     conditional_words: Set[str]
+    example_openers: tuple[str, ...]
     reason_openers: Set[str]
     finite_verbs: Set[str]
     contractions: Mapping[str, tuple[str, ...]]

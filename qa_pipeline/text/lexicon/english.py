@@ -180,6 +180,7 @@ ENGLISH = Lexicon(
     conditional_words=words("""
         if unless when whenever until till provided assuming except only once where before after as whether
         subject depending while during without"""),
+    example_openers=("for example", "for instance", "such as", "e.g.", "including"),
     reason_openers=words("because"),
     finite_verbs=words("""
         is are was were has have had can could may might must shall should will would does do did"""),

@@ -168,6 +168,7 @@ GERMAN = Lexicon(
     conditional_words=words("""
         wenn falls sofern außer vorausgesetzt solange sobald nur bevor nachdem bis ob ohne lediglich je
         während soweit als"""),
+    example_openers=("zum beispiel", "z.b.", "z. b.", "beispielsweise", "etwa", "wie zum beispiel"),
     reason_openers=words("weil denn"),
     finite_verbs=words("""
         ist sind war waren hat haben hatte hatten kann können konnte darf dürfen muss müssen soll sollen wird

@@ -162,6 +162,7 @@ SWEDISH = Lexicon(
     conditional_words=words("""
         om såvida förutsatt när ifall tills innan efter bara endast enbart sedan medan utan beroende under då
         som"""),
+    example_openers=("till exempel", "t.ex.", "exempelvis", "såsom", "bland annat", "t ex"),
     reason_openers=words("eftersom därför"),
     finite_verbs=words("""
         är var har hade kan kunde får fick måste ska skall skulle bör vill ville blir blev gör gjorde"""),

@@ -137,6 +137,11 @@ def _only_fillers(change: Change) -> bool:
     return set(change.removed_words) <= vocabulary.fillers and not limits
 
 
+def _opening(change: Change) -> bool:
+    """Return whether the claim only adds an opening word that links it to others and states nothing."""
+    return change.added[0] == units(change.claim)[0] and set(change.added_words) <= change.vocabulary.openings
+
+
 def _restricts(words: Sequence[str], vocabulary: Lexicon) -> bool:
     """Return whether words narrow, deny, hedge or condition what they stand beside."""
     scope = vocabulary.limiting | vocabulary.conditional_words
@@ -167,6 +172,24 @@ def _brackets(text: str) -> Sequence[tuple[int, int]]:
             spans.append((start, match.start()))
         depth = max(depth, 0)
     return spans
+
+
+def _example(change: Change) -> bool:
+    """Return whether an example is left out, to the end of the sentence or to the next comma."""
+    written = change.written().casefold()
+    opener = next(
+        (
+            example_opener
+            for example_opener in change.vocabulary.example_openers
+            if written.startswith(example_opener)
+        ),
+        None,
+    )
+    ends = re.match(r"\s*[,.;)]|\s*$", change.after()) is not None
+    begins = change.before().rstrip().endswith((",", "(")) or change.before().strip() == ""
+    if opener is None or not (ends and begins):
+        return False
+    return not _restricts(change.removed_words[len(opener.split()) :], change.vocabulary)
 
 
 def _reason(change: Change) -> bool:
@@ -272,6 +295,19 @@ def _pronoun(change: Change) -> bool:
         and change.removed[0] == units(change.evidence)[0]
         and frozenset(unit.key for unit in change.added if unit.content) in change.subjects
     )
+
+
+def _relative(change: Change) -> bool:
+    """Return whether a clause between commas is left out that only adds to what it follows.
+
+    At the end of a sentence it may speak of all of it: "the pump needs a filter, which is a myth".
+    """
+    vocabulary = change.vocabulary
+    opens = change.removed_words[0] in vocabulary.adding_relatives and change.before().rstrip().endswith(",")
+    goes_on = re.match(r"\s*,\s*(\w+)", change.after())
+    scope = vocabulary.negations | vocabulary.exclusive | vocabulary.contrasts
+    ends = goes_on is not None and goes_on[1].casefold() not in vocabulary.joiners
+    return opens and ends and not scope & set(change.removed_words)
 
 
 def _sentence_joint(change: Change) -> bool:
@@ -484,11 +520,25 @@ ALLOWED: tuple[Allowed, ...] = (
         _only_fillers,
     ),
     Allowed(
+        "opening",
+        "added",
+        ("The pump needs a filter.", "Also, the pump needs a filter."),
+        ("The pump needs a filter.", "Only the pump needs a filter."),
+        _opening,
+    ),
+    Allowed(
         "reference in brackets",
         "left out",
         ("The pump (see section 3) needs a filter.", "The pump needs a filter."),
         ("The pump (model A) needs a filter.", "The pump needs a filter."),
         _bracketed,
+    ),
+    Allowed(
+        "example",
+        "left out",
+        ("The pump needs a fine filter, for example a mesh.", "The pump needs a fine filter."),
+        ("The pump needs a fine filter, unless it runs dry.", "The pump needs a fine filter."),
+        _example,
     ),
     Allowed(
         "reason",
@@ -531,6 +581,13 @@ ALLOWED: tuple[Allowed, ...] = (
         ("The Nordic Pump Union (NPU) tests filters.", "The NPU tests filters."),
         ("The Nordic Pump Union (NPU) tests filters.", "The NPA tests filters."),
         _abbreviation,
+    ),
+    Allowed(
+        "adding relative clause",
+        "left out",
+        ("The pump, which is cheap, needs a filter.", "The pump needs a filter."),
+        ("The pump needs a filter, which is a myth.", "The pump needs a filter."),
+        _relative,
     ),
     Allowed(
         "and between sentences",
