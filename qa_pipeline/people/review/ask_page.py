@@ -122,14 +122,14 @@ async def show_job(request: Request) -> Response:
         while not job.is_done and job.steps <= int(seen) and waited < _PATIENCE:
             await asyncio.sleep(_PULSE)
             waited += _PULSE
-    shown = job.value
+    value = job.value
     return page(
         request,
         f"asked_{kind}.html.j2",
         job=job,
-        value=shown,
+        value=value,
         steps=job.steps,
-        sources=sources_of(shown) if isinstance(shown, Answer) else [],
+        sources=sources_of(value) if isinstance(value, Answer) else [],
         exports=EXPORTS,
         added=request.query_params.get("added"),
         layout="part.html.j2" if is_part else "base.html.j2",

@@ -191,26 +191,26 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         InputError: the batch has no such pair.
         TableError: its tables cannot be read.
     """
-    own = pl.col("pair_id") == pair_id
-    pairs = tables.frame(PAIRS, batch).filter(own)
+    of_pair = pl.col("pair_id") == pair_id
+    pairs = tables.frame(PAIRS, batch).filter(of_pair)
     if not pairs.height:
         raise InputError(f"batch {batch!r} has no pair {pair_id!r}; it may have been generated anew")
     pair = next(typed_rows(pairs, PairRow))
-    claims = tables.frame(CLAIMS, batch).filter(own).sort("position")
-    verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(own)
-    verdict = tables.frame(VERDICTS, batch).filter(own).row(0, named=True)
+    claims = tables.frame(CLAIMS, batch).filter(of_pair).sort("position")
+    verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(of_pair)
+    verdict = tables.frame(VERDICTS, batch).filter(of_pair).row(0, named=True)
     evidence = pl.concat([claims["evidence_chunk_id"], claims["second_evidence_chunk_id"]]).drop_nulls()
     refusals = (
-        tables.optional(REFUSALS, batch).filter(own) if pair["coverage"] == "none" else REFUSALS.empty()
+        tables.optional(REFUSALS, batch).filter(of_pair) if pair["coverage"] == "none" else REFUSALS.empty()
     )
-    wanted = [*evidence, *refusals["best_chunk_id"].drop_nulls(), *pair["passage_ids"]]
-    near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(wanted))
+    chunk_ids = [*evidence, *refusals["best_chunk_id"].drop_nulls(), *pair["passage_ids"]]
+    near = tables.frame(CHUNKS, batch).filter(pl.col("chunk_id").is_in(chunk_ids))
     chunks = {chunk["chunk_id"]: chunk for chunk in typed_rows(near, ChunkRow)}
     paths = dict(tables.frame(DOCUMENTS, batch).select("document_id", "path").iter_rows())
     views = list(claim_views(claims, verdicts, chunks, paths))
-    assessments = tables.optional(ASSESSMENTS, batch).filter(own)
+    assessments = tables.optional(ASSESSMENTS, batch).filter(of_pair)
     assessment = assessments.row(0, named=True) if assessments.height else None
-    decisions = tables.decisions(batch).filter(own)
+    decisions = tables.decisions(batch).filter(of_pair)
     is_one_sided = verdict["reason"] == "one_sided"
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None

@@ -70,7 +70,7 @@ def queue_view(queue: Queue, filters: Filters, number: int) -> QueueView:
     places = queue.places(rows, filters)
     pages = max(1, -(-len(places) // PAGE))
     number = min(max(number, 1), pages)
-    shown = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
+    page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
         pl.col("question", "answer").str.head(_LONGEST_TEXT)
     )
     lists, facets = _choices(rows, filters, queue.paths)
@@ -84,7 +84,7 @@ def queue_view(queue: Queue, filters: Filters, number: int) -> QueueView:
                 "reason": in_words(row["reason"]),
                 "documents": [queue.paths.get(key, key) for key in row["documents"]],
             }
-            for row in shown.to_dicts()
+            for row in page_rows.to_dicts()
         ],
         number,
         pages,

@@ -94,8 +94,8 @@ def readable_blocks(
         del turns[:turned]
         level = (headings or {}).get(start, 0)
         kind, rows = _code(text, start, end) if is_code else _lines(text, start, end, level)
-        shown = [Row(depth, [cuts.pieces(*cell) for cell in cells]) for depth, cells in rows]
-        yield TextBlock(kind, start, level, shown, page)
+        table_rows = [Row(depth, [cuts.pieces(*cell) for cell in cells]) for depth, cells in rows]
+        yield TextBlock(kind, start, level, table_rows, page)
 
 
 class _Cuts:

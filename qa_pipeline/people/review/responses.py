@@ -1,4 +1,4 @@
-"""What the pages of the review app share: who sends a request, checked forms, pages from templates."""
+"""Parts that the pages of the review app share: sessions of requests, checked forms, templates."""
 
 import functools
 import secrets

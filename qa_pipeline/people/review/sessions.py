@@ -133,7 +133,7 @@ class Sessions:
         with self._lock:
             if len(self._wrong) == _WRONG_TOKENS_A_MINUTE and now - self._wrong[0] < 60:
                 raise InputError("There were too many wrong tokens. Wait a minute, then try again.")
-            matching = (who for known, who in self._names.items() if hmac.compare_digest(known, hashed))
+            matching = (who for digest, who in self._names.items() if hmac.compare_digest(digest, hashed))
             name = next(matching, None)
             if name is None:
                 self._wrong.append(now)

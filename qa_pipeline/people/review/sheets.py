@@ -176,9 +176,9 @@ def _place(sheet: Sheet, item: str, who: str) -> int | None:
         raise InputError(f"{sheet.path} has no row {item!r} any more; load its page again")
     if sheet.kind == AUDIT:
         return places[0]
-    own = [place for place in places if sheet.rows[place].annotator == who]
+    rated = [place for place in places if sheet.rows[place].annotator == who]
     blank = [place for place in places if sheet.rows[place].rating is None]
-    return next(iter([*own, *blank]), None)
+    return next(iter([*rated, *blank]), None)
 
 
 def _labelled(row: dict[str, Any], kind: str, label: str | None, who: str) -> bytes:

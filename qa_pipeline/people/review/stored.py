@@ -15,7 +15,7 @@ from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.table_schema import Table
 
 Version = tuple[int, int]
-"""What changes with every write of a file: its time and size."""
+"""Time and size of a file, which change with every write of it."""
 _MOST_TABLES = 24
 """Tables in memory: those of two batches and some; a person looks at one batch, then at the next."""
 

@@ -154,19 +154,19 @@ def read_document(
         write_bytes(
             folder / "name.txt", shorten(name.replace("\\", "/").rpartition("/")[2], _MOST_NAME).encode()
         )
-        own = _resources(resources, folder, folder / "corpus", resources.embedder)
+        alone = _resources(resources, folder, folder / "corpus", resources.embedder)
         made: dict[str, Any] = {}
         for stage in (STAGES[name] for name in (DOCUMENTS.name, CHUNKS.name, "embeddings", "index")):
             inputs = {needed: made[needed] for needed in stage.inputs}
-            run = StageRun(own, DOCUMENT, inputs, notify=_progress(job, stage.name))
+            run = StageRun(alone, DOCUMENT, inputs, notify=_progress(job, stage.name))
             made[stage.name] = run_stage(stage, run)
             if stage.name == DOCUMENTS.name:
                 _check_document(made[stage.name].row(0, named=True))
             if stage.name == CHUNKS.name and not made[stage.name].height:
                 raise InputError("the document holds no text that could be searched; is it a scan?")
             if stage.is_table:
-                write_table(own.layout.table(stage.name, DOCUMENT), made[stage.name], STORED[stage.name])
-        write_bytes(own.layout.index(DOCUMENT), dump_shard(made["index"]))
+                write_table(alone.layout.table(stage.name, DOCUMENT), made[stage.name], STORED[stage.name])
+        write_bytes(alone.layout.index(DOCUMENT), dump_shard(made["index"]))
     upload = _upload(folder)
     if upload is not None:
         yield upload
@@ -288,19 +288,19 @@ def verify_pairs(
             f"it is not known where the documents of {place.title} are; use qa-pipeline validate"
         ) from None
     folder = layout.asked / "pairs" / hash_parts(place.key, sha256(content).hexdigest())[:32]
-    own = _resources(asking.resources, folder, corpus, None)
+    of_file = _resources(asking.resources, folder, corpus, None)
     with locked(layout.out, shared=True):
         write_bytes(folder / f"pairs{suffix}", content)
-        documents, copy = (of.table(DOCUMENTS.name, place.batch) for of in (place.layout, own.layout))
+        documents, copy = (of.table(DOCUMENTS.name, place.batch) for of in (place.layout, of_file.layout))
         if documents.is_file():  # files of unchanged bytes are not parsed again
             write_bytes(copy, documents.read_bytes())
         outcome = validate_pairs(
-            own, place.batch, folder / f"pairs{suffix}", lambda _, stage: _progress(job, stage)
+            of_file, place.batch, folder / f"pairs{suffix}", lambda _, stage: _progress(job, stage)
         )
-    rows = Queue(own.layout).rows()
+    rows = Queue(of_file.layout).rows()
     if not rows.height and outcome.error:
         raise InputError(outcome.error)
-    files = [own.layout.export(kind, place.batch) for kind in LEDGER_FILES]
+    files = [of_file.layout.export(kind, place.batch) for kind in LEDGER_FILES]
     grounding = pl.when(pl.col("claims") > 0).then(pl.col("supported_claims") / pl.col("claims"))
     columns = ("question", "answer", "verdict", "reason", grounding.alias("grounding"))
     lines = b"".join(file.read_bytes() for file in files if file.is_file())

@@ -205,13 +205,13 @@ def _map_of(opened: "PdfPage", number: int, text: str, page: Span) -> PageMap:
 def _repeat_names(text: str, boxes: Sequence[Box | None]) -> dict[int, Box]:
     """Return the boxes of names of columns for the rows of a table that have none of their own."""
     spans = [match.span() for match in _COLUMN_NAME.finditer(text)]
-    named: dict[str, Span] = {}
+    heads: dict[str, Span] = {}
     for start, end in spans:
         if all(boxes[place] for place in range(start, end) if text[place].isalnum()):
-            named.setdefault(text[start:end], (start, end))
+            heads.setdefault(text[start:end], (start, end))
     repeated: dict[int, Box] = {}
     for start, end in spans:
-        first, _ = named.get(text[start:end], (start, end))
+        first, _ = heads.get(text[start:end], (start, end))
         if not any(boxes[start:end]):
             repeated |= {
                 place: box for place in range(start, end) if (box := boxes[first + place - start]) is not None
