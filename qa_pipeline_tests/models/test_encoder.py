@@ -133,10 +133,11 @@ def test_another_backend_computes_batches_of_one_length_too_and_is_never_taken_f
     exact: SentenceEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
+    unpadded = Unpadded(exact._loaded)  # loaded before its loader is replaced
 
     def load(*_: object, backend: str, **__: object) -> Any:
         asked.append(backend)
-        return Unpadded(exact._loaded)
+        return unpadded
 
     monkeypatch.setattr("sentence_transformers.SentenceTransformer", load)
     monkeypatch.setattr(embedding_model, "PACKAGES", {})
