@@ -37,6 +37,7 @@ from qa_pipeline.cli.refusals import refusals
 from qa_pipeline.cli.releases import diff, push, release, verify, yank
 from qa_pipeline.cli.replies import replies
 from qa_pipeline.cli.review import review
+from qa_pipeline.cli.sample import sample
 from qa_pipeline.cli.settings import show_settings
 from qa_pipeline.cli.show import show
 from qa_pipeline.errors import InputError
@@ -245,6 +246,7 @@ app.command(rich_help_panel=RUNNING)(estimate)
 app.command(rich_help_panel=REVIEWING)(show)
 app.command(rich_help_panel=REVIEWING)(review)
 app.command(rich_help_panel=REVIEWING)(decide)
+app.command(rich_help_panel=REVIEWING)(sample)
 app.command(rich_help_panel=REVIEWING)(refusals)
 app.command(rich_help_panel=REVIEWING)(audit_references)
 app.command(rich_help_panel=RELEASING)(release)

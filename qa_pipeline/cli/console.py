@@ -278,15 +278,15 @@ def _show_samples(summary: Report, layout: Layout) -> None:
         of_all = "" if len(samples) == counted["count"].sum() else f" of {counted['count'].sum()}"
         print_line(f"{title}, {len(samples)}{of_all}\n", "bold cyan")
         for sample in samples:
-            _print_block(sample.question, "bold")
-            _print_block(sample.answer)
+            print_block(sample.question, "bold")
+            print_block(sample.answer)
             if sample.why:
-                _print_block(f"{words(sample.verdict)}: {sample.why}", "yellow")
-            _print_block(sample.source, "dim")
+                print_block(f"{words(sample.verdict)}: {sample.why}", "yellow")
+            print_block(sample.source, "dim")
             print_line("")
 
 
-def _print_block(text: str, style: str = "") -> None:
+def print_block(text: str, style: str = "") -> None:
     """Print a text of anybody's on lines of the terminal's width, indented; a very long one is cut."""
     cut = " ".join(_harmless(text).split())
     if (rest := len(cut) - LONGEST_TEXT) > 0:

@@ -125,8 +125,15 @@ class Sheets:
             raise InputError(f"there is no audit or rating sheet {name!r}; it may have been moved since")
         return _sheet(name, path, list(json_lines(path, LIMITS)))
 
-    def put_label(self, name: str, item: str, label: str | None, who: str) -> None:
+    def put_label(self, name: str, item: str, label: str | None, who: str, why: str | None = None) -> None:
         """Write a label into its file, which is on the disk when this returns; None takes it back.
+
+        Args:
+            name: of the file.
+            item: the row.
+            label: one of the file's choices.
+            who: the person.
+            why: the reason, of a file that has a place for it.
 
         Raises:
             InputError: the file is gone or changed, or the label is none of its labels.
@@ -142,9 +149,9 @@ class Sheets:
             place = _place(sheet, item, who)
             if place is None:
                 again = next(n for n, row in enumerate(sheet.rows) if row.id == item)
-                written.append(_labelled(lines[again].value, sheet.kind, label, who))
+                written.append(_labelled(lines[again].value, sheet.kind, label, who, why))
             else:
-                written[place] = _labelled(lines[place].value, sheet.kind, label, who)
+                written[place] = _labelled(lines[place].value, sheet.kind, label, who, why)
             write_bytes(path, b"".join(line + b"\n" for line in written))
 
 
@@ -181,7 +188,8 @@ def _place(sheet: Sheet, item: str, who: str) -> int | None:
     return next(iter([*rated, *blank]), None)
 
 
-def _labelled(row: dict[str, Any], kind: str, label: str | None, who: str) -> bytes:
+def _labelled(row: dict[str, Any], kind: str, label: str | None, who: str, why: str | None) -> bytes:
     name = who if label is not None else None
     new = {"label": label, "who": name} if kind == AUDIT else {"rating": label, "annotator": name}
-    return json.dumps({**row, **new}, ensure_ascii=False).encode()
+    reason = {"why": why} if "why" in row else {}
+    return json.dumps({**row, **new, **reason}, ensure_ascii=False).encode()
