@@ -30,7 +30,6 @@ from qa_pipeline.storage.tables import (
     REFUSALS,
     VERDICTS,
 )
-from qa_pipeline.text.rendering import plural
 from qa_pipeline.verification.outcomes import SUPPORTED
 
 STEPS = {
@@ -97,10 +96,17 @@ class AnswerPiece:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Hold the level of support of an answer, and the same in words with the numbers."""
+    """Count the claims of an answer that are supported, and the level that follows."""
 
     level: str
-    words: str
+    supported: int
+    claims: int
+    is_refusal: bool = False
+
+    @property
+    def percent(self) -> int:
+        """Return the supported share, rounded down: 74.9 % is not 75 %."""
+        return math.floor(100 * self.supported / self.claims) if self.claims else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +177,10 @@ class PairView:
 
 def support_of(supported: int, claims: int, *, is_refusal: bool = False) -> Support:
     """Return how well an answer is supported, so many of whose claims are."""
-    if not claims:
-        words = "A refusal: there is no claim to support" if is_refusal else "No claims: nothing was checked"
-        return Support("none", words)
-    levels = (
-        ("well_supported", "Well supported", WELL_SUPPORTED),
-        ("partial", "Partly supported", PARTIALLY_SUPPORTED),
-        ("weak", "Weakly supported", 0.0),
-    )
-    share = supported / claims
-    level, title = next((level, title) for level, title, least in levels if share >= least)
-    return Support(level, f"{title}: {supported} of {plural(claims, 'claim')} ({math.floor(100 * share)} %)")
+    share = supported / claims if claims else 0.0
+    levels = {"well_supported": WELL_SUPPORTED, "partial": PARTIALLY_SUPPORTED, "weak": 0.0}
+    level = next(level for level, least in levels.items() if share >= least) if claims else "none"
+    return Support(level, supported, claims, is_refusal)
 
 
 def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:

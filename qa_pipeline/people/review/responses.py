@@ -12,6 +12,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from qa_pipeline.people.review.asking import Asking
+from qa_pipeline.people.review.languages import COOKIE as LANGUAGE_COOKIE
+from qa_pipeline.people.review.languages import (
+    COOKIE_SECONDS,
+    LANGUAGES,
+    environment,
+    language_links,
+    language_of,
+)
 from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.page_files import PageFiles
@@ -21,7 +29,6 @@ from qa_pipeline.people.review.sheets import Sheets
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.settings.tree import Settings
 from qa_pipeline.storage.layout import Layout
-from qa_pipeline.text.rendering import render_html
 
 
 @dataclass(frozen=True)
@@ -70,9 +77,22 @@ def session_of(request: Request) -> Session | None:
 
 
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
-    """Render a page, or the part of it that the script asks for."""
-    values |= {"session": session_of(request), "request_path": request.url.path}
-    return HTMLResponse(render_html(f"people/review/templates/{template}", **values), status)
+    """Render a page, or the part of it that the script asks for, in the language of the request."""
+    language = language_of(request)
+    values |= {
+        "session": session_of(request),
+        "request_path": request.url.path,
+        "language": language,
+        "languages": LANGUAGES,
+        "language_links": language_links(request),
+    }
+    text = environment(language).get_template(f"people/review/templates/{template}").render(values)
+    response = HTMLResponse(text, status)
+    if request.query_params.get("lang") == language:
+        response.set_cookie(
+            LANGUAGE_COOKIE, language, max_age=COOKIE_SECONDS, httponly=True, samesite="strict"
+        )
+    return response
 
 
 def message(request: Request, status: int, title: str, text: str) -> HTMLResponse:

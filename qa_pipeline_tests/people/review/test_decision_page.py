@@ -204,7 +204,7 @@ def test_applied_decisions_are_in_tables_and_exports_as_after_a_run(
     address = link(workspace, WRONG)
     post(client, address, code="low_correctness")
     page = client.get("/decisions").text
-    assert "1 decision not yet in the tables" in paragraphs(page)
+    assert "1 decision is not yet in the tables" in paragraphs(page)
     assert f"qa-pipeline run {workspace.corpus} --batch b --out {workspace.out}" in page
 
     client.post("/decisions/b/apply", data={"form_token": hidden(page, "form_token")})

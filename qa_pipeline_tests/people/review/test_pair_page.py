@@ -123,7 +123,7 @@ def test_the_origin_of_a_pair_links_to_its_passages(client: TestClient) -> None:
     link = re.search(r'href="(/document/b/d\?start=0&amp;end=\d+)#evidence"', page)
     assert link
     assert client.get(unescape(link[1])).status_code == 200
-    assert "generated, by <bdi>model</bdi>" in page
+    assert "generated, <bdi>model</bdi>" in page
 
 
 def test_decisions_are_listed_with_their_state(tmp_path: Path, client: TestClient) -> None:
@@ -136,7 +136,8 @@ def test_a_known_answer_takes_no_decision(tmp_path: Path, sign_in: SignIn) -> No
     expected = {"expected_verdict": "rejected"}
     write_pair(Layout(tmp_path), pair={**expected, "expected_kind": "swapped_number"}, verdict=expected)
     page = sign_in(tmp_path).get("/pair/b/p?list=known").text
-    assert "the right verdict is “rejected” (swapped number)" in page
+    assert "the right verdict is “rejected”." in page
+    assert "(swapped number)" in page
     assert 'name="decision"' not in page
 
 
