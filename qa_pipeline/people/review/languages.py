@@ -1,6 +1,6 @@
 """Languages of the review app's own words: English in its templates, each other one in a file of phrases.
 
-A file `phrases.CODE.toml` has a phrase of the templates as a key, and as its value the translation, or the two
+A file `phrases.CODE.toml` has a phrase of the templates as a key and its translation as the value, or the two
 of one and of many. Texts of documents and people, and what other parts of the package say, stay as they are.
 """
 
