@@ -15,7 +15,10 @@ labels = typer.Typer(
     help="Have files labelled in Label Studio or Argilla, and take the labels back.",
 )
 Drawn = Annotated[
-    Path, typer.Argument(help="JSON lines of decide --template, eval sheet or audit sample.", metavar="FILE")
+    Path,
+    typer.Argument(
+        help="JSON lines of decide --template, sample, eval sheet or audit sample.", metavar="FILE"
+    ),
 ]
 
 
@@ -60,8 +63,8 @@ def import_labels(
 ) -> None:
     """Write the rows of a file with the labels that people gave in Label Studio or Argilla.
 
-    The result is read by the command that reads the file: decide, eval annotators or audit certify. Further
-    labels of an item are further rows.
+    The result is read by the command that reads the file: decide, sample, eval annotators or audit certify.
+    Further labels of an item are further rows.
     """
     from qa_pipeline.cli.console import print_line
     from qa_pipeline.people.labelling_tools import read_label_file, read_labels, with_labels

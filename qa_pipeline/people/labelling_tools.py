@@ -1,8 +1,8 @@
 """Files that people label, for Label Studio and Argilla, and the labels that these tools export.
 
-A file of `decide --template`, `eval sheet` or `audit sample` becomes tasks. Labels go into a copy of the same
-file, which `decide`, `eval annotators` and `audit certify` read. Tasks hold nobody's label and no score: who
-sees another's verdict agrees with it too readily.
+A file of `decide --template`, `sample`, `eval sheet` or `audit sample` becomes tasks. Labels go into a copy
+of the file, which is read as the file was. Tasks hold nobody's label and no score: who sees another's verdict
+agrees with it too readily.
 """
 
 import json
@@ -24,6 +24,8 @@ LIMITS = Limits(max_bytes=500_000_000, max_line_bytes=4_000_000, max_rows=100_00
 """A row of a template holds an answer and claims with their evidence; Label Studio adds its own fields."""
 SHOWN = ("question", "answer", "evidence")
 """What people see of a row; texts, shown as they are written."""
+NOTES = ("edited_answer", "why")
+"""Columns of texts that people may add to a label, of files that have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,6 @@ class Kind:
     Args:
         label: column of the label.
         who: column of the person.
-        notes: columns of texts that a person may add.
         question: what people are asked.
         choices: the labels; a sheet may name others.
     """
@@ -42,7 +43,6 @@ class Kind:
     who: str
     question: str
     choices: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
 
 KINDS = (
@@ -51,7 +51,6 @@ KINDS = (
         "who",
         "Is every sentence of the answer supported by the evidence?",
         ("accepted", "rejected", "edited"),
-        ("edited_answer", "why"),
     ),
     Kind("rating", "annotator", "How would you rate the answer?", CATEGORIES),
     Kind("label", "who", "Is the row right?", LABELS),
@@ -66,6 +65,11 @@ class LabelFile:
     kind: Kind
     rows: list[Row]
     choices: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the columns of texts that people may add."""
+        return tuple(name for name in NOTES if name in self.rows[0])
 
     def items(self) -> dict[str, Row]:
         """Return the first row of each item by the item's id."""
@@ -94,14 +98,14 @@ def read_label_file(path: Path) -> LabelFile:
     """Read a file that people label.
 
     Raises:
-        InputError: it cannot be read, or is none of `decide --template`, `eval sheet` or `audit sample`.
+        InputError: it cannot be read, or is no file of these commands.
     """
     rows = [row.value for row in json_lines(path, LIMITS)]
     kind = next((kind for kind in KINDS if rows and all(_has(row, kind.label) for row in rows)), None)
     if kind is None:
         raise InputError(
             f"{path} is no file to label; name one in JSON lines of qa-pipeline decide --template, "
-            "eval sheet or audit sample"
+            "sample, eval sheet or audit sample"
         )
     for place, row in enumerate(rows, start=1):
         if not item_id(row):
@@ -142,7 +146,7 @@ def _label_studio_files(file: LabelFile) -> dict[str, bytes]:
         question=kind.question,
         label=kind.label,
         choices=file.choices,
-        notes=kind.notes,
+        notes=file.notes,
     )
     tasks = [{"data": {"item": item, **_texts(row)}} for item, row in file.items().items()]
     return {"config.xml": config.encode(), "tasks.json": _json(tasks)}
@@ -161,7 +165,7 @@ def _argilla_files(file: LabelFile) -> dict[str, bytes]:
         "fields": [_argilla_part(name, text) for name in SHOWN],
         "questions": [
             {**_argilla_part(kind.label, choice), "title": kind.question},
-            *({**_argilla_part(name, text), "required": False} for name in kind.notes),
+            *({**_argilla_part(name, text), "required": False} for name in file.notes),
         ],
         "vectors": [],
         "metadata": [],
@@ -204,7 +208,7 @@ def read_labels(path: Path, file: LabelFile, people: Mapping[str, str]) -> list[
     labels = []
     for place, row in enumerate(open_rows(path, LIMITS, (".json",)).rows(), start=1):
         try:
-            labels += list(_labels_of(row.value, file.kind, people))
+            labels += list(_labels_of(row.value, file, people))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"{path}, entry {place}: is neither a task of Label Studio (export it as JSON) nor a record "
@@ -221,16 +225,16 @@ def read_labels(path: Path, file: LabelFile, people: Mapping[str, str]) -> list[
     return labels
 
 
-def _labels_of(entry: Row, kind: Kind, people: Mapping[str, str]) -> Iterator[Label]:
+def _labels_of(entry: Row, file: LabelFile, people: Mapping[str, str]) -> Iterator[Label]:
     if "annotations" in entry:
         item, answers = entry["data"]["item"], list(_label_studio_answers(entry["annotations"]))
     else:
         item, answers = entry["id"], list(_argilla_answers(entry["responses"]))
     for person, values in answers:
-        if kind.label in values:
-            notes = {name: values[name].strip() for name in kind.notes if name in values}
-            who = people.get(person, person)
-            yield Label(item, who, values[kind.label], {name: note for name, note in notes.items() if note})
+        if file.kind.label in values:
+            notes = {name: values[name].strip() for name in file.notes if name in values}
+            who, label = people.get(person, person), values[file.kind.label]
+            yield Label(item, who, label, {name: note for name, note in notes.items() if note})
 
 
 def _label_studio_answers(annotations: Sequence[Row]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -265,7 +269,7 @@ def with_labels(file: LabelFile, labels: Sequence[Label]) -> list[Row]:
         places = [place for place, row in enumerate(rows) if item_id(row) == label.item]
         same = [place for place in places if rows[place].get(kind.who) == label.who]
         blank = [place for place in places if rows[place].get(kind.label) is None]
-        new = {**dict.fromkeys(kind.notes), **label.notes, kind.label: label.label, kind.who: label.who}
+        new = {**dict.fromkeys(file.notes), **label.notes, kind.label: label.label, kind.who: label.who}
         place = next(iter([*same, *blank]), None)
         if place is None:
             rows.append({**rows[places[0]], **new})

@@ -38,17 +38,19 @@ AUDIT: Row = {
     "pair_id": "p1", "batch": "b", "question": "How hot?", "answer": None, "quotes": ["At 60 °C."],
     "label": None, "seed": "s", "sample": 2, "thresholds": "t", "language": "en", "question_type": "summary",
 }  # fmt: skip
+SAMPLE = {**SHEET, "batch": "b", "categories": ["good", "thin", "bad"], "why": None}
 KINDS: list[list[Row]] = [
     [WAITING, {**WAITING, "pair_id": "p2"}],
     [SHEET, {**SHEET, "id": "q2", "statements": None}],
     [AUDIT, {**AUDIT, "pair_id": "p2", "quotes": []}],
+    [SAMPLE, {**SAMPLE, "id": "q2"}],
 ]
 ADA, BEN = UUID(int=1), UUID(int=2)
 VALUES = {"Choices": ("choices", "choices"), "TextArea": ("textarea", "text")}
 """Type of a region by the tag of its control, and the key of its value."""
 
 
-@pytest.fixture(params=KINDS, ids=["decisions", "sheet", "audit"])
+@pytest.fixture(params=KINDS, ids=["decisions", "sheet", "audit", "sample"])
 def label_file(request: pytest.FixtureRequest, tmp_path: Path) -> LabelFile:
     return read_label_file(written(tmp_path / "drawn rows.jsonl", request.param))
 
@@ -131,7 +133,7 @@ def test_argilla_reads_settings_and_records(label_file: LabelFile, argilla: Any,
     settings.validate()
     label, *notes = settings.questions
     assert (label.name, tuple(label.labels)) == (label_file.kind.label, label_file.choices)
-    assert [note.name for note in notes] == list(label_file.kind.notes)
+    assert [note.name for note in notes] == list(label_file.notes)
     dataset = argilla.Dataset(name=model.name, settings=settings)
     records = argilla.records._io.JsonIO._records_from_json(folder / "records.json")
     models = dataset.records._ingest_records(records)
@@ -187,14 +189,14 @@ def test_labels_of_argilla_come_back_as_rows(label_file: LabelFile, argilla: Any
     name, (good, bad, *_) = label_file.kind.label, label_file.choices
     records[0].responses.add(argilla.Response(name, good, user_id=ADA))
     records[0].responses.add(argilla.Response(name, bad, user_id=BEN))
-    if label_file.kind.notes:
+    if label_file.notes:
         records[0].responses.add(argilla.Response("why", " 5 bar, not 3 ", user_id=BEN))
     argilla.records._io.JsonIO.to_json(records, tmp_path / "records.json")
     labels = read_labels(tmp_path / "records.json", label_file, {str(ADA): "Ada"})
     rows = with_labels(label_file, labels)
     who = label_file.kind.who
     assert [(row.get(who), row[name]) for row in rows] == [("Ada", good), (None, None), (str(BEN), bad)]
-    assert [row.get("why") for row in rows] == [None, None, "5 bar, not 3" if label_file.kind.notes else None]
+    assert [row.get("why") for row in rows] == [None, None, "5 bar, not 3" if label_file.notes else None]
 
 
 def test_labels_that_are_taken_twice_are_rows_once(label_file: LabelFile, tmp_path: Path) -> None:
