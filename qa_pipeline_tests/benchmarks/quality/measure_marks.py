@@ -3,9 +3,10 @@
     python -m qa_pipeline_tests.benchmarks.quality.measure_marks FOLDER ... [--size 500] [--pdf-size 200]
 
 Quotes are sentences of the documents in the folders, a quarter of them with the sentence behind, which may be
-in the next block. Each is asked for as a browser does. Of a text the words in `mark` elements are compared.
-On a page of a PDF the characters in the boxes are, whose middle PDFium is asked for one by one; it knows
-nothing of how the boxes came about. Prints one JSON line a format; `--show` names each quote that differs:
+in the next block, of at most 20,000 characters. Each is asked for as a browser does. Of a text the words in
+`mark` elements are compared. On a page of a PDF the characters in the boxes are, whose middle PDFium is asked
+for one by one; it knows nothing of how the boxes came about. Prints one JSON line a format; `--show` names
+each quote that differs:
 
 right: the same words; columns: the same, but that the page prints names of columns once and above the rows;
 order: the same letters in another order; fewer, more: some are missing, or are too many; other: both;
@@ -45,6 +46,7 @@ from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_j
 
 Rectangle = tuple[float, float, float, float]
 _SHORTEST = 4  # words of a quote
+_LONGEST = 20_000  # characters of a quote: evidence is in a chunk, and a page shows so much in one piece
 
 
 class Marked(HTMLParser):
@@ -106,7 +108,11 @@ def quotes_of(document: DocumentRow) -> list[tuple[int, int]]:
     text = document["text"] or ""
     spans = list(split_sentences(text, document["language"] or "en"))
     pairs = [(first[0], second[1]) for first, second in list(pairwise(spans))[::3]]
-    return [span for span in (*spans, *pairs) if len(re.findall(r"\w+", text[slice(*span)])) >= _SHORTEST]
+    return [
+        (start, end)
+        for start, end in (*spans, *pairs)
+        if end - start <= _LONGEST and len(re.findall(r"\w+", text[start:end])) >= _SHORTEST
+    ]
 
 
 def boxed_letters(page: pypdfium2.PdfPage, boxes: list[Rectangle]) -> str:
