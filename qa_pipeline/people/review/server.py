@@ -6,7 +6,8 @@ requests but unchanged tables. Every page works without its script, which only s
 
 import functools
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
@@ -91,7 +92,15 @@ def build_app(
         sheets: audits and rating sheets outside the output folder.
     """
     settings = settings or Settings()
+    files = PageFiles(layout, settings.documents)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        files.close()
+
     app = Starlette(
+        lifespan=lifespan,
         routes=[
             Route("/enter", enter),
             Route("/enter", enter_form, methods=["POST"]),
@@ -122,7 +131,7 @@ def build_app(
         Queue(layout),
         tables,
         settings,
-        PageFiles(layout, settings.documents),
+        files,
         LocalSteps(tables),
         Asking(resources),
         Overviews(layout),
