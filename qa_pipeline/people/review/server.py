@@ -226,8 +226,9 @@ class Guard:
             text = "This form was sent from a page of another site. Repeat it on a page of this one."
             return message(request, 403, "Not taken", text)
         size, is_upload = request.headers.get("content-length", ""), _is_upload(request)
-        if not size.isdecimal():
-            return message(request, 411, "Not taken", "The request does not say how large it is.")
+        if not size.isdecimal() or "transfer-encoding" in request.headers:
+            text = "The request does not say how large it is. Send its Content-Length, as browsers do."
+            return message(request, 411, "Not taken", text)
         most = self._most_bytes if is_upload else _LARGEST_FORM
         if int(size) > most:
             advice = "; the setting review.max_upload_bytes allows more" if is_upload else ""
