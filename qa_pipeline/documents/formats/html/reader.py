@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
+from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle
 from qa_pipeline.documents.formats.rows import Cell, counted_lines
 from qa_pipeline.records import Block, BlockKind
 
@@ -17,8 +18,9 @@ TABLE_PARTS = frozenset({"thead", "tbody", "tfoot", "colgroup", "col", "tr", "td
 class Grid:
     """A data table being read."""
 
-    def __init__(self, outer: "Grid | None") -> None:
+    def __init__(self, outer: "Grid | None", omissions: Omissions) -> None:
         self.outer = outer
+        self.omissions = omissions
         self.rows: list[list[Cell]] = []
         self.cell: list[str] | None = None
         self.shape = (False, 1, 1)
@@ -44,7 +46,8 @@ class Grid:
         elif tag in ("td", "th") and self.cell is not None:
             if not self.rows:
                 self.rows.append([])
-            self.rows[-1].append(Cell(" ".join("".join(self.cell).split()), *self.shape))
+            text = settle("".join(self.cell), self.omissions)
+            self.rows[-1].append(Cell(" ".join(text.split()), *self.shape))
             self.cell = None
 
     def separate(self, number: str | None) -> None:
@@ -73,7 +76,8 @@ ASIDES = frozenset({
 """Classes of boxes whose heading labels the box and opens no section of the page."""
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
 """Classes of a paragraph that labels its box, as docutils and Python-Markdown write it."""
-_INLINE = CODE | {"br", "sup", "q"}
+_SCRIPTS = {"sup": RAISED, "sub": LOWERED}
+_INLINE = CODE | {"br", "sup", "sub", "q"}
 
 
 @lru_cache(maxsize=1024)
@@ -115,7 +119,6 @@ class Reader:
         self.fresh_item = False
         self.marker: str | None = None
         self.terms: list[str] = []
-        self.raised: int | None = None
         self.boxes: list[int] = []
         self.label: str | None = None
         self.labelling = False
@@ -137,7 +140,7 @@ class Reader:
         if tag == "table" and node.css_first(_LAYOUT) is None:
             self.flush()
             self._write_marker()
-            self.grid = Grid(self.grid)
+            self.grid = Grid(self.grid, self.omissions)
         elif self.grid is not None:
             self._open_in_grid(self.grid, tag, node)
         elif role_of(tag) == "block":
@@ -174,7 +177,7 @@ class Reader:
         if not self.parts:
             self.only_code = True
             return
-        text = "".join(self.parts)
+        text = settle("".join(self.parts), self.omissions)
         self.parts.clear()
         only_code, self.only_code = self.only_code, True
         if not text.strip():
@@ -301,29 +304,18 @@ class Reader:
             self.parts.append("\n")
         elif tag in CODE:
             self.code += 1
-        elif tag == "sup":
-            self.raised = len(self.parts)
+        elif tag in _SCRIPTS:
+            self.parts.append(_SCRIPTS[tag])
         elif tag == "q":
             self.parts.append("“")
 
     def _close_inline(self, tag: str) -> None:
         if tag in CODE:
             self.code = max(self.code - 1, 0)
-        elif tag == "sup" and self.raised is not None:
-            self._lower(self.raised)
-            self.raised = None
+        elif tag in _SCRIPTS:
+            self.parts.append(LEVEL)
         elif tag == "q":
             self.parts.append("”")
-
-    def _lower(self, start: int) -> None:
-        """Write a power with a caret, lest 10<sup>6</sup> become 106; drop a footnote mark."""
-        raised = "".join(self.parts[start:]).strip()
-        before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
-        if raised.startswith("["):
-            self.omissions.add("footnote_mark", raised)
-            del self.parts[start:]
-        elif before.isalnum() and raised.lstrip("+-−").isdigit():
-            self.parts[start:] = [f"^{raised}"]
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
         inner = self.lists[-1] if self.lists and tag == "li" else None
@@ -338,6 +330,8 @@ class Reader:
             self.lists.append(_start_list(tag, node))
         elif grid.cell is not None and tag == "li":
             grid.separate(self._number(tag, node))
+        elif grid.cell is not None and tag in _SCRIPTS:
+            grid.cell.append(_SCRIPTS[tag])
         elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
             grid.cell.append(" ")
 
@@ -346,14 +340,14 @@ class Reader:
             self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.omissions)]
             self.grid = grid.outer
         elif tag == "caption":
-            self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
+            self.blocks.append(Block("paragraph", settle("".join(grid.cell or []), self.omissions)))
             grid.cell = None
         elif tag in TABLE_PARTS:
             grid.close(tag)
         elif tag in LISTS:
             del self.lists[-1:]
-        elif grid.cell is not None and tag in BREAKING:
-            grid.cell.append(" ")
+        elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag in _SCRIPTS):
+            grid.cell.append(LEVEL if tag in _SCRIPTS else " ")
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:

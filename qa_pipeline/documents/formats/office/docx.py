@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.formulas import settle
 from qa_pipeline.documents.formats.office.docx_text import (
     TEXT,
     VALUE,
@@ -263,7 +264,7 @@ class _BlockReader:
         properties = properties_of(paragraph, _PROPERTIES)
         style = self._style(properties)
         inline = self.inline.read(paragraph)
-        own_text = "".join(inline.parts)
+        own_text = settle("".join(inline.parts), self.omissions)
         self._measure(len(own_text))
         text, self.carried = self.carried + own_text, ""
         notes = inline.notes
