@@ -6,6 +6,7 @@ speech, and none reads the formulas of Office files.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -175,12 +176,15 @@ def _write(element: "_Element", depth: int) -> _Part:
         raise _UnwritableError
     if name in _LEAVES:
         return _join([_token(text) for text in _TOKEN.findall("".join(map(str, element.itertext())))])
-    if element.text and element.text.strip():
+    if any((text or "").strip() for text in (element.text, *(child.tail for child in element))):
         raise _UnwritableError
     children = [child for child in element if _is_read(child)][: 1 if name in _FIRST_ONLY else None]
     parts = [_write(child, depth + 1) for child in children]
     named = dict(zip(map(_name_of, children), parts, strict=True))
-    return _RULES[name](element, parts, named) if name in _RULES else _join(parts)
+    written = _RULES[name](element, parts, named) if name in _RULES else _join(parts)
+    if Counter(filter(str.isalnum, "".join(part.text for part in parts))) - Counter(written.text):
+        raise _UnwritableError  # it has parts that such an element never has
+    return written
 
 
 _Rule = Callable[["_Element", list[_Part], dict[str, _Part]], _Part]
@@ -224,8 +228,8 @@ def _fenced(element: "_Element", parts: list[_Part], _: object) -> _Part:
     return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
 
 
-def _ratio(element: "_Element", parts: list[_Part], _: object) -> _Part:
-    above, below = parts
+def _ratio(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
+    above, below = parts if "num" not in named else (named["num"], named["den"])
     if not above.text or not below.text:
         raise _UnwritableError
     if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
