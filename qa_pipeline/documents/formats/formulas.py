@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"
 """Control characters, which canonical text never holds."""
+SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
+"""The signs by the names of Office files."""
 _SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3

@@ -23,30 +23,30 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _LEFT_OUT = {
     f"{OFFICE}annotation": "comment",
     f"{OFFICE}forms": "form",
-    f"{_TEXT}tracked-changes": "deleted_text",
-    f"{_TEXT}table-of-content": "navigation",
-    f"{_TEXT}alphabetical-index": "navigation",
-    f"{_TEXT}illustration-index": "navigation",
-    f"{_TEXT}table-index": "navigation",
-    f"{_TEXT}note-citation": "footnote_mark",
-    f"{_TEXT}ruby-text": "ruby",
+    f"{TEXT}tracked-changes": "deleted_text",
+    f"{TEXT}table-of-content": "navigation",
+    f"{TEXT}alphabetical-index": "navigation",
+    f"{TEXT}illustration-index": "navigation",
+    f"{TEXT}table-index": "navigation",
+    f"{TEXT}note-citation": "footnote_mark",
+    f"{TEXT}ruby-text": "ruby",
     f"{_DRAW}image": "image",
     f"{_DRAW}object": "embedded_object",
     f"{_DRAW}object-ole": "embedded_object",
 }
 _NAMES = {
-    f"{_TABLE}table": "table",
-    f"{_TABLE}table-header-rows": "thead",
-    f"{_TABLE}table-row": "tr",
-    f"{_TEXT}list-item": "li",
-    f"{_TEXT}list-header": "div",
+    f"{TABLE}table": "table",
+    f"{TABLE}table-header-rows": "thead",
+    f"{TABLE}table-row": "tr",
+    f"{TEXT}list-item": "li",
+    f"{TEXT}list-header": "div",
     f"{_DRAW}text-box": "div",
 }
 _MATHS = "{http://www.w3.org/1998/Math/MathML}math"
@@ -76,7 +76,7 @@ class Markup:
                 self.parents[name] = style.get(f"{_STYLE}parent-style-name", "")
                 if look := _look_of(style):
                     self.looks[name] = look
-            for listed in tree.iter(f"{_TEXT}list-style"):
+            for listed in tree.iter(f"{TEXT}list-style"):
                 self._learn_list(listed)
 
     def of(self, element: "_Element") -> str:
@@ -84,10 +84,10 @@ class Markup:
         return self._inside(element) + self._take_notes()
 
     def _learn_list(self, listed: "_Element") -> None:
-        for level in listed.iterchildren(f"{_TEXT}list-level-style-number"):
-            key = listed.get(f"{_STYLE}name", ""), read_number(level.get(f"{_TEXT}level"), 1)
+        for level in listed.iterchildren(f"{TEXT}list-level-style-number"):
+            key = listed.get(f"{_STYLE}name", ""), read_number(level.get(f"{TEXT}level"), 1)
             form = level.get(f"{_STYLE}num-format", "")
-            self.formats[key] = (form, read_number(level.get(f"{_TEXT}start-value"), 1))
+            self.formats[key] = (form, read_number(level.get(f"{TEXT}start-value"), 1))
 
     def _inside(self, element: "_Element") -> str:
         parts = [escape(element.text or "")]
@@ -104,43 +104,43 @@ class Markup:
             formula = self.read_object(element.get(_ADDRESS, "")) if formula is None else formula
             if formula is not None and formula.tag == _MATHS:
                 return escape(write_formula(formula, self.omissions))
-        if (what := _LEFT_OUT.get(tag)) or element.get(f"{_TEXT}display") == "none":
+        if (what := _LEFT_OUT.get(tag)) or element.get(f"{TEXT}display") == "none":
             self.omissions.add(what or "hidden_text", "".join(map(str, element.itertext())))
             return ""
-        if tag == f"{_TEXT}h":
-            level = min(max(read_number(element.get(f"{_TEXT}outline-level"), 1), 1), 6)
+        if tag == f"{TEXT}h":
+            level = min(max(read_number(element.get(f"{TEXT}outline-level"), 1), 1), 6)
             return f"{self._take_notes()}<h{level}>{self._inside(element)}</h{level}>"
-        if tag == f"{_TEXT}p":
+        if tag == f"{TEXT}p":
             name = self._named(element, _STYLES) or "p"
             look = self._named(element, self.looks)
             inside = self._inside(element)
             return f"<{name}>{f'<{look}>{inside}</{look}>' if look else inside}</{name}>"
-        if tag == f"{_TEXT}list":
+        if tag == f"{TEXT}list":
             return self._list(element)
-        if tag == f"{_TEXT}note":
+        if tag == f"{TEXT}note":
             return self._note(element)
-        if tag.startswith(_TABLE):
+        if tag.startswith(TABLE):
             return self._part_of_table(element)
         return self._spaced(element)
 
     def _spaced(self, element: "_Element") -> str:
         """Return text with its blanks and line ends, which are elements; others are read as content."""
-        if element.tag == f"{_TEXT}s":
-            return " " * min(read_number(element.get(f"{_TEXT}c"), 1), _MOST_REPEATED)
-        if element.tag == f"{_TEXT}tab":
+        if element.tag == f"{TEXT}s":
+            return " " * min(read_number(element.get(f"{TEXT}c"), 1), _MOST_REPEATED)
+        if element.tag == f"{TEXT}tab":
             return "\t"
-        if element.tag == f"{_TEXT}line-break":
+        if element.tag == f"{TEXT}line-break":
             return "<br>"
-        is_span = element.tag == f"{_TEXT}span"
+        is_span = element.tag == f"{TEXT}span"
         name = self._named(element, self.looks) if is_span else _NAMES.get(element.tag)
         inside = self._inside(element)
-        if name == "li" and (start := element.get(f"{_TEXT}start-value")):
+        if name == "li" and (start := element.get(f"{TEXT}start-value")):
             return f'<li value="{read_number(start, 1)}">{inside}</li>'
         return f"<{name}>{inside}</{name}>" if name else inside
 
     def _named(self, element: "_Element", names: Mapping[str, str]) -> str:
         """Return what the style of an element, or the nearest it is based on, is named as; "" if nothing."""
-        style = element.get(f"{_TEXT}style-name", "")
+        style = element.get(f"{TEXT}style-name", "")
         for _ in range(_MOST_REPEATED):
             if style in names or not style:
                 break
@@ -149,10 +149,10 @@ class Markup:
 
     def _list(self, element: "_Element") -> str:
         """Return a list; one that continues another starts with the number after that one's last."""
-        self.lists.append(element.get(f"{_TEXT}style-name") or (self.lists[-1] if self.lists else ""))
+        self.lists.append(element.get(f"{TEXT}style-name") or (self.lists[-1] if self.lists else ""))
         style, level = self.lists[-1], len(self.lists)
         form, start = self.formats.get((style, level), ("", 1))
-        goes_on = element.get(f"{_TEXT}continue-numbering") == "true" or element.get(f"{_TEXT}continue-list")
+        goes_on = element.get(f"{TEXT}continue-numbering") == "true" or element.get(f"{TEXT}continue-list")
         if goes_on and level == 1:
             start = self.counts.get(style, start)
         inside = self._inside(element)
@@ -160,12 +160,12 @@ class Markup:
         if form not in _FORMATS:
             return f"<ul>{inside}</ul>"
         if level == 1:
-            self.counts[style] = start + sum(1 for _ in element.iterchildren(f"{_TEXT}list-item"))
+            self.counts[style] = start + sum(1 for _ in element.iterchildren(f"{TEXT}list-item"))
         return f'<ol type="{form}" start="{start}">{inside}</ol>'
 
     def _note(self, element: "_Element") -> str:
         for child in element:
-            if child.tag == f"{_TEXT}note-body":
+            if child.tag == f"{TEXT}note-body":
                 self.notes.append(self._inside(child))
             elif child.tag in _LEFT_OUT:
                 self._element(child)
@@ -176,14 +176,14 @@ class Markup:
         return "".join(notes)
 
     def _part_of_table(self, element: "_Element") -> str:
-        if element.tag == f"{_TABLE}table-cell":
+        if element.tag == f"{TABLE}table-cell":
             reach = "".join(
-                f' {name}="{read_number(element.get(f"{_TABLE}number-{long}-spanned"), 1)}"'
+                f' {name}="{read_number(element.get(f"{TABLE}number-{long}-spanned"), 1)}"'
                 for name, long in (("colspan", "columns"), ("rowspan", "rows"))
             )
-            repeats = min(read_number(element.get(f"{_TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
+            repeats = min(read_number(element.get(f"{TABLE}number-columns-repeated"), 1), _MOST_REPEATED)
             return f"<td{reach}>{self._inside(element)}</td>" * repeats
-        if element.tag == f"{_TABLE}covered-table-cell":
+        if element.tag == f"{TABLE}covered-table-cell":
             return ""
         return self._spaced(element)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from qa_pipeline.documents.assembly import Omissions, Style, visible, written_number
-from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, write_formula
+from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, write_formula
 from qa_pipeline.documents.formats.office.drawings import chosen_branch
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,
@@ -194,7 +194,6 @@ _SIGNS = {
     f"{WORD}cr": "\n",
     f"{WORD}noBreakHyphen": "-",
 }
-_SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
 _PROPERTIES = frozenset({f"{WORD}pPr", f"{WORD}rPr", f"{WORD}sdtPr"})
 _ADJACENT = {
     f"{WORD}footnoteReference": "notes",
@@ -263,7 +262,7 @@ class InlineReader:
 
     def _run(self, run: "_Element") -> None:
         properties = run[0] if len(run) and run[0].tag == f"{WORD}rPr" else None
-        sign = _SCRIPTS.get(value_of(properties, "vertAlign"))
+        sign = SCRIPTS.get(value_of(properties, "vertAlign"))
         self._inline.parts += [sign] if sign else []
         self._walk(run)
         self._inline.parts += [LEVEL] if sign else []

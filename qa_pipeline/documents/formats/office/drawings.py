@@ -1,12 +1,12 @@
 """Text of drawings in Office files: paragraphs of shapes, tables, charts and diagrams."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
 from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUCK, settle, write_formula
+from qa_pipeline.documents.formats.number_formats import fields_of, show_number
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,
     CHART,
@@ -80,7 +80,6 @@ def chosen_branch(alternatives: "_Element") -> "_Element":
 
 _MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
 _MOST_SERIES = 200  # as many columns as a row of text can name and still be read
-_PERCENT = re.compile(r"0(?:\.(?P<decimals>0+))?%")
 _DAY_ZERO = date(1899, 12, 30)
 _LAST_DAY = 2_958_465
 """Number of the last day that sheets can name, in the year 9999."""
@@ -188,14 +187,11 @@ def _read_level(holder: "_Element") -> Iterator[tuple[int, str]]:
 
 
 def _format_value(value: str, form: str) -> str:
-    """Return a value as the chart shows it, at least days and shares."""
+    """Return a value as the chart shows it: a day or a number."""
     try:
         number = float(value)
     except ValueError:
         return value
-    percent = _PERCENT.fullmatch(form)
-    if percent:
-        return f"{number * 100:.{len(percent['decimals'] or '')}f} %"
-    if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\][]*\]', "", form)) and 0 < number <= _LAST_DAY:
+    if "y" in fields_of(form) and 0 < number <= _LAST_DAY:
         return (_DAY_ZERO + timedelta(days=int(number))).isoformat()
-    return f"{number:.15g}"
+    return show_number(number, form) or f"{number:.15g}"
