@@ -36,6 +36,7 @@ _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
 _TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
 _COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")
 _ISOTOPE = re.compile(r"[A-Z][a-z]?\b")
+_IDENTIFIER = re.compile(r"[a-z][A-Z]|[^\W\d]_[^\W\d]")
 _UNITS = frozenset(["m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px"])
 _FUNCTIONS = frozenset(["sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh"])
 
@@ -67,20 +68,28 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
     return re.sub("[\x0e\x0f\x10\x11]", "", text)
 
 
+def is_mark(text: str) -> bool:
+    """Return whether a text can be the mark of a note: a number, letter or sign, or anything in brackets."""
+    return _MARKS.fullmatch(text.strip()) is not None
+
+
 def _place(sign: str, inside: str, before: str, after: str) -> str:
     """Return raised or lowered text as it stands behind `before`; nothing for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
     starts = base[-1:] in ("", ":", "|", "(", "-", "–", "—")
     if sign == LOWERED:
         plain = starts or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside))
-        return inside if plain else f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
+        written = f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
+        return inside if plain else f" {inside}" if " " in inside else written
     if starts and not (inside.isdigit() and _ISOTOPE.match(after)):
-        return "" if _MARKS.fullmatch(inside) else inside
+        return "" if is_mark(inside) else inside
     if inside in ("TM", "SM", "R"):
         return f"({inside})"
-    if not starts and (inside in ("®", "™", "©", "℠") or _is_ending(base, inside)):
+    if inside in ("*", "+") and (base[-1:] == ")" or _IDENTIFIER.search(base)):
+        return inside  # of a grammar
+    if not starts and (inside in ("®", "™", "©", "℠", "?") or _is_ending(base, inside)):
         return inside
-    if not starts and _MARKS.fullmatch(inside) and not _is_power(inside, base, before, after):
+    if not starts and is_mark(inside) and not _is_power(inside, base, before, after):
         return ""
     if not _EXPONENT.fullmatch(inside) and _WORD.search(base) and not _is_term(base, before, inside):
         return f" {inside}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.formulas import is_mark
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -165,9 +166,10 @@ _KINDS = {
 }
 _STRUCK = "del, s, strike, [style*='line-through' i]"
 _MOST_RULES = 100  # of style sheets that strike text out: each is looked for in the whole page
+_LINKED_SCRIPTS = "sup:has(a[href*='#']), a[href*='#']:has(sup)"
 _NOTE_MARKS = (
-    "sup:has(a[href*='#']), a[href*='#']:has(sup), sup.reference, a.footnote, a.footnote-ref, "
-    "a[role=doc-noteref], a[role=doc-backlink], a.footnote-back, a.footnote-backref"
+    "sup.reference, a.footnote, a.footnote-ref, a[role=doc-noteref], "
+    "a[role=doc-backlink], a.footnote-back, a.footnote-backref"
 )
 _NEVER_CONTENT = ", ".join((*_KINDS, "nav", "[hidden]"))
 _FURNITURE = ", ".join(
@@ -200,6 +202,8 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         node.decompose()
     _remove(_find_struck(tree), omissions, "deleted_text")
     _remove(tree.css(_NOTE_MARKS), omissions, "footnote_mark")
+    linked = (node for node in tree.css(_LINKED_SCRIPTS) if is_mark(node.text()))
+    _remove(linked, omissions, "footnote_mark")
     _remove(tree.css(_FURNITURE if page else _NEVER_CONTENT), omissions)
     headers = tree.css("header, div#header") if page else []
     _remove((node for node in headers if node.css_first("h1, h2") is None), omissions, "navigation")
