@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -43,6 +44,9 @@ STEPS = {
     "no_step": "No step decided",
 }
 """Step that decided a claim, in words."""
+
+_MOST_CLAIMS = 300
+"""Claims that a page shows; an imported answer of a megabyte has tens of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """Everything that the page of a pair shows."""
+    """Everything that the page of a pair shows; of its claims, `unshown` are left out for being too many."""
 
     pair: PairRow
     content_sha256: str
@@ -137,6 +141,7 @@ class PairView:
     reason: str
     support: Support
     claims: list[ClaimView]
+    unshown: int
     answer: list[AnswerPiece]
     refusal: dict[str, Any] | None
     closest: Place | None
@@ -153,7 +158,7 @@ class PairView:
         answer = self.pair["answer"] or ""
         return [
             (answer[span["start"] : span["end"]], in_words(span["reason"]))
-            for span in self.verdict["unsupported_spans"]
+            for span in self.verdict["unsupported_spans"][:_MOST_CLAIMS]
         ]
 
     def selected(self, claim: int | None, evidence: int | None) -> tuple[ClaimView | None, Place | None]:
@@ -214,6 +219,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     contradictions = tables.optional(CONTRADICTIONS, batch) if is_one_sided else CONTRADICTIONS.empty()
     refusal = refusals.row(0, named=True) if refusals.height else None
     opposing = _opposing(views, contradictions, paths)
+    shown = sorted(sorted(views, key=_is_supported)[:_MOST_CLAIMS], key=attrgetter("number"))
     # A claim says so with its first difference, and a quote with its place.
     is_said_elsewhere = bool(opposing) or verdict["reason"] in verdicts["reason"]
     scores = dict(zip(pair["passage_ids"], pair["passage_scores"] or (), strict=False))
@@ -223,12 +229,13 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         verdict=verdict,
         reason=in_words(verdict["reason"], None if is_said_elsewhere else verdict["detail"]),
         support=support_of(
-            sum(view.verdict == SUPPORTED for view in views),
+            sum(map(_is_supported, views)),
             len(views),
             is_refusal=pair["coverage"] == "none",
         ),
-        claims=views,
-        answer=list(answer_pieces(pair["answer"] or "", views)),
+        claims=shown,
+        unshown=len(views) - len(shown),
+        answer=list(answer_pieces(pair["answer"] or "", shown)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         opposing=opposing,
@@ -242,6 +249,10 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]) or {},
         history=decision_states(decisions, pairs, claims).to_dicts(),
     )
+
+
+def _is_supported(view: ClaimView) -> bool:
+    return view.verdict == SUPPORTED
 
 
 def dimensions_of(assessment: Mapping[str, Any] | None) -> list[Dimension]:
