@@ -47,6 +47,10 @@ STEPS = {
 
 _MOST_CLAIMS = 300
 """Claims that a page shows; an imported answer of a megabyte has tens of thousands."""
+LONGEST_TEXT = 100_000
+"""Characters of a question or answer that a page shows, and lets edit; browsers take 30 s for a million."""
+_LONGEST_CLAIM = 2_000
+"""Characters of a claim or a difference beside the answer; a text without sentences is a claim as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,16 @@ class PairView:
     history: list[dict[str, Any]]
 
     @property
+    def question(self) -> str:
+        """Return the question as far as it is shown."""
+        return (self.pair["question"] or "")[:LONGEST_TEXT]
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether question or answer are cut on the page."""
+        return max(len(self.pair[name] or "") for name in ("question", "answer")) > LONGEST_TEXT
+
+    @property
     def not_supported(self) -> list[tuple[str, str]]:
         """Return the spans of the answer that are not supported, and why."""
         answer = self.pair["answer"] or ""
@@ -235,7 +249,7 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
         ),
         claims=shown,
         unshown=len(views) - len(shown),
-        answer=list(answer_pieces(pair["answer"] or "", shown)),
+        answer=list(answer_pieces((pair["answer"] or "")[:LONGEST_TEXT], shown)),
         refusal=refusal,
         closest=_closest(refusal, chunks, paths) if refusal else None,
         opposing=opposing,
@@ -285,17 +299,23 @@ def claim_views(
         yield ClaimView(
             number=number,
             claim_id=claim["claim_id"],
-            text=claim["self_contained"] or claim["text"],
+            text=_cut(claim["self_contained"] or claim["text"]),
             start=claim["start"],
             end=claim["end"],
             verdict=decided.get("verdict", "undecided"),
             decided_by=STEPS.get(step, step),
             reason=in_words(reason, detail) if reason else detail,
-            differences=[] if decided.get("verdict") == SUPPORTED else differences,
+            differences=[]
+            if decided.get("verdict") == SUPPORTED
+            else [_cut(difference) for difference in differences],
             scores={name: score for name, score in scores.items() if score is not None},
             places=[Place(places + at, *values) for at, values in enumerate(own_places)],
         )
         places += len(own_places)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_CLAIM else f"{text[:_LONGEST_CLAIM]}…"
 
 
 def _denial(denial: str, reason: str | None) -> str:
@@ -366,7 +386,7 @@ def answer_pieces(answer: str, claims: Sequence[ClaimView]) -> Iterator[AnswerPi
     """Yield the answer cut where claims begin and end; a claim inside another is not cut out."""
     done = 0
     for claim in sorted(claims, key=lambda claim: (claim.start, claim.end)):
-        if claim.start < done:
+        if claim.start < done or claim.start >= len(answer):
             continue
         if claim.start > done:
             yield AnswerPiece(answer[done : claim.start], None)
