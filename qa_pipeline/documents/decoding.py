@@ -46,12 +46,15 @@ _MOST_FOREIGN = 0.5  # of the letters: Latin text has fewer beyond ASCII, and te
 _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 
 
-def decode(content: bytes, *, declared: bool = False) -> str:
-    """Decode a text file: byte order mark, then its declaration, then UTF-8, then a guess.
+def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
+    """Decode a text: byte order mark, then its declaration, then UTF-8, then a guess.
+
+    A declared encoding of one byte a character fits any bytes; what is UTF-8 is not in one of them.
 
     Args:
-        content: the file.
+        content: the text.
         declared: believe an encoding named in an XML declaration or HTML meta element.
+        charset: an encoding that is named beside the text, as in the head of an e-mail.
 
     Raises:
         DocumentFailure: `binary_content` or `undecodable`.
@@ -63,9 +66,11 @@ def decode(content: bytes, *, declared: bool = False) -> str:
                 raise DocumentFailure("undecodable", detail)
             return text
     _refuse_binary(content)
-    for candidate in (_find_declaration(content) if declared else None, "utf-8"):
-        if candidate is not None and (text := _try_decoding(content, candidate)) is not None:
-            return text
+    for label in (charset, _find_declaration(content) if declared else None, "utf-8"):
+        encoding = _encoding_of(label)
+        if encoding is not None and (text := _try_decoding(content, encoding)) is not None:
+            utf_8 = None if content.isascii() or len(text) < len(content) else _try_decoding(content, "utf-8")
+            return text if utf_8 is None else utf_8
     return _guess(content)
 
 
@@ -82,14 +87,16 @@ def _refuse_binary(content: bytes) -> None:
 
 def _find_declaration(content: bytes) -> str | None:
     match = _DECLARATION.search(content[:_DECLARED_WITHIN])
-    if not match:
-        return None
-    label = (match.group(1) or match.group(2)).decode("ascii", "replace")
+    return (match.group(1) or match.group(2)).decode("ascii", "replace") if match else None
+
+
+def _encoding_of(label: str | None) -> str | None:
+    """Return the encoding that a label stands for where it is used; None where nobody knows it."""
     try:
-        name = codecs.lookup(label).name
-    except LookupError:
+        name = codecs.lookup(label).name if label else None
+    except (LookupError, ValueError):  # the latter where it holds a null character
         return None
-    return _SUPERSETS.get(name, name)
+    return _SUPERSETS.get(name, name) if name else None
 
 
 def _try_decoding(content: bytes, encoding: str) -> str | None:

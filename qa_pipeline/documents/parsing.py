@@ -119,7 +119,7 @@ def _columns(parsed: ParsedFile, text: Assembled, masking: MaskingSettings) -> C
         "licence": line(parsed.licence, _LONGEST_NOTE),
         "status": line(parsed.status, _LONGEST_TITLE),
     }
-    languages = languages_of(text.text, parsed.language)
+    languages = languages_of(text.text, parsed.language, declared["title"])
     return {
         "declared": declared,
         "language": languages[0].language,

@@ -131,9 +131,14 @@ def apply_decisions(resources: Resources, batch: str, watch: StageObserver = no_
     had decided it is asked by the next run.
 
     Raises:
-        QAPipelineError: tables cannot be read or written, or the corpus of the batch is gone.
+        QAPipelineError: tables cannot be read or written, or the corpus of the batch is gone or not known.
     """
     layout = resources.layout
+    if not layout.origin(batch).is_file():
+        raise InputError(
+            f"the decisions about {batch} cannot be applied here: qa-pipeline validate made its tables, and "
+            "does not record where its documents are; run it again as before, which takes them in"
+        )
     stored = {table.name: read_table(layout.table(table.name, batch), table) for table in _READ}
     replaced: dict[str, Callable[[StageRun], Any]] = {"index": lambda _: None}
     replaced |= {table.name: functools.partial(_unchanged, stored[table.name]) for table in _UNCHANGED}

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from qa_pipeline.errors import StorageError
@@ -33,6 +34,9 @@ _SURE = 0.95
 _LIKELY = 0.6
 _NEARBY = 0.9
 """A short text in which no language is likely is in a handled one, if that is so certain among these."""
+_LIKELIER = 0.5  # a language is more likely than the other handled ones together
+_MOST_WORDS = 100
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _SHORTEST = 80
 """Letters below which a piece of a document is taken to be in the document's language."""
 _SHORTEST_QUESTION = 20
@@ -60,16 +64,19 @@ def declared_language(value: str | None) -> str | None:
     return code if code in _LANGUAGES else None
 
 
-def languages_of(text: str, declared: str | None = None) -> list[LanguageShare]:
+def languages_of(text: str, declared: str | None = None, title: str | None = None) -> list[LanguageShare]:
     """Return the languages of a document with their share of its text, the main one first.
 
     A declared language is the main one, unless the text holds none of it and enough of others: templates
-    of web sites declare what the page is not in.
+    of web sites declare what the page is not in. A document of a table alone, whose names of columns return
+    in each row, is told by its words and its title.
     """
     lengths: Counter[str] = Counter()
     segments = list(stretches(text))
     identified = [_identify(segment[:READ_OF_A_STRETCH]) for segment in segments]
     main = _main(segments, identified, declared)
+    if main == UNDETERMINED:
+        main = _by_words(f"{title or ''}\n{text}")
     for segment, (language, certainty) in zip(segments, identified, strict=True):
         other = language != main and certainty >= _SURE and _letters(segment) >= _SHORTEST
         lengths[language if other else main] += len(segment)
@@ -133,6 +140,14 @@ def _identify(text: str) -> tuple[str, float]:
         if likely >= _NEARBY:
             return str(nearby), _LIKELY
     return str(language), float(certainty)
+
+
+def _by_words(text: str) -> str:
+    """Return the handled language that the words of a text, each counted once, are likeliest in."""
+    words = " ".join(islice(dict.fromkeys(_WORD.findall(text[:_SEGMENT])), _MOST_WORDS))
+    language, certainty = _identifier(LANGUAGES).classify(words)
+    likeliest, _ = _identifier(_LANGUAGES).classify(words)
+    return str(language) if words and language == likeliest and certainty >= _LIKELIER else UNDETERMINED
 
 
 def _plausible(text: str) -> bool:

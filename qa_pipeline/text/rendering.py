@@ -27,6 +27,11 @@ def render_markdown(template: str, **values: Any) -> str:
     return MARKDOWN.get_template(template).render(values)
 
 
+def render_html(template: str, **values: Any) -> str:
+    """Return a template of the package, filled in as HTML whose style and script are files beside it."""
+    return HTML.get_template(template).render(values)
+
+
 def render_page(template: str, styles: Sequence[str] = (), script: str | None = None, **values: Any) -> str:
     """Return an HTML page that needs nothing else: a browser may run its script only, and fetch nothing.
 

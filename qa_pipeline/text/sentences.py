@@ -26,6 +26,8 @@ _ENUMERATOR = re.compile(r"(?:[#\-*+•>(\s])*(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Za
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _ROMAN = re.compile(r"[IVXLC]{1,6}")
 _NUMBER_LIKE = re.compile(r"[\d§]|[IVXLC]{1,6}\b|[A-Z]\b")
+_NUMBERING = re.compile(r"N[or]s?\.? ?\d")
+_ORDINAL = re.compile(r"\d{1,2}:?[^\W\d_]{1,2}")
 _TOKEN_LIMIT = 24
 _TRAILER_LIMIT = 12
 _LEADING = "([{\"'”’“‘»«›‹„‚*_`/"
@@ -134,6 +136,8 @@ def _stop_ends(
             return False
         ordinal = before.lower() in conventions.ordinal_leads and not opens
         return not (ordinal or (following.lower() in conventions.months and len(token) <= 2))
+    if _ORDINAL.fullmatch(token) and _begins_month(following.lower(), conventions):
+        return False
     return opens or not (_ROMAN.fullmatch(token) and before[:1].isupper() and following[:1].isupper())
 
 
@@ -141,17 +145,29 @@ def _abbreviation_ends(
     token: str, before: str, text: str, opening: int, opens: bool, conventions: Conventions
 ) -> bool | None:
     """Return whether the stop after an abbreviation ends the sentence; None when it is none."""
-    names = (token.lower(), f"{before}{token}".lower() if before.endswith(".") else token.lower())
-    if any(name in conventions.never_final for name in names):
+    names = {token.lower(), token.lower().rpartition(".-")[2]}
+    if before.endswith("."):
+        names.add(f"{before}{token}".lower())
+    if names & conventions.never_final:
         return False
-    if _NUMBER_LIKE.match(text, opening) and any(name in conventions.before_number for name in names):
+    if token[:1].isupper() and len(token) < 5 and _NUMBERING.match(text, opening):  # such as Reg. No. 44
+        return False
+    if (
+        before[:-1].lower() in conventions.never_final and names & conventions.before_number
+    ):  # such as Hon. Sec.
+        return False
+    if _NUMBER_LIKE.match(text, opening) and names & conventions.before_number:
         return opens
-    if any(name in conventions.closing for name in names):
+    if names & conventions.closing:
         return opens or conventions.capital_opens
     single = len(token) == 1 and token.isalpha()
-    if single or _ACRONYM.fullmatch(token) or any(name in conventions.often_final for name in names):
+    if single or _ACRONYM.fullmatch(token) or names & conventions.often_final:
         return opens
     return None
+
+
+def _begins_month(word: str, conventions: Conventions) -> bool:
+    return len(word) > 2 and any(month.startswith(word) for month in conventions.months)
 
 
 def _tokens_before(text: str, begin: int, dot: int) -> tuple[str, str]:

@@ -34,7 +34,7 @@ _PAGES = frozenset({".xhtml", ".html", ".htm"})
 _READ = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document", ""})
 _ROLES = {
     **dict.fromkeys(("pagebreak", "doc-pagebreak"), "page_number"),
-    **dict.fromkeys(("noteref", "doc-noteref", "backlink", "doc-backlink"), "note_mark"),
+    **dict.fromkeys(("noteref", "doc-noteref", "backlink", "doc-backlink"), "footnote_mark"),
     **dict.fromkeys(("toc", "doc-toc", "page-list", "landmarks"), "navigation"),
 }
 """Parts of a chapter that are no text of the book, by their `epub:type` or `role`."""
@@ -45,6 +45,8 @@ _EMPTY = re.compile(
     re.IGNORECASE,
 )
 """An empty element of XHTML that HTML would take for a start."""
+_MATHS_PREFIX = re.compile(r"(</?)(?:m|mml|math):(?=m)")
+"""The usual prefixes of MathML, which HTML knows without one."""
 
 
 class _Chapter(NamedTuple):
@@ -170,7 +172,8 @@ def _read(
 
 def _read_chapter(content: bytes, omissions: Omissions, *, contents: bool = False) -> list[Block]:
     """Return the blocks of XHTML, read as HTML once elements that end themselves have an end tag."""
-    markup = _EMPTY.sub(r"<\1\2></\1>", _DOCTYPE.sub("", decode(content, declared=True), count=1))
+    markup = _MATHS_PREFIX.sub(r"\1", _DOCTYPE.sub("", decode(content, declared=True), count=1))
+    markup = _EMPTY.sub(r"<\1\2></\1>", markup)
     tree = parse_tree(markup)
     count_comments(tree, markup, omissions)
     if tree.head is not None and (title := tree.head.css_first("title")) is not None and title.text().strip():

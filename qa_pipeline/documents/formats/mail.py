@@ -6,6 +6,7 @@ older policy. Of plain and HTML versions of a text the plain one is taken, unles
 other. Attachments are counted and never opened.
 """
 
+import base64
 import email
 import email.header
 import re
@@ -35,9 +36,10 @@ _MOST_HEADER_LINES, _MOST_BOUNDARIES = 10_000, 100_000
 """The library takes seconds for as many, and all of them before it tells how many there are."""
 _LEAST_SHARE = 0.5
 """A version with less than this share of the longest one's text is cut, or only names another."""
-_SUPERSETS = {"iso-8859-1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "latin-1": "cp1252"}
 _LONGEST_ENCODED = 20_000
 """Looking for encoded words in a header takes the square of its length."""
+_BASE64 = re.compile(r"\s*(?:[A-Za-z0-9+/]+={0,2}[ \t]*(?:\r?\n|\Z))+")
+"""The lines of a body up to a blank one, or one that holds other signs."""
 _FOLD = re.compile(r"[^\S\r\n]{0,200}[\r\n]\s*")
 _QUOTED = re.compile(r"^(?:> ?)+")
 _SIGNATURES = ("-- ", "--")
@@ -116,7 +118,7 @@ class _Reader:
                 yield from chain.from_iterable(versions)
         elif _is_text(part):
             yield from self._text(part, level)
-        elif _payload_of(part).strip():
+        elif _payload_of(part)[0].strip():
             self.omissions.add("attachment")
 
     def _best_of(self, parts: list[Message], versions: list[list[Block]]) -> Iterator[Block]:
@@ -133,22 +135,29 @@ class _Reader:
                 self.omissions.add("alternative", "".join(block.text for block in blocks))
 
     def _text(self, part: Message, level: int) -> list[Block]:
+        content, rest = _payload_of(part)
+        is_html, charset = part.get_content_type() == "text/html", part.get_content_charset()
         try:
-            text = _decode_part(part)
+            text = decode(content, declared=is_html, charset=charset)
         except DocumentFailure:
             self.omissions.add("undecodable_part")
             return []
-        if part.get_content_type() != "text/html":
-            flowed = str(part.get_param("format", "")).lower() == "flowed"
-            return lower_headings(tuple(self._plain(text, flowed=flowed)), by=level)
+        if rest:
+            self.omissions.add("beside_parts", rest)
+        if not is_html:
+            flowed, delsp = (str(part.get_param(name, "")).lower() for name in ("format", "delsp"))
+            space = None if flowed != "flowed" else "" if delsp == "yes" else " "
+            return lower_headings(tuple(self._plain(text, space)), by=level)
         parsed = read_inner(text, "html", self.path, self.settings)
         self.omissions.update(parsed.left_out)
         return lower_headings(parsed.blocks, by=level)
 
-    def _plain(self, text: str, *, flowed: bool) -> Iterator[Block]:
-        """Yield the blocks of a plain body; if `flowed`, lines ending in a space go on (RFC 3676)."""
+    def _plain(self, text: str, space: str | None) -> Iterator[Block]:
+        """Yield the blocks of a plain body; with a `space`, which may be "", lines that end in one go on."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        kinds = _kinds_of(_join_flowed(lines, self.omissions) if flowed else lines, self.omissions)
+        kinds = _kinds_of(
+            lines if space is None else _join_flowed(lines, space, self.omissions), self.omissions
+        )
         for kind, part in groupby(kinds, key=itemgetter(0)):
             run = [line for _, line in part]
             if kind == "quote":
@@ -177,8 +186,11 @@ def _kinds_of(lines: list[str], omissions: Omissions) -> Iterator[tuple[str, str
             yield kind, line
 
 
-def _join_flowed(lines: list[str], omissions: Omissions) -> list[str]:
-    """Return the lines with those joined that were broken to fit a width, at their depth of quoting."""
+def _join_flowed(lines: list[str], space: str, omissions: Omissions) -> list[str]:
+    """Return the lines with those joined that were broken to fit a width, at their depth of quoting.
+
+    The space at which one was broken is of the text or only marks the break, as `delsp` says (RFC 3676).
+    """
     joined: list[str] = []
     open_depth = None
     for line in lines:
@@ -187,7 +199,7 @@ def _join_flowed(lines: list[str], omissions: Omissions) -> list[str]:
         content = line[mark.end() :] if mark else line.removeprefix(" ")
         if open_depth == depth and joined:
             omissions.count("quote_mark", min(depth, 1), depth)
-            joined[-1] += content
+            joined[-1] = joined[-1][:-1] + space + content
         else:
             joined.append(f"{'>' * depth} {content}" if depth else content)
         open_depth = depth if content.endswith(" ") and content not in _SIGNATURES else None
@@ -210,19 +222,19 @@ def _is_text(part: Message) -> bool:
     return kind in ("text/plain", "text/html", "text/markdown") or kind.startswith("multipart/")
 
 
-def _payload_of(part: Message) -> bytes:
+def _payload_of(part: Message) -> tuple[bytes, str]:
+    """Return the bytes of a part, and the text behind a Base64 body, such as the footer of a mailing list."""
+    encoding = str(part.get("content-transfer-encoding", "")).strip().lower()
+    if encoding == "base64" and isinstance(part.get_param("charset", ""), str):
+        text = str(part.get_payload())
+        body = _BASE64.match(text)
+        encoded = "".join(body[0].split()) if body else ""
+        if body and text[body.end() :].strip() and len(encoded) % 4 == 0:
+            return base64.b64decode(encoded), text[body.end() :]
+        if not body:  # whatever it says, it is text
+            return text.encode("utf-8", "surrogateescape"), ""
     payload = part.get_payload(decode=True)
-    return payload if isinstance(payload, bytes) else b""
-
-
-def _decode_part(part: Message) -> str:
-    """Return the text of a part in the encoding it declares, else in the one it looks like."""
-    content = _payload_of(part)
-    charset = part.get_content_charset()
-    try:
-        return content.decode(_SUPERSETS.get(charset, charset) if charset else "utf-8")
-    except (LookupError, UnicodeError, ValueError):
-        return decode(content, declared=part.get_content_type() == "text/html")
+    return payload if isinstance(payload, bytes) else b"", ""
 
 
 def _read_header(message: Message, name: str) -> str | None:
@@ -249,6 +261,6 @@ def _decode_word(word: bytes | str, charset: str | None) -> str:
     if charset is None:
         return word.decode("raw-unicode-escape")  # as `decode_header` made it of what was no encoded word
     try:
-        return word.decode(_SUPERSETS.get(charset.lower(), charset), "replace")
-    except (LookupError, ValueError):  # no such charset, or a null character in its name
+        return decode(word, charset=charset)
+    except DocumentFailure:
         return word.decode("utf-8", "replace")

@@ -79,7 +79,9 @@ _DEEPEST = _NESTING - 2  # a list takes two levels; the parser leaves out what w
 _CONSOLES = frozenset({"console", "terminal", "shell-session"})
 _COLOURING = re.compile(r"</?(?:font|span|b|u|i)(?:\s[^<>\n]*)?>")
 _TAG = re.compile(r"<[a-zA-Z/][^<>]*>")
-_KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?sup)>", re.IGNORECASE)
+_KEPT_INLINE = re.compile(r"<(?:br\b[^<>]*|/?(?:sup|sub|del|s|strike)\b[^<>]*)>", re.IGNORECASE)
+_STRIKE = re.compile(r"<(/?)(?:s|strike)\b", re.IGNORECASE)
+_UNDEFINED_NOTE = re.compile(r"(?<=[\w.,;:!?%)])\[\^\d{1,3}\](?![\[(*+?{])")
 
 
 def _box_html(kind: str, title: str | None, omissions: Omissions) -> str:
@@ -275,11 +277,14 @@ def _footnote_mark(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
 
 
 def _inline_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
-    """Return line breaks and powers; other elements would begin and end where nobody sees it."""
+    """Return line breaks, scripts and deletions; other elements would begin and end where nobody sees it.
+
+    A deletion ends with its paragraph, which `s` would not.
+    """
     markup = tokens[place].content
     if markup.startswith("<!--"):
         env["omissions"].add("comment", markup[4:].removesuffix("-->"))
-    return markup if _KEPT_INLINE.fullmatch(markup) else ""
+    return _STRIKE.sub(r"<\1del", markup) if _KEPT_INLINE.fullmatch(markup) else ""
 
 
 def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
@@ -288,7 +293,16 @@ def _block_html(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
     return close_elements(markup) if _TAG.sub("", markup).strip() else ""
 
 
+def _text(_: Any, tokens: Any, place: int, __: Any, env: Any) -> str:
+    """Return text without marks of notes that the file does not hold."""
+    text = tokens[place].content
+    for mark in _UNDEFINED_NOTE.findall(text):
+        env["omissions"].add("footnote_mark", mark)
+    return escape(_UNDEFINED_NOTE.sub("", text))
+
+
 _RULES: dict[str, Any] = {
+    "text": _text,
     "fence": _fence,
     "image": _left_out,
     "link_open": _left_out,

@@ -1,7 +1,7 @@
 """Tables as lines of text that can be understood alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
 from qa_pipeline.documents.assembly import Omissions
@@ -9,6 +9,7 @@ from qa_pipeline.documents.assembly import Omissions
 _WIDEST = 100  # columns
 _TALLEST = 200  # rows
 _MOST_REPEATED = 20_000  # cells of a table
+LONGEST_REPEATED = 120  # characters of a cell over several rows: a longer one is prose and stands once
 """Bounds on what spans may repeat: a small file must not become a huge text."""
 
 
@@ -28,6 +29,12 @@ def counted_lines(rows: Sequence[Sequence[Cell]], omissions: Omissions) -> list[
     for name in unused:
         omissions.add("empty_column", name)
     return lines
+
+
+def inside_cell(lines: Sequence[str]) -> str:
+    """Return the rows of a table that stands in a cell of another as one text."""
+    named = any(": " in line for line in lines)
+    return ("; " if named else ", ").join(line.replace(" | ", ", " if named else " ") for line in lines)
 
 
 def render_table(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], list[str]]:
@@ -102,7 +109,7 @@ def _expand(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
                 budget -= 1
                 if remaining > 1 and budget > 0:
                     hanging[len(line)] = (cell, remaining - 1)
-                line.append(cell)
+                line.append(cell if len(cell.text) <= LONGEST_REPEATED else replace(cell, text=""))
                 continue
             following = next(pending, None)
             if following is None:

@@ -42,9 +42,10 @@ _TITLED = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>\Z", re.DOTALL)
 _NUMBERED = {"pep": "PEP", "pep-reference": "PEP", "rfc": "RFC", "rfc-reference": "RFC"}
 _PLAIN_ROLES = frozenset({
     "code", "command", "dfn", "emphasis", "file", "guilabel", "kbd", "literal", "mailheader", "math",
-    "mimetype", "program", "regexp", "samp", "strong", "sub", "subscript", "title-reference", "title",
+    "mimetype", "program", "regexp", "samp", "strong", "title-reference", "title",
 })  # fmt: skip
 """Roles whose text is all there is to it; in others `Text <target>` names what is linked to."""
+_STRUCK = frozenset({"strike", "strikethrough", "del", "deleted", "line-through", "s"})
 _LIST_TYPES = {"loweralpha": "a", "upperalpha": "A", "lowerroman": "i", "upperroman": "I"}
 _LONGEST_SUBSTITUTION = 2_000  # characters; definitions that use one another may double with each step
 _MOST_SEARCHED = 400_000_000
@@ -341,6 +342,10 @@ def _role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
         node = nodes.raw("", text, format="")
     elif name in ("sup", "superscript"):
         node = nodes.superscript("", text)
+    elif name in ("sub", "subscript"):
+        node = nodes.subscript("", text)
+    elif name in _STRUCK:
+        node = _left_out("deleted_text", text)
     elif titled:
         node = nodes.reference("", titled["title"], refuri=titled["target"])
     elif name in _NUMBERED:

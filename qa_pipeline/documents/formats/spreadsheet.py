@@ -1,21 +1,24 @@
 """Spreadsheets (XLSX, XLSM, ODS): each sheet a section, each row a line that can be understood alone.
 
-Formulas are read as the values last saved with them. Values stand as they are stored: 0.25 where a sheet
-shows 25 %. Links to other files are never followed.
+Formulas are read as the values last saved with them, and values as the sheet shows them: python-calamine
+reads what is stored, and how cells look is read beside it. Links to other files are never followed.
 """
 
 import io
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from datetime import date, time, timedelta
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions, check_length
 from qa_pipeline.documents.corpus.archives import ZIP_START, open_archive
 from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.cell_looks import Look, Looks, RowLooks, looks_of
 from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, first_row, names_columns
+from qa_pipeline.documents.formats.formulas import LEVEL, STRUCK, settle
+from qa_pipeline.documents.formats.number_formats import show_moment, show_number
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines
 from qa_pipeline.records import Block, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 _Row = list[str]
 _UNNAMED = re.compile(r"(?:Sheet|Tabelle|Blad|Table|Tabell|Kalkylblad) ?1")
 """The names that programs give the only sheet of a new file, in English, German and Swedish."""
+_PLAIN = Look()
 _MOST_CELLS = 20_000_000
 """Places between the first and last cell of a sheet; the library takes memory for each."""
 
@@ -35,7 +39,7 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     Raises:
         DocumentFailure: `damaged`, `encrypted`, `archive_bomb`, `too_many_rows` or `too_long`.
     """
-    workbook = _open(source.content, settings)
+    workbook, looks = _open(source.content, settings)
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
 
     omissions = Omissions()
@@ -46,7 +50,9 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
         if about.typ != SheetTypeEnum.WorkSheet:
             omissions.add("chart_sheet", about.name)
             continue
-        rows_of_sheet = _rows_of(workbook, place, settings.max_rows - rows, settings)
+        rows_of_sheet = _rows_of(
+            workbook, place, looks(place, omissions), settings.max_rows - rows, settings, omissions
+        )
         rows += len(rows_of_sheet)
         if about.visible != SheetVisibleEnum.Visible:
             omissions.add("hidden_sheet", "".join("".join(row) for row in rows_of_sheet))
@@ -59,20 +65,28 @@ def parse(source: SourceFile, settings: DocumentSettings) -> ParsedFile:
     return ParsedFile(blocks=tuple(blocks), left_out=omissions.record())
 
 
-def _open(content: bytes, settings: DocumentSettings) -> "CalamineWorkbook":
+def _open(content: bytes, settings: DocumentSettings) -> "tuple[CalamineWorkbook, Looks]":
     from python_calamine import CalamineError, CalamineWorkbook, PasswordError
 
-    if content.startswith(ZIP_START):
-        open_archive(content, settings)  # keeps the limits on members and what they decompress to
+    # Opening it keeps the limits on members and what they decompress to.
+    archive = open_archive(content, settings) if content.startswith(ZIP_START) else None
     try:
-        return CalamineWorkbook.from_filelike(io.BytesIO(content))
+        workbook = CalamineWorkbook.from_filelike(io.BytesIO(content))
     except PasswordError as error:
         raise DocumentFailure("encrypted", "the content is protected by a password") from error
     except CalamineError as error:
         raise DocumentFailure("damaged", "the file cannot be read as a spreadsheet") from error
+    return workbook, looks_of(archive) if archive else lambda *_: iter(())
 
 
-def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: DocumentSettings) -> list[_Row]:
+def _rows_of(
+    workbook: "CalamineWorkbook",
+    place: int,
+    looks: RowLooks,
+    most: int,
+    settings: DocumentSettings,
+    omissions: Omissions,
+) -> list[_Row]:
     """Return the rows of a sheet as text, blank ones included, with merged cells filled."""
     from python_calamine import CalamineError
 
@@ -84,27 +98,40 @@ def _rows_of(workbook: "CalamineWorkbook", place: int, most: int, settings: Docu
         raise too_many_rows(settings)
     if sheet.height * sheet.width > _MOST_CELLS:
         raise DocumentFailure("too_long", f"a sheet reaches over more than {_MOST_CELLS} cells")
-    rows = [[_write_value(value) for value in row] for row in sheet.iter_rows()]
-    # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     top, first_column = sheet.start or (0, 0)
+    rows = []
+    following = next(looks, None)
+    for number, values in enumerate(sheet.iter_rows(), top):
+        while following is not None and following[0] < number:
+            following = next(looks, None)
+        row_looks = following[1] if following is not None and following[0] == number else {}
+        cells = enumerate(values, first_column)
+        rows.append([_show(value, row_looks.get(column, _PLAIN), omissions) for column, value in cells])
+    # The text of a merged cell goes into the rows it covers below, so that each is understood alone.
     for (first, start), (last, _) in sheet.merged_cell_ranges or ():
         if first < last and 0 <= first - top < len(rows) and start - first_column < len(rows[first - top]):
             column = start - first_column
-            for row in rows[first - top + 1 : last - top + 1]:
-                row[column] = row[column] or rows[first - top][column]
+            if len(rows[first - top][column]) <= LONGEST_REPEATED:
+                for row in rows[first - top + 1 : last - top + 1]:
+                    row[column] = row[column] or rows[first - top][column]
     return rows
 
 
-def _write_value(value: object) -> str:
-    """Return a cell as text: whole numbers without a decimal point, days without a time of day."""
+def _show(value: object, look: Look, omissions: Omissions) -> str:
+    """Return a cell as a person sees it; struck-out text is counted."""
+    text = _write_value(value, look.form) if look.text is None else look.text
+    return settle(f"{STRUCK}{text}{LEVEL}" if look.is_struck else text, omissions)
+
+
+def _write_value(value: object, form: str = "") -> str:
+    """Return a cell as its format shows it; without one whole numbers without a decimal point."""
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
-    if isinstance(value, datetime):
-        return value.isoformat(" ", "minutes" if not value.second else "seconds")
-    if isinstance(value, date):
-        return value.isoformat()
+        plain = str(int(value)) if value.is_integer() and abs(value) < 1e15 else f"{value:.15g}"
+        return show_number(value, form) or plain
+    if isinstance(value, date | time | timedelta):
+        return show_moment(value, form)
     return " ".join(str(value).split())
 
 

@@ -16,19 +16,20 @@ import site
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from multiprocessing import Pipe
 from pathlib import Path
 from threading import Condition, Lock
 from time import monotonic
+from typing import TypeVar
 
 from pydantic import SecretStr
 
 import qa_pipeline
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.parsing import ParseOutcome, ParseRequest
+from qa_pipeline.documents.parsing import ContentRow, ParseOutcome, ParseRequest
 from qa_pipeline.documents.sandbox.replies import (
     read_columns,
     read_head,
@@ -40,18 +41,20 @@ from qa_pipeline.documents.sandbox.replies import (
 from qa_pipeline.errors import SandboxError
 from qa_pipeline.settings.documents import DocumentSettings
 
+ReplyT = TypeVar("ReplyT")
 # -P keeps the working folder, which may be the corpus, off the import path
 COMMAND = (sys.executable, "-P", "-W", "ignore", "-m", "qa_pipeline.documents.sandbox.worker")
+PAGE_COMMAND = (*COMMAND[:-1], "qa_pipeline.documents.sandbox.page_worker")
 
 _MOST_WORKERS = 8  # by default: each takes the memory of an interpreter and of the parsers' libraries
 _START_SECONDS = 120.0  # a worker loads models of languages, on a slow disk or a busy machine
-_GRACE_SECONDS = 5.0
+GRACE_SECONDS = 5.0
 """A worker keeps the time of its file itself; one that does not is killed so much later."""
 _PATIENCE_SECONDS = 0.2
 """The time the last worker must have been ready before the next starts: few small files need only one."""
 _RETRY_SECONDS = 30.0  # until memory may be free again that a worker could not start without
 _WATCH_SECONDS = 0.25  # between two looks: a worker that grows fast is seen before it dies
-_PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
+PERHAPS_ANOTHERS = frozenset({"parser_crashed", "out_of_memory"})
 """The failures that other files may cause, by what they left behind in the worker."""
 _LONGEST_HEAD = 1 << 16  # bytes of a reply's head: a worker is not trusted to be short
 _MOST_MESSAGES = 1 << 16  # bytes of what a worker wrote as errors
@@ -168,7 +171,7 @@ class _Call:
     def _outcome(self, request: ParseRequest) -> tuple[ParseOutcome, int]:
         worker = self._take()
         outcome, size = worker.parse(request, self._settings)
-        if isinstance(outcome, DocumentFailure) and outcome.reason in _PERHAPS_ANOTHERS and worker.files > 1:
+        if isinstance(outcome, DocumentFailure) and outcome.reason in PERHAPS_ANOTHERS and worker.files > 1:
             worker.end()
             self._put(worker)
             worker = self._take(unused=True)
@@ -270,29 +273,51 @@ class Worker:
 
     def parse(self, request: ParseRequest, settings: DocumentSettings) -> tuple[ParseOutcome, int]:
         """Return the outcome of a file, and the size of the reply in bytes; a fault ends the worker."""
+        head = {"path": request.source.path, "format": request.format}
+        longest = 8 * settings.max_characters + (1 << 20)  # a document within the limits and its sections
+
+        def read(body: bytes) -> tuple[ContentRow, int]:
+            return read_columns(body), len(body)
+
+        outcome = self.ask(head, request.source.content, settings, longest, read)
+        return (outcome, 0) if isinstance(outcome, DocumentFailure) else outcome
+
+    def ask(
+        self,
+        head: Mapping[str, object],
+        content: bytes,
+        settings: DocumentSettings,
+        longest: int,
+        read: Callable[[bytes], ReplyT],
+    ) -> ReplyT | DocumentFailure:
+        """Return what the worker makes of a file, or why it makes nothing; a fault ends the worker.
+
+        Args:
+            head: what is asked, as its module takes it.
+            content: the file.
+            settings: the limits.
+            longest: bytes of the reply.
+            read: reads the reply, and raises ValueError where it cannot be one.
+        """
         self.files += 1
         self._errors.read(_MOST_MESSAGES)  # what was written before this file
-        longest = 8 * settings.max_characters + (1 << 20)  # a document within the limits and its sections
-        head = {
-            "path": request.source.path,
-            "format": request.format,
+        shared = {
             "settings": json.dumps(settings.model_dump(), default=_reveal),
             "longest_reply": longest,
         }
-        self._deadline = monotonic() + settings.parse_seconds + _GRACE_SECONDS
+        self._deadline = monotonic() + settings.parse_seconds + GRACE_SECONDS
         try:
-            self._connection.send_bytes(json.dumps(head).encode())
-            self._connection.send_bytes(request.source.content)
+            self._connection.send_bytes(json.dumps({**head, **shared}).encode())
+            self._connection.send_bytes(content)
             failure = read_head(self._connection.recv_bytes(_LONGEST_HEAD))
-            body = b"" if failure else self._connection.recv_bytes(longest)
-            return failure or read_columns(body), len(body)
+            return failure or read(self._connection.recv_bytes(longest))
         except (EOFError, OSError, ValueError) as error:
             status, grown, messages = self.end()
             if self._late:
-                return timed_out(settings), 0
+                return timed_out(settings)
             if isinstance(error, EOFError | ConnectionError):
-                return why_it_died(status, grown, messages, settings), 0
-            return unusable_reply(error), 0
+                return why_it_died(status, grown, messages, settings)
+            return unusable_reply(error)
         finally:
             self._deadline = math.inf
 

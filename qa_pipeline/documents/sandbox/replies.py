@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from qa_pipeline.documents.corpus.files import DocumentFailure
+from qa_pipeline.documents.formats.pdf.glyphs import Box
+from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
 from qa_pipeline.documents.parsing import CONTENT_COLUMNS, ContentRow
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.rows import PageStruct, SectionStruct
@@ -71,6 +73,33 @@ def read_columns(body: bytes) -> ContentRow:
                 raise ValueError(f"{name} out of place")
             reached = span["start"]
     return row
+
+
+class _Places(BaseModel):
+    """The characters of a page, as `PageMap` has them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    paper: Box
+    turn: Annotated[int, Field(ge=0, le=3)]
+    boxes: list[Box | None]
+    repeated: dict[int, Box]
+
+
+def read_page_map(body: bytes, page: Span) -> PageMap:
+    """Return where the characters of a page are.
+
+    Args:
+        body: the reply.
+        page: the part of the document's text that is on the page.
+
+    Raises:
+        ValueError: the reply does not fit the page.
+    """
+    places = _Places.model_validate_json(body)
+    if len(places.boxes) != page[1] - page[0]:
+        raise ValueError("boxes of another text")
+    return PageMap(page, places.paper, places.turn, places.boxes, places.repeated)
 
 
 def unusable_reply(error: Exception) -> DocumentFailure:

@@ -13,7 +13,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from multiprocessing.connection import Connection
@@ -48,14 +48,27 @@ _PROGRAMS_AND_FILES = frozenset({
 _NO_ROOM = ("failed to map segment", "Cannot allocate memory")
 """The messages of the system's loader about memory."""
 
+Work = Callable[[Mapping[str, Any], bytes, DocumentSettings], bytes]
+"""Makes of a request's head and content the body of its reply; what it raises is the failure of the file."""
+
 
 def main() -> None:
-    """Serve until the parent is gone, nothing has come for a while, or too much memory is held."""
+    """Parse files; see `serve`."""
+    serve(_columns_of, load_models)
+
+
+def serve(work: Work, load: Callable[[], object]) -> None:
+    """Work until the parent is gone, nothing has come for a while, or too much memory is held.
+
+    Args:
+        work: what is done with each file.
+        load: loads what that needs, before the rights and the memory of this process are cut.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and decides what is to end
     connection = Connection(int(sys.argv[1]))
     os.set_blocking(_ERRORS, False)  # what the parent has no room for is lost; libraries never wait for it
     try:
-        load_models()
+        load()
     except QAPipelineError as error:
         sys.exit(str(error))
     rights, memory = Rights(), MemoryLimit()
@@ -72,12 +85,11 @@ def main() -> None:
             memory.of(settings.parse_memory),
             rights.of(programs=settings.ocr),  # Tesseract is a program
         ):
-            request = ParseRequest(SourceFile(head["path"], content), head["format"])
-            outcome = _attempt(request, settings)
+            outcome = _attempt(work, head, content, settings)
         if isinstance(outcome, DocumentFailure) and memory.reached:
             outcome = _out_of_memory(settings)  # many a library calls a file damaged when memory runs out
         if isinstance(outcome, bytes) and len(outcome) > head["longest_reply"]:
-            detail = f"text and headings of all sections take more than {head['longest_reply']} bytes"
+            detail = f"what was read from it takes more than {head['longest_reply']} bytes"
             outcome = DocumentFailure("too_long", detail)
         failure = outcome if isinstance(outcome, DocumentFailure) else None
         reason, detail = (failure.reason, failure.detail[:LONGEST_DETAIL]) if failure else (None, "")
@@ -206,10 +218,18 @@ def _settings(written: str) -> DocumentSettings:
     return DocumentSettings.model_validate_json(written)
 
 
-def _attempt(request: ParseRequest, settings: DocumentSettings) -> bytes | DocumentFailure:
-    """Return the columns of a file as JSON, or the reason for none, whatever its parser raises."""
+def _columns_of(head: Mapping[str, Any], content: bytes, settings: DocumentSettings) -> bytes:
+    """Return the columns of a file as JSON."""
+    request = ParseRequest(SourceFile(head["path"], content), head["format"])
+    return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
+
+
+def _attempt(
+    work: Work, head: Mapping[str, Any], content: bytes, settings: DocumentSettings
+) -> bytes | DocumentFailure:
+    """Return what becomes of a file, or the reason for nothing, whatever its parser raises."""
     try:
-        return json.dumps(parse_file(request, settings), ensure_ascii=False).encode()
+        return work(head, content, settings)
     except DocumentFailure as failure:
         return failure
     except BaseException as error:  # noqa: BLE001 - this process is there to hold whatever a parser throws

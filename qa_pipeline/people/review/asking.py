@@ -25,9 +25,11 @@ from qa_pipeline.people.review.jobs import Job, Jobs
 from qa_pipeline.people.review.pair_view import (
     AnswerPiece,
     ClaimView,
+    Dimension,
     Support,
     answer_pieces,
     claim_views,
+    dimensions_of,
     support_of,
 )
 from qa_pipeline.people.review.stored import version_of
@@ -40,7 +42,15 @@ from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table
 from qa_pipeline.storage.rows import ChunkRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
-from qa_pipeline.storage.tables import CLAIM_VERDICTS, CLAIMS, DECISIONS, EMBEDDINGS, PAIRS, STORED
+from qa_pipeline.storage.tables import (
+    ASSESSMENTS,
+    CLAIM_VERDICTS,
+    CLAIMS,
+    DECISIONS,
+    EMBEDDINGS,
+    PAIRS,
+    STORED,
+)
 from qa_pipeline.text.language import piece_language
 from qa_pipeline.text.lexicon.languages import LANGUAGES
 from qa_pipeline.verification.llm_verifier import verify_claims
@@ -95,6 +105,7 @@ class Answer:
         pieces: the answer, cut where claims begin and end.
         verdict: the row of the ledger that the pair would be; None before claims were verified.
         nearest: of a refusal that another sentence of the batch speaks against, that sentence.
+        assessment: what the judge says; None before it was asked, and of an answer that does not come to it.
     """
 
     place: Place
@@ -105,6 +116,7 @@ class Answer:
     pieces: list[AnswerPiece]
     verdict: dict[str, Any] | None = None
     nearest: str | None = None
+    assessment: dict[str, Any] | None = None
 
     @property
     def is_refusal(self) -> bool:
@@ -119,6 +131,11 @@ class Answer:
             len(self.claims),
             is_refusal=self.is_refusal,
         )
+
+    @property
+    def dimensions(self) -> list[Dimension]:
+        """Return the scores of the judge."""
+        return dimensions_of(self.assessment)
 
     @property
     def problem(self) -> str | None:
@@ -202,7 +219,7 @@ def checked_question(text: str) -> str:
 
 
 def answer_question(batches: OpenBatches, place: Place, question: str) -> Iterator[Answer]:
-    """Yield the draft of an answer, then what the local steps decide of it, then what a model does.
+    """Yield the draft of an answer, then what the local steps decide of it, what a model does, and the judge.
 
     Raises:
         QAPipelineError: the batch cannot be searched, or the model cannot be asked.
@@ -225,13 +242,15 @@ def answer_question(batches: OpenBatches, place: Place, question: str) -> Iterat
         yield near.answer(pair, nearest=answerable.first())
         return
     claims = STAGES["claims"].run(StageRun(resources, ASKED, tables))
-    local = verify_claims(claims, pair, near.documents, near.chunks, settings.verification)
-    verdict = _ledger(resources, pair, claims, local)
-    yield near.answer(pair, claims, local, verdict)
-    if "undecided" in local["verdict"] and resources.reviewer("verifier") is not None:
+    decided = verify_claims(claims, pair, near.documents, near.chunks, settings.verification)
+    yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided))
+    if "undecided" in decided["verdict"] and resources.reviewer("verifier") is not None:
         inputs = {"claims": claims, "decisions": DECISIONS.empty(), **tables}
         decided = STAGES["claim_verdicts"].run(StageRun(resources, ASKED, inputs))
         yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided))
+    inputs = {"claims": claims, "claim_verdicts": decided, "pairs": pair, "chunks": near.chunks}
+    judged = STAGES["assessments"].run(StageRun(resources, ASKED, inputs))
+    yield near.answer(pair, claims, decided, _ledger(resources, pair, claims, decided, judged), judged=judged)
 
 
 def pair_line(answer: Answer) -> dict[str, Any]:
@@ -325,6 +344,7 @@ class _Near:
         verdicts: pl.DataFrame | None = None,
         verdict: dict[str, Any] | None = None,
         nearest: str | None = None,
+        judged: pl.DataFrame | None = None,
     ) -> Answer:
         """Return the answer as pages show it."""
         row = next(typed_rows(pair, PairRow))
@@ -344,26 +364,24 @@ class _Near:
             pieces=list(answer_pieces(row["answer"] or "", views)),
             verdict=verdict,
             nearest=nearest,
+            assessment=judged.row(0, named=True) if judged is not None and judged.height else None,
         )
 
 
 def _ledger(
-    resources: Resources, pair: pl.DataFrame, claims: pl.DataFrame, verdicts: pl.DataFrame
+    resources: Resources,
+    pair: pl.DataFrame,
+    claims: pl.DataFrame,
+    verdicts: pl.DataFrame,
+    judged: pl.DataFrame | None = None,
 ) -> dict[str, Any]:
-    """Return the row of the ledger that the pair would be, were it one of a batch without a judge."""
-    others = (
-        "twins",
-        "assessments",
-        "refusals",
-        "contradictions",
-        "round_trips",
-        "judge_canaries",
-        "decisions",
-    )
+    """Return the row of the ledger that the pair would be, were it one of a batch."""
+    others = ("twins", "refusals", "contradictions", "round_trips", "judge_canaries", "decisions")
     decided = build_verdicts(
         pairs=pair,
         claims=claims,
         claim_verdicts=verdicts,
+        assessments=ASSESSMENTS.empty() if judged is None else judged,
         **{name: STORED[name].empty() for name in others},
         verification=resources.settings.verification,
         judging=resources.settings.judging,

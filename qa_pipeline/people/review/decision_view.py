@@ -244,7 +244,9 @@ def pending_batches(tables: StoredTables, layout: Layout) -> dict[str, PendingBa
 
 
 def run_command(layout: Layout, batch: str) -> str:
-    """Return the command that runs a batch again; the corpus is a word where nobody recorded it."""
+    """Return the command that takes decisions in; words in capitals stand for what nobody recorded."""
     origin = layout.origin(batch)
-    corpus = origin.read_text(encoding="utf-8") if origin.is_file() else "CORPUS"
-    return shlex.join(["qa-pipeline", "run", corpus, "--batch", batch, "--out", str(layout.out)])
+    if origin.is_file():
+        corpus = origin.read_text(encoding="utf-8")
+        return shlex.join(["qa-pipeline", "run", corpus, "--batch", batch, "--out", str(layout.out)])
+    return shlex.join(["qa-pipeline", "validate", "PAIRS", "--corpus", "CORPUS", "--out", str(layout.out)])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.errors import InputError, QAPipelineError
 from qa_pipeline.people.review.stored import StoredTables, version_of
 from qa_pipeline.pipeline.applying import VerifiedEdit, apply_decisions, recorded_resources, verify_edit
 from qa_pipeline.pipeline.resources import Resources
@@ -15,6 +15,8 @@ from qa_pipeline.storage.files import locked
 from qa_pipeline.storage.rows import DecisionColumns
 from qa_pipeline.storage.tables import STORED, VERDICTS
 
+_PATIENCE_SECONDS = 5.0
+"""The time that an edit waits for decisions that are being applied, which seldom takes longer."""
 _log = logging.getLogger(__name__)
 
 
@@ -39,7 +41,9 @@ class LocalSteps:
         self._tables = tables
         self._resources: Resources | None = None
         self._made_for: object = None
-        self._lock = threading.Lock()
+        self._models = threading.Lock()
+        """Held while models work: they are not made for several threads."""
+        self._beginning = threading.Lock()
         self.applying: Applying | None = None
         """The last batch whose decisions were applied, or are being applied."""
 
@@ -47,18 +51,25 @@ class LocalSteps:
         """Verify the pair that an edit would become; nothing is written.
 
         Raises:
+            InputError: decisions are being applied, which takes long.
             QAPipelineError: tables or models cannot be used.
         """
 
         def frame(name: str) -> pl.DataFrame:
             return self._tables.frame(STORED[name], batch)
 
-        with self._lock:  # models are not made for several threads
+        if not self._models.acquire(timeout=_PATIENCE_SECONDS):
+            raise InputError(
+                "decisions are being put into the tables; verify the edit again when that is done"
+            )
+        try:
             return verify_edit(self._resources_of(batch), frame, {"sequence": 0, **decision})
+        finally:
+            self._models.release()
 
     def apply(self, batch: str) -> Applying:
         """Begin to apply the decisions about a batch, unless a batch is at work already."""
-        with self._lock:
+        with self._beginning:
             if self.applying is None or self.applying.is_done:
                 self.applying = Applying(batch)
                 # a daemon: Ctrl-C ends the server, and every table is written whole or not at all
@@ -71,7 +82,7 @@ class LocalSteps:
             return no_progress
 
         try:
-            with self._lock, locked(self._tables.layout.out, shared=True):
+            with self._models, locked(self._tables.layout.out, shared=True):
                 outcome = apply_decisions(self._resources_of(applying.batch), applying.batch, watch)
             if not outcome.passed:
                 applying.problem = "; ".join(filter(None, [outcome.error, *outcome.failed_gates]))

@@ -1,14 +1,23 @@
 """PDF files that pages are shown from: the bytes of few are remembered, and one page is read at a time."""
 
+import os
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import Lock
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from threading import Lock, Timer
 
 from qa_pipeline.documents.corpus.corpora import open_corpus
 from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span, draw_page, map_page
-from qa_pipeline.errors import InputError
+from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
+from qa_pipeline.documents.sandbox.pool import (
+    GRACE_SECONDS,
+    PAGE_COMMAND,
+    PERHAPS_ANOTHERS,
+    ReplyT,
+    Worker,
+)
+from qa_pipeline.documents.sandbox.replies import read_page_map
+from qa_pipeline.errors import InputError, SandboxError
 from qa_pipeline.people.document_view import source_bytes
 from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
@@ -17,25 +26,32 @@ from qa_pipeline.storage.rows import DocumentRow
 _MOST_BYTES = 150_000_000
 """Of files in memory: three of the largest that a run reads by default."""
 
-_PATIENCE_SECONDS = 20.0
-"""The time after which a page that PDFium cannot finish no longer lets others wait."""
+SECONDS = 20.0
+"""A page that PDFium cannot finish in this time is not drawn, and no longer lets others wait."""
+_LONGEST_REPLY = 100_000_000
+"""Bytes: the largest picture has as many dots as 75 MB of colours hold."""
 
 
 class PageFiles:
     """The files of PDF documents as they were when a run read them.
 
-    Only a file with the bytes that a document was read from is opened, which its parser read within the
-    limits of `documents` in a process of its own. PDFium does one thing at a time.
+    Only a file with the bytes that a document was read from is opened, in a process of its own, which is
+    kept for the next page: what PDFium cannot bear ends that process and no more.
 
     Args:
         layout: the output folder, which knows the corpus of each batch.
         limits: the limits of files and archives.
+        command: of the process.
     """
 
-    def __init__(self, layout: Layout, limits: DocumentSettings) -> None:
+    def __init__(
+        self, layout: Layout, limits: DocumentSettings, command: Sequence[str] = PAGE_COMMAND
+    ) -> None:
         self._layout = layout
-        self._limits = limits
+        self._limits = limits.model_copy(update={"parse_seconds": min(limits.parse_seconds, SECONDS)})
+        self._command = command
         self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._worker: Worker | None = None
         self._lock = Lock()
 
     def map_page(self, document: DocumentRow, number: int) -> PageMap:
@@ -44,9 +60,8 @@ class PageFiles:
         Raises:
             InputError: the document has no such page, its file is gone or was changed, or it cannot be read.
         """
-        with self._reading(document):
-            content = self._content(document)
-            return map_page(content, number, document["text"] or "", _span_of(document, number))
+        page = _span_of(document, number)
+        return self._ask(document, number, partial(read_page_map, page=page))
 
     def draw_page(self, document: DocumentRow, number: int, evidence: Span | None) -> bytes:
         """Return the picture of a page as PNG, with a stretch of its text highlighted.
@@ -54,21 +69,61 @@ class PageFiles:
         Raises:
             InputError: as by `map_page`.
         """
-        with self._reading(document):
-            content, page = self._content(document), _span_of(document, number)
-            return draw_page(content, number, document["text"] or "", page, evidence=evidence).png
+        first, _ = _span_of(document, number)
+        span = None if evidence is None else [place - first for place in evidence]
+        return self._ask(document, number, bytes, picture=True, evidence=span)
 
-    @contextmanager
-    def _reading(self, document: DocumentRow) -> Iterator[None]:
-        """Let nobody else use PDFium, and name the document where it cannot be read."""
-        if not self._lock.acquire(timeout=_PATIENCE_SECONDS):
-            raise InputError(f"{document['path']}: another page is still being drawn; load this one again")
+    def close(self) -> None:
+        """End the process."""
+        if self._worker is not None:
+            self._worker.end()
+
+    def _ask(
+        self,
+        document: DocumentRow,
+        number: int,
+        read: Callable[[bytes], ReplyT],
+        *,
+        picture: bool = False,
+        evidence: list[int] | None = None,
+    ) -> ReplyT:
+        """Ask the worker for a page; a failure names the document."""
+        text = (document["text"] or "")[slice(*_span_of(document, number))]
+        head = {"number": number, "text": text, "picture": picture, "evidence": evidence}
+        if not self._lock.acquire(timeout=2 * SECONDS):
+            raise InputError(f"{document['path']}: other pages are still being drawn; load this one again")
         try:
-            yield
+            content = self._content(document)
+            outcome, is_first = self._outcome(head, content, read)
+            if isinstance(outcome, DocumentFailure) and outcome.reason in PERHAPS_ANOTHERS and not is_first:
+                self.close()
+                outcome, _ = self._outcome(head, content, read)
         except DocumentFailure as failure:
-            raise InputError(f"{document['path']}: {failure.detail}") from failure
+            outcome = failure
+        except SandboxError as error:
+            raise InputError(f"{document['path']}: {error}") from error
         finally:
             self._lock.release()
+        if isinstance(outcome, DocumentFailure):
+            late = f"page {number} takes longer than {self._limits.parse_seconds:g} seconds to draw"
+            reason = late if outcome.reason == "timed_out" else outcome.detail
+            raise InputError(f"{document['path']}: {reason}") from outcome
+        return outcome
+
+    def _outcome(
+        self, head: Mapping[str, object], content: bytes, read: Callable[[bytes], ReplyT]
+    ) -> tuple[ReplyT | DocumentFailure, bool]:
+        """Return what the worker makes of a page, and whether it is the first that this one was given."""
+        worker = self._worker
+        if worker is None or worker.ended or not worker.awaits_file:
+            self.close()
+            self._worker = worker = Worker(self._command, os.environ)
+        # it keeps to its time itself, unless a file has taken it over
+        watch = Timer(self._limits.parse_seconds + 2 * GRACE_SECONDS, worker.watch)
+        watch.start()
+        outcome = worker.ask(head, content, self._limits, _LONGEST_REPLY, read)
+        watch.cancel()
+        return outcome, worker.files == 1
 
     def _content(self, document: DocumentRow) -> bytes:
         name = document["content_sha256"] or ""

@@ -1,7 +1,7 @@
 """One pair as its page shows it: question, marked answer, claims with their evidence, scores, history."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -238,14 +238,19 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
             if chunk_id in chunks
         ],
         assessment=assessment,
-        dimensions=[
-            Dimension(name, assessment[name], assessment[f"{name}_reason"])
-            for name in SCORES
-            if assessment and assessment[name] is not None
-        ],
+        dimensions=dimensions_of(assessment),
         thresholds=recorded_deciding(tables.layout, verdict["thresholds_id"]) or {},
         history=decision_states(decisions, pairs, claims).to_dicts(),
     )
+
+
+def dimensions_of(assessment: Mapping[str, Any] | None) -> list[Dimension]:
+    """Return the scores that a judge gave; none without an assessment, and of one that failed."""
+    return [
+        Dimension(name, assessment[name], assessment[f"{name}_reason"])
+        for name in SCORES
+        if assessment and assessment[name] is not None
+    ]
 
 
 def claim_views(

@@ -1,33 +1,36 @@
 "use strict";
 (() => {
-  const showEvidence = () => {
-    const pane = document.getElementById("source");
-    const mark = document.getElementById("evidence");
-    if (!mark) return;
-    if (pane && getComputedStyle(pane).overflowY === "auto") {
+  // The place that an address names, or else a result of the search, or the evidence.
+  const show = (address) => {
+    const names = [new URL(address).hash.slice(1), "current", "evidence"];
+    const place = names.map((name) => document.getElementById(name)).find((element) => element);
+    if (!place) return;
+    const pane = place.closest("#source");
+    if (pane && place !== pane && getComputedStyle(pane).overflowY === "auto") {
       // Only the pane scrolls: the page stays where the person reads.
-      const offset = mark.getBoundingClientRect().top - pane.getBoundingClientRect().top;
+      const offset = place.getBoundingClientRect().top - pane.getBoundingClientRect().top;
       pane.scrollTop += offset - pane.clientHeight / 3;
     } else {
-      mark.scrollIntoView({ block: "center" });
+      place.scrollIntoView({ block: "center" });
     }
   };
 
   // Links that change some parts of the page only: fetch it and swap those.
-  const PARTS = ["answer", "claims", "source"];
+  const PARTS = ["answer", "claims", "source"].filter((id) => document.getElementById(id));
+  const withoutHash = (address) => address.split("#")[0];
+  let shown = withoutHash(location.href);
   const swap = async (address) => {
     const reply = await fetch(address);
-    if (!reply.ok) throw new Error(reply.statusText);
+    if (!reply.ok || !PARTS.length) throw new Error(reply.statusText);
     const other = new DOMParser().parseFromString(await reply.text(), "text/html");
-    const focused = document.activeElement?.id;
-    for (const id of PARTS) {
-      const part = document.getElementById(id);
-      const fresh = other.getElementById(id);
-      if (!part || !fresh) throw new Error(`no ${id}`);
-      part.replaceWith(fresh);
-    }
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
-    showEvidence();
+    const { id: focused, textContent: label } = document.activeElement;
+    const fresh = PARTS.map((id) => other.getElementById(id));
+    if (!fresh.every((part) => part)) throw new Error("another page");
+    for (const part of fresh) document.getElementById(part.id).replaceWith(part);
+    shown = withoutHash(address);
+    const again = [...document.querySelectorAll("a[data-swap]")].find((link) => link.textContent === label);
+    (document.getElementById(focused) ?? again)?.focus({ preventScroll: true });
+    show(address);
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[data-swap]");
@@ -36,7 +39,9 @@
     const address = link.href;
     swap(address).then(() => history.pushState(null, "", address), () => location.assign(address));
   });
-  addEventListener("popstate", () => swap(location.href).catch(() => location.reload()));
+  addEventListener("popstate", () => {
+    if (withoutHash(location.href) !== shown) swap(location.href).catch(() => location.reload());
+  });
 
   // Filters: choosing a value shows its pairs; what is empty does not stand in the address.
   document.querySelector(".filters")?.addEventListener("change", (event) => {
@@ -78,11 +83,8 @@
   });
   if (location.hash === "#search") document.getElementById("search")?.focus();
 
-  showEvidence();
+  show(location.href);
 })();
-
-/* source: a result of a search, or the place that the address names, is shown rather than the evidence. */
-(document.getElementById(location.hash.slice(1)) ?? document.getElementById("current"))?.scrollIntoView({ block: "center" });
 
 /* source: words that are selected in a document become the evidence of a form. */
 (() => {

@@ -6,7 +6,8 @@ requests but unchanged tables. Every page works without its script, which only s
 
 import functools
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
@@ -91,7 +92,15 @@ def build_app(
         sheets: audits and rating sheets outside the output folder.
     """
     settings = settings or Settings()
+    files = PageFiles(layout, settings.documents)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        files.close()
+
     app = Starlette(
+        lifespan=lifespan,
         routes=[
             Route("/enter", enter),
             Route("/enter", enter_form, methods=["POST"]),
@@ -122,7 +131,7 @@ def build_app(
         Queue(layout),
         tables,
         settings,
-        PageFiles(layout, settings.documents),
+        files,
         LocalSteps(tables),
         Asking(resources),
         Overviews(layout),
@@ -217,8 +226,9 @@ class Guard:
             text = "This form was sent from a page of another site. Repeat it on a page of this one."
             return message(request, 403, "Not taken", text)
         size, is_upload = request.headers.get("content-length", ""), _is_upload(request)
-        if not size.isdecimal():
-            return message(request, 411, "Not taken", "The request does not say how large it is.")
+        if not size.isdecimal() or "transfer-encoding" in request.headers:
+            text = "The request does not say how large it is. Send its Content-Length, as browsers do."
+            return message(request, 411, "Not taken", text)
         most = self._most_bytes if is_upload else _LARGEST_FORM
         if int(size) > most:
             advice = "; the setting review.max_upload_bytes allows more" if is_upload else ""

@@ -255,13 +255,13 @@ ENGLISH = Lexicon(
         same latter former we our you your i my one both"""),
     conventions=Conventions(
         never_final=words("""
-            dr mr mrs ms prof rev hon capt col gen lt sgt sen rep gov pres mx messrs st mt ft e.g eg i.e ie
-            viz vs cf ca approx resp esp incl excl a.k.a n.b"""),
+            dr mr mrs ms prof rev hon capt col gen lt sgt sen rep gov pres mx messrs maj brig cmdr adm cpl pvt
+            st mt ft e.g eg i.e ie viz vs cf ca approx resp esp incl excl a.k.a n.b"""),
         often_final=words("""
             al inc ltd co corp jr sr bros dept univ assn ave blvd rd ph.d b.sc m.sc a.m p.m est max min"""),
         closing=words("etc"),
         before_number=words("""
-            no nos nr fig figs eq eqs sec secs ch chap vol vols art arts p pp par para app tab ref refs ver v
+            no nos nr fig figs eq eqs sec secs sect sects ch chap vol vols art arts p pp par para paras cl app tab ref refs ver v
             jan feb mar apr jun jul aug sep sept oct nov dec rel rev iss ed pt"""),
         openers=words("""
             the a an this that these those it he she they we you i in on at by for from with to as if when

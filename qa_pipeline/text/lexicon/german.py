@@ -242,9 +242,11 @@ GERMAN = Lexicon(
         never_final=words("""
             z.b zb d.h dh i.d.r idr u.a ua u.u uu u.ä z.t zt z.zt bzw vgl ggf ggfs evtl ca dr prof hr fr frl
             st sog inkl exkl einschl bspw insb insbes i.a i.allg m.e m.w n.chr v.chr s.o s.u o.g og geb gest
-            mind max min jew resp ehem allg entspr vs dipl ing dipl.-ing hrsg verf zit zzgl abzgl abk d.i i.e
+            mind max min jew resp ehem allg entspr vs dipl ing hrsg verf zit zzgl abzgl abk d.i i.e
             e.g i.v.m ivm i.s.d i.d.f eigtl gem lt mr mrs phil rer urspr"""),
-        often_final=words("o.ä u.ä.m f ff jr co inc ltd corp al a.d a.m v.m n.m h.c"),
+        often_final=words("""
+            o.ä u.ä.m f ff jr co inc ltd corp al a.d a.m v.m n.m h.c mio mrd bio tsd std sek stk stck pers jh
+            jhd tl el pkg vol jan feb mär mrz apr jun jul aug sep sept okt nov dez"""),
         closing=words("usw etc u.a.m u.v.m uvm usf o.dgl dgl u.dgl"),
         before_number=words("""
             nr nrn abs art artt ziff buchst s seite kap abb tab abschn bd bde aufl rn rz rdnr anm anl anh p

@@ -228,9 +228,11 @@ SWEDISH = Lexicon(
     conventions=Conventions(
         never_final=words("""
             t.ex bl.a d.v.s dvs s.k p.g.a pga fr.o.m f.d f.n fn f.ö m.a.o v.g ang avs bl ca c:a dr e.kr f.kr
-            egentl ev exkl fr förf hr i.s.f inkl jfr jmf med.dr nuv näml ordf prof resp sk t.v t.h t.om t.o.m
+            egentl ev exkl fr förf hr i.s.f inkl jfr jmf med.dr fil.dr fil.lic fil.mag tekn.dr jur.dr jur.kand civ.ing leg tekn nuv näml ordf prof resp sk t.v t.h t.om t.o.m
             urspr utg v.v äv övers s:t s:ta kungl dåv enl forts föreg"""),
-        often_final=words("a.a a.st d.y d.ä e.d e.dyl o.d o.dyl o.l e.l jr sr f ff m.fl tr a.m p.m u.a mom"),
+        often_final=words("""
+            a.a a.st d.y d.ä e.d e.dyl o.d o.dyl o.l e.l jr sr f ff m.fl tr a.m p.m u.a mom milj mdr mkr tkr tim
+            min sek"""),
         closing=words("m.m mm osv o.s.v etc m.m.m"),
         before_number=words("""
             kap nr s sid st p punkt art prop bet rskr dir ds fig tab bil avd avsn vol kl tel kv mom t v uppl

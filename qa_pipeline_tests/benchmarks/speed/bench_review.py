@@ -1,12 +1,14 @@
 """How fast the review app is over many pairs: the queue with filters, the next pair, a decision; its memory.
 
     python -m qa_pipeline_tests.benchmarks.speed.bench_review [--batches 200] [--pairs 500] [--requests 300]
-        [--walk 0] [--at FOLDER]
+        [--walk 0] [--at FOLDER] [--pages 0]
 
 Tables are made up (kept in FOLDER, and used again from there): a fifth of the pairs wait, two claims each,
 ten documents of 20,000 characters a batch. Requests go through the ASGI app in this process, one at a time.
 Prints one JSON line: seconds until the first page of the queue, milliseconds of each kind of request (median
 and 95th percentile), and the resident memory in MB before and after `--walk` further pairs.
+With `--pages` also those of documents: a PDF of so many pages (the first page, for which a process starts,
+then pages at random with their pictures) and a text of 22 MB (at its evidence, at a part, at a search).
 """
 
 import argparse
@@ -17,13 +19,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import unescape
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 from starlette.testclient import TestClient
 
+from qa_pipeline.curation.withdrawals import note_origin
+from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.people.review.server import build_app
 from qa_pipeline.people.review.sessions import Sessions
+from qa_pipeline.settings.documents import DocumentSettings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import write_table
 from qa_pipeline.storage.tables import (
@@ -37,6 +45,8 @@ from qa_pipeline.storage.tables import (
 )
 from qa_pipeline_tests.benchmarks.support.command_line import parser_of, print_json
 from qa_pipeline_tests.curation import rows
+from qa_pipeline_tests.documents.builders import pdf_bytes
+from qa_pipeline_tests.documents.formats.pdf.builders import prose
 
 DOCUMENTS_OF_A_BATCH = 10
 CHUNKS_OF_A_DOCUMENT = 20
@@ -136,6 +146,62 @@ def write_batch(layout: Layout, batch: str, pairs: int) -> None:
         write_table(layout.table(table.name, batch), table.frame(of_table), table)
 
 
+LONG_TEXT = 22_000_000
+"""Characters, more than twice the most that a run reads by default."""
+
+
+def write_documents(layout: Layout, files: Path, pages: int) -> dict[str, Any]:
+    """Write a batch with a PDF and a long text; the row of the first."""
+    pdf = pdf_bytes(*(prose(f"page{number}x", 40) for number in range(1, pages + 1)))
+    (files / "long").mkdir(parents=True)
+    (files / "long" / "a.pdf").write_bytes(pdf)
+    read = read_documents("long", files / "long", DocumentSettings())
+    note_origin(layout, "long", files)
+    section = f"The valve opens at 3 bar. {' '.join(WORDS)}.\n\n" * 20
+    parts = [f"## Part {number}\n\n{section}" for number in range(LONG_TEXT // len(section))]
+    starts = np.cumsum([0, *map(len, parts)]).tolist()
+    sections = [
+        {"heading_path": [f"Part {number}"], "level": 2, "start": start, "end": end}
+        for number, (start, end) in enumerate(pairwise(starts))
+    ]
+    text = rows.document("text", "".join(parts), batch="long", path="long.md", sections=sections)
+    write_table(layout.table(DOCUMENTS.name, "long"), pl.concat([read, DOCUMENTS.frame([text])]), DOCUMENTS)
+    return read.row(0, named=True)
+
+
+def measure_documents(layout: Layout, pages: int, requests: int) -> dict[str, object]:
+    """Figures of pages of long documents."""
+    with tempfile.TemporaryDirectory() as folder, opened(layout) as client:
+        pdf = write_documents(layout, Path(folder), pages)
+        drawn = random.Random(0)
+
+        def get(address: str) -> None:
+            reply = client.get(address)
+            assert reply.status_code == 200, (address, reply.status_code)
+            assert b"cannot be shown" not in reply.content, address
+
+        def page_of_pdf(_: int) -> None:
+            span = drawn.choice(pdf["pages"])
+            get(f"/document/long/{pdf['document_id']}?start={span['start']}&end={span['start'] + 100}")
+
+        def picture(_: int) -> None:
+            get(f"/page/long/{pdf['document_id']}/{drawn.choice(pdf['pages'])['number']}.png")
+
+        def at_evidence(_: int) -> None:
+            start = drawn.randrange(LONG_TEXT - 1_000_000)
+            get(f"/document/long/text?start={start}&end={start + 100}")
+
+        figures: dict[str, object] = {
+            "first_page_of_pdf": timed(page_of_pdf, 1),
+            "page_of_pdf": timed(page_of_pdf, requests),
+            "picture_of_page": timed(picture, requests),
+            "text_at_evidence": timed(at_evidence, requests),
+            "part_of_text": timed(lambda n: get(f"/document/long/text?part={n + 1}"), requests),
+            "search_in_text": timed(lambda n: get(f"/document/long/text?find=part+{n}"), requests),
+        }
+    return figures
+
+
 @contextmanager
 def opened(layout: Layout) -> Iterator[TestClient]:
     """Sign in to a new app over an output folder."""
@@ -233,6 +299,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=300, help="of each kind")
     parser.add_argument("--walk", type=int, default=0, help="pairs looked at between two readings of memory")
     parser.add_argument("--at", type=Path, help="folder of the tables; another one each time without it")
+    parser.add_argument("--pages", type=int, default=0, help="of a PDF that is shown")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         layout = Layout(arguments.at or Path(folder))
@@ -240,7 +307,9 @@ def main() -> None:
             batch = f"batch-{number:03}"
             if not layout.table(ASSESSMENTS.name, batch).is_file():
                 write_batch(layout, batch, arguments.pairs)
-        figures = measure(layout, arguments.requests, arguments.walk)
+        figures = measure(layout, arguments.requests, arguments.walk) if arguments.batches else {}
+        if arguments.pages:
+            figures |= measure_documents(layout, arguments.pages, max(arguments.requests // 10, 1))
     print_json({"batches": arguments.batches, "pairs": arguments.batches * arguments.pairs, **figures})
 
 

@@ -35,7 +35,7 @@ PLACES: dict[str, tuple[str, str | None]] = {
     "drawing": ('<svg xmlns="http://www.w3.org/2000/svg"><text>{word}</text></svg>', "image"),
     "hidden": ('<p hidden="hidden">{word}</p>', "hidden"),
     "page": ('<p>.<span epub:type="pagebreak">{word}</span></p>', "page_number"),
-    "mark": ('<p>.<sup><a epub:type="noteref" href="#n">{word}</a></sup></p>', "note_mark"),
+    "mark": ('<p>.<sup><a epub:type="noteref" href="#n">{word}</a></sup></p>', "footnote_mark"),
     "form": ("<form><button>{word}</button></form>", "form"),
     "comment": ("<!-- {word} -->", "comment"),
     "raised": ("<p>.<sup>[{word}]</sup></p>", "footnote_mark"),

@@ -283,7 +283,7 @@ def test_a_reply_longer_than_any_document_is_not_read(pool: ParsingPool) -> None
 
 
 def test_a_reply_that_never_ends_ends_its_worker(pool: ParsingPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool_module, "_GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(pool_module, "GRACE_SECONDS", 0.5)
     assert run(pool, "send_half", "say after", limits=SHORT) == ["timed_out", "after"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -50,18 +51,15 @@ def workspace(run_once: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.fixture
 def sign_in() -> Iterator[Callable[[Path], TestClient]]:
     """Open the review app of an output folder as a person called Ada."""
-    opened = []
+    with ExitStack() as opened:
 
-    def signed_in(out: Path) -> TestClient:
-        sessions = Sessions("Ada")
-        client = TestClient(build_app(Layout(out), sessions), base_url=ADDRESS)
-        opened.append(client)
-        assert client.get(f"/enter?token={sessions.token}").status_code == 200
-        return client
+        def signed_in(out: Path) -> TestClient:
+            sessions = Sessions("Ada")
+            client = opened.enter_context(TestClient(build_app(Layout(out), sessions), base_url=ADDRESS))
+            assert client.get(f"/enter?token={sessions.token}").status_code == 200
+            return client
 
-    yield signed_in
-    for client in opened:
-        client.close()
+        yield signed_in
 
 
 @pytest.fixture

@@ -70,7 +70,9 @@ def write_pair(layout: Layout, *, claims: Sequence[dict[str, Any]] = ({}, {}), *
     write_tables(
         layout,
         "b",
-        pairs=[rows.pair("p", question="When is it open?", answer=ANSWER, passage_ids=["c"], **pair)],
+        pairs=[
+            rows.pair("p", **{"question": "When is it open?", "answer": ANSWER, "passage_ids": ["c"], **pair})
+        ],
         claims=made,
         claim_verdicts=outcomes[: len(made)],
         verdicts=[rows.verdict("p", "rejected", **values)],

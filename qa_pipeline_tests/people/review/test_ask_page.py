@@ -15,7 +15,7 @@ from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.people.review.server import build_app
 from qa_pipeline.people.review.sessions import Sessions
 from qa_pipeline.pipeline.resources import Resources
-from qa_pipeline.records import AnswerReply, DraftCitation
+from qa_pipeline.records import AnswerReply, DraftCitation, JudgeReply
 from qa_pipeline.settings.tree import load_settings
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline_tests.end_to_end import Workspace, invoke
@@ -169,6 +169,44 @@ def test_a_model_that_stops_is_said_and_the_page_ends(
     page = answered(with_model(ScriptedModel(lambda _: error)))
     assert words in page
     assert 'role="alert"' in page
+
+
+PROVED = "The safety valve opens at 3 bar."
+SCORES = JudgeReply(
+    question_quality_reason="Clear.",
+    question_quality=1.0,
+    relevance_reason="It says when.",
+    relevance=0.9,
+    correctness_reason="As the guide has it.",
+    correctness=1.0,
+    completeness_reason="Nothing is left out.",
+    completeness=0.8,
+)
+
+
+def test_a_judge_that_is_configured_scores_a_proved_answer(
+    with_model: Callable[[LanguageModel], TestClient],
+) -> None:
+    model = ScriptedModel(lambda request: SCORES if request.role == "judge" else drafted(PROVED, PROVED))
+    page = answered(with_model(model))
+    assert "0.90" in page
+    assert "As the guide has it." in page
+    assert "Together" in page
+
+
+def test_without_a_judge_the_answer_says_that_it_was_not_judged(client: TestClient) -> None:
+    assert re.search(r"Not judged: <bdi>no judge is configured</bdi>", answered(client))
+
+
+def test_an_answer_stays_and_can_be_exported_where_the_judge_stops(
+    with_model: Callable[[LanguageModel], TestClient],
+) -> None:
+    stop = BudgetExhaustedError("max_calls=1 is reached")
+    model = ScriptedModel(lambda request: stop if request.role == "judge" else drafted(PROVED, PROVED))
+    page = answered(with_model(model))
+    assert "Well supported" in page
+    assert "max_calls=1 is reached" in page
+    assert "Export with its sources" in page
 
 
 def test_an_answer_becomes_a_pair_of_the_batch_without_touching_its_documents(

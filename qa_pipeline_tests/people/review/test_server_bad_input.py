@@ -4,9 +4,10 @@ import errno
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import httpx
 import polars as pl
 import pytest
 from starlette.testclient import TestClient
@@ -16,10 +17,15 @@ from qa_pipeline.storage import files, parquet
 from qa_pipeline.storage.layout import Layout
 from qa_pipeline.storage.parquet import read_table, write_table
 from qa_pipeline.storage.tables import DOCUMENTS, SCHEMA_VERSION
+from qa_pipeline_tests.benchmarks.support.process_memory import peak_of
 from qa_pipeline_tests.end_to_end import Workspace
 from qa_pipeline_tests.people.review.test_server import first_pair, hidden
+from qa_pipeline_tests.support.review_server import review_server
 
 SignIn = Callable[[Path], TestClient]
+
+
+MEGABYTE = b"x" * 1_000_000
 
 
 def paragraphs(page: str) -> str:
@@ -160,3 +166,33 @@ def test_two_servers_on_one_folder_lose_no_decision_that_they_confirmed(
     assert sorted(recorded["why"]) == sorted(confirmed)
     assert recorded["sequence"].to_list() == list(range(len(confirmed)))
     assert {why[0] for why in confirmed} == {"0", "1"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("headers", "status", "words"),
+    [
+        (
+            {"Content-Length": "300000000"},
+            413,
+            "What was sent has 300,000,000 bytes, and at most 50,000,000 are read",
+        ),
+        ({}, 411, "The request does not say how large it is. Send its Content-Length, as browsers do."),
+    ],
+    ids=["with its length", "in chunks"],
+)
+def test_an_upload_of_300_megabytes_is_refused_and_takes_no_memory(
+    tmp_path: Path, headers: dict[str, str], status: int, words: str
+) -> None:
+    def content() -> Iterator[bytes]:
+        for _ in range(300):
+            yield MEGABYTE
+
+    with review_server(tmp_path / "new") as server, httpx.Client(base_url=server.base) as browser:
+        browser.get(server.address, follow_redirects=True)
+        before = peak_of(server.process.pid)
+        headers |= {"Content-Type": "multipart/form-data; boundary=x"}
+        reply = browser.post("/ask/document", headers=headers, content=content())
+        assert (reply.status_code, words in paragraphs(reply.text)) == (status, True)
+        assert peak_of(server.process.pid) - before < 10_000_000
+        assert browser.get("/ask").status_code == 200

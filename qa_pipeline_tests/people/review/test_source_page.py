@@ -55,6 +55,7 @@ def test_text_of_documents_is_escaped(
     assert '"><script>' not in page
 
 
+@pytest.mark.slow
 def test_a_page_of_a_pdf_has_a_picture_boxes_and_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sign_in: Callable[[Path], TestClient]
 ) -> None:

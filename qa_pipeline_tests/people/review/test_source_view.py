@@ -1,5 +1,5 @@
 import re
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +7,8 @@ import pytest
 from fpdf import FPDF
 
 from qa_pipeline.curation.withdrawals import note_origin
-from qa_pipeline.documents.corpus.files import DocumentFailure
-from qa_pipeline.documents.formats.pdf.page_images import PageMap
 from qa_pipeline.documents.reading import read_documents
 from qa_pipeline.errors import InputError
-from qa_pipeline.people.review import page_files
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.source_view import LONGEST_PART, SourceView, source_view
 from qa_pipeline.people.review.stored import StoredTables
@@ -32,6 +29,7 @@ class Sources:
         self.layout = Layout(folder / "out")
         self.files = folder / "corpus"
         self.texts: dict[str, str] = {}
+        self.pages = PageFiles(self.layout, DocumentSettings())
 
     def store(self, text: str, **values: Any) -> "Sources":
         write_table(self.layout.table("documents", "b"), documents(document("d", text, **values)), DOCUMENTS)
@@ -51,13 +49,14 @@ class Sources:
     def show(self, quote: str = "", identity: str = "d", **query: str) -> SourceView:
         start = self.texts[identity].index(quote)
         span = (start, start + len(quote)) if quote else None
-        files = PageFiles(self.layout, DocumentSettings())
-        return source_view(StoredTables(self.layout), files, "b", identity, span, query)
+        return source_view(StoredTables(self.layout), self.pages, "b", identity, span, query)
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> Sources:
-    return Sources(tmp_path)
+def sources(tmp_path: Path) -> Iterator[Sources]:
+    made = Sources(tmp_path)
+    yield made
+    made.pages.close()
 
 
 def long_text(sections: int, sentences: int = 20) -> tuple[str, list[dict[str, Any]]]:
@@ -134,11 +133,11 @@ def test_links_keep_the_filters_of_the_queue_and_drop_what_was_shown(sources: So
 @pytest.mark.parametrize("span", [(5, 99), (3, 2)])
 def test_a_stretch_outside_the_text_is_an_error(sources: Sources, span: tuple[int, int]) -> None:
     sources.store("Short.")
-    files = PageFiles(sources.layout, DocumentSettings())
     with pytest.raises(InputError, match="may have changed since"):
-        source_view(StoredTables(sources.layout), files, "b", "d", span, {})
+        source_view(StoredTables(sources.layout), sources.pages, "b", "d", span, {})
 
 
+@pytest.mark.slow
 def test_a_pdf_opens_at_the_page_of_the_evidence_with_its_words_boxed(sources: Sources) -> None:
     identity = sources.read(two_pages())
     quote = re.search(r"second\d+\b.*?\.", sources.texts[identity])
@@ -153,6 +152,7 @@ def test_a_pdf_opens_at_the_page_of_the_evidence_with_its_words_boxed(sources: S
     assert all(sources.texts[identity][start:].startswith(text) for start, text, _ in view.sheet.words)
 
 
+@pytest.mark.slow
 def test_a_quote_over_two_pages_says_that_it_goes_on(sources: Sources) -> None:
     identity = sources.read(two_pages())
     text = sources.texts[identity]
@@ -193,30 +193,3 @@ def test_a_page_that_is_none_is_said_to_be_so(sources: Sources) -> None:
     identity = sources.read(two_pages())
     view = sources.show(identity=identity, page="9")
     assert view.problem == "a.pdf has no page 9 with text"
-
-
-def test_bytes_of_a_file_are_read_once(sources: Sources) -> None:
-    identity = sources.read(two_pages())
-    files = PageFiles(sources.layout, DocumentSettings())
-    view = source_view(StoredTables(sources.layout), files, "b", identity, None, {})
-    (sources.files / "b" / "a.pdf").unlink()
-    assert files.draw_page(view.document, 2, None).startswith(b"\x89PNG")
-
-
-def test_a_page_that_is_never_finished_lets_nobody_wait(
-    sources: Sources, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(page_files, "_PATIENCE_SECONDS", 0.0)
-    identity = sources.read(two_pages())
-    files = PageFiles(sources.layout, DocumentSettings())
-    show = partial(source_view, StoredTables(sources.layout), files, "b", identity, None, {})
-    beside: list[SourceView] = []
-
-    def map_slowly(*_: object) -> PageMap:
-        beside.append(show())
-        raise DocumentFailure("damaged", "stopped")
-
-    monkeypatch.setattr(page_files, "map_page", map_slowly)
-    assert show().problem == "a.pdf: stopped"
-    assert "another page is still being drawn" in (beside[0].problem or "")
-    assert "first" in shown_text(beside[0])

@@ -1,11 +1,13 @@
 """Which elements inside a page's content only lead elsewhere."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.formulas import is_mark
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -162,6 +164,13 @@ _KINDS = {
     **dict.fromkeys(("iframe", "object", "audio", "video"), "media"),
     **dict.fromkeys(("dialog", "annotation"), "hidden"),
 }
+_STRUCK = "del, s, strike, [style*='line-through' i]"
+_MOST_RULES = 100  # of style sheets that strike text out: each is looked for in the whole page
+_LINKED_SCRIPTS = "sup:has(a[href*='#']), a[href*='#']:has(sup)"
+_NOTE_MARKS = (
+    "sup.reference, a.footnote, a.footnote-ref, a[role=doc-noteref], "
+    "a[role=doc-backlink], a.footnote-back, a.footnote-backref"
+)
 _NEVER_CONTENT = ", ".join((*_KINDS, "nav", "[hidden]"))
 _FURNITURE = ", ".join(
     (
@@ -191,18 +200,38 @@ def remove_furniture(tree: "LexborHTMLParser", omissions: Omissions, *, page: bo
         # It keeps its text in a tree apart, where elements around it do not see it.
         omissions.add("script", _TAG.sub("", node.html or ""))
         node.decompose()
-    for node in tree.css(_FURNITURE if page else _NEVER_CONTENT):
-        # Outer elements come first; what was inside them is gone with them. A page as a whole may be hidden
-        # until its script has run.
-        if node.parent is not None and node.tag not in ("html", "body"):
-            omissions.add(_kind_of(node), node.text())
-            node.decompose()
-    for node in tree.css("header, div#header") if page else ():
-        if node.parent is not None and node.css_first("h1, h2") is None:
-            omissions.add("navigation", node.text())
-            node.decompose()
+    _remove(_find_struck(tree), omissions, "deleted_text")
+    _remove(tree.css(_NOTE_MARKS), omissions, "footnote_mark")
+    linked = (node for node in tree.css(_LINKED_SCRIPTS) if is_mark(node.text()))
+    _remove(linked, omissions, "footnote_mark")
+    _remove(tree.css(_FURNITURE if page else _NEVER_CONTENT), omissions)
+    headers = tree.css("header, div#header") if page else []
+    _remove((node for node in headers if node.css_first("h1, h2") is None), omissions, "navigation")
     for node in tree.css("img"):
         omissions.add("image", node.attributes.get("alt") or "")
+
+
+def _remove(nodes: "Iterable[LexborNode]", omissions: Omissions, kind: str = "") -> None:
+    """Take elements out; outer ones come first, and what was inside them is gone with them.
+
+    A page as a whole may be hidden until its script has run.
+    """
+    for node in nodes:
+        if node.parent is not None and node.tag not in ("html", "body"):
+            omissions.add(kind or _kind_of(node), node.text())
+            node.decompose()
+
+
+def _find_struck(tree: "LexborHTMLParser") -> "Iterator[LexborNode]":
+    """Yield the elements that the page or its style sheets strike out."""
+    yield from tree.css(_STRUCK)
+    from selectolax.lexbor import SelectolaxError
+
+    rules = (rule.rpartition("{") for sheet in tree.css("style") for rule in sheet.text().split("}"))
+    selectors = [selector for selector, _, style in rules if "line-through" in style][:_MOST_RULES]
+    for selector in ",".join(selectors).split(","):
+        with suppress(SelectolaxError):  # which browsers ignore, too
+            yield from tree.css(selector) if selector.strip() and ":" not in selector else ()
 
 
 def count_comments(tree: "LexborHTMLParser", markup: str, omissions: Omissions) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from qa_pipeline.documents.assembly import Omissions, visible
 from qa_pipeline.documents.corpus.files import DocumentFailure
 from qa_pipeline.documents.decoding import decode
+from qa_pipeline.documents.formats.formulas import write_formula
 from qa_pipeline.documents.formats.html.boilerplate import (
     count_comments,
     find_navigation,
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omissions) -> list[Block]:
     """Return the blocks below `root`; elements whose `mem_id` is in `dropped` are counted as left out."""
+    from lxml.html import fragment_fromstring
+
     reader = Reader(omissions)
 
     def enter(node: "LexborNode", tag: str) -> bool:
@@ -36,6 +39,9 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
             return False
         if dropped and node.mem_id in dropped:
             omissions.add(dropped[node.mem_id], node.text())
+            return False
+        if tag == "math":
+            reader.text(write_formula(fragment_fromstring(node.html or ""), omissions))
             return False
         if part in ("block", "inline"):
             reader.open(tag, node)

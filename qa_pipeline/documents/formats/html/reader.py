@@ -1,11 +1,14 @@
 """Text of HTML elements to blocks, element by element."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from qa_pipeline.documents.assembly import Omissions, OrderedList, Style
-from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, settle
+from qa_pipeline.documents.formats.rows import Cell, counted_lines, inside_cell
 from qa_pipeline.records import Block, BlockKind
 
 if TYPE_CHECKING:
@@ -17,12 +20,14 @@ TABLE_PARTS = frozenset({"thead", "tbody", "tfoot", "colgroup", "col", "tr", "td
 class Grid:
     """A data table being read."""
 
-    def __init__(self, outer: "Grid | None") -> None:
+    def __init__(self, outer: "Grid | None", omissions: Omissions) -> None:
         self.outer = outer
+        self.omissions = omissions
         self.rows: list[list[Cell]] = []
         self.cell: list[str] | None = None
         self.shape = (False, 1, 1)
         self.in_head = False
+        self.heads = 0
 
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin a row or cell."""
@@ -41,11 +46,24 @@ class Grid:
         """End the head or a cell."""
         if tag == "thead":
             self.in_head = False
+            self.heads = len(self.rows)
         elif tag in ("td", "th") and self.cell is not None:
             if not self.rows:
                 self.rows.append([])
-            self.rows[-1].append(Cell(" ".join("".join(self.cell).split()), *self.shape))
+            text = settle("".join(self.cell), self.omissions)
+            self.rows[-1].append(Cell(" ".join(text.split()), *self.shape))
             self.cell = None
+
+    def lines(self) -> list[str]:
+        """Return the rows as lines; of rows of `th` below the head those are data that name nothing new."""
+        rows: list[list[Cell]] = []
+        below = self.heads > 0  # whether a row of data may come next
+        for place, row in enumerate(self.rows):
+            is_head = len(row) > 1 and all(cell.header for cell in row if cell.text)
+            is_data = is_head and place >= self.heads and below and not _names_more(rows, row)
+            rows.append([replace(cell, header=False) for cell in row] if is_data else row)
+            below = below or is_head
+        return counted_lines(rows, self.omissions)
 
     def separate(self, number: str | None) -> None:
         """Set the next list item of a cell off from the one before, with its number in an ordered list."""
@@ -53,6 +71,22 @@ class Grid:
         self.cell = [so_far, ", "] if so_far else []
         self.cell += [number, " "] if number else []
 
+
+def _names_more(above: Sequence[Sequence[Cell]], row: Sequence[Cell]) -> bool:
+    """Return whether a row of `th` below a head is a head itself.
+
+    Right below it is one if the head has room for it by its spans, or it names only units; further down if it
+    holds no numbers but years.
+    """
+    texts = [cell.text for cell in row[1:] if cell.text]
+    if all(cell.header for cell in above[-1] if cell.text):
+        spans = any(cell.columns > 1 or cell.rows > 1 for cell in above[-1])
+        return spans or all(text[0] in "([" for text in texts)
+    return not any(_DIGIT.search(text) and not _YEAR.fullmatch(text) for text in texts)
+
+
+_DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 Role = Literal["text", "block", "inline", "passive", "unseen"]
 """`block` ends the text before it, `inline` changes the text around it, `passive` does neither."""
@@ -73,7 +107,8 @@ ASIDES = frozenset({
 """Classes of boxes whose heading labels the box and opens no section of the page."""
 LABELS = frozenset({"admonition-title", "topic-title", "sidebar-title"})
 """Classes of a paragraph that labels its box, as docutils and Python-Markdown write it."""
-_INLINE = CODE | {"br", "sup", "q"}
+_SCRIPTS = {"sup": RAISED, "sub": LOWERED}
+_INLINE = CODE | {"br", "sup", "sub", "q"}
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +123,9 @@ def role_of(tag: str) -> Role:
     return "inline" if tag in _INLINE else "passive"
 
 
-_LAYOUT = "table table, table h1, table h2, table h3, table pre, table section, table article"
+_MOST_LOOKED_AT = 20  # rows of a table
+_BLOCKS = "table table, table h1, table h2, table h3, table section, table article"
+_ROW_GROUPS = frozenset({"thead", "tbody", "tfoot"})
 # Inside <code> without <pre> only non-breaking spaces indent; line ends and spaces are the markup's own.
 _CODE_BLANKS = re.compile(r"[ \t\r]+")
 _CODE_EDGES = re.compile(r"[ \t]{0,200}\n[ \t]*")
@@ -115,7 +152,6 @@ class Reader:
         self.fresh_item = False
         self.marker: str | None = None
         self.terms: list[str] = []
-        self.raised: int | None = None
         self.boxes: list[int] = []
         self.label: str | None = None
         self.labelling = False
@@ -134,10 +170,10 @@ class Reader:
 
     def open(self, tag: str, node: "LexborNode") -> None:
         """Begin an element that means something for the text."""
-        if tag == "table" and node.css_first(_LAYOUT) is None:
+        if tag == "table" and (self.grid is not None or not _is_layout(node)):
             self.flush()
             self._write_marker()
-            self.grid = Grid(self.grid)
+            self.grid = Grid(self.grid, self.omissions)
         elif self.grid is not None:
             self._open_in_grid(self.grid, tag, node)
         elif role_of(tag) == "block":
@@ -174,7 +210,7 @@ class Reader:
         if not self.parts:
             self.only_code = True
             return
-        text = "".join(self.parts)
+        text = settle("".join(self.parts), self.omissions)
         self.parts.clear()
         only_code, self.only_code = self.only_code, True
         if not text.strip():
@@ -301,29 +337,18 @@ class Reader:
             self.parts.append("\n")
         elif tag in CODE:
             self.code += 1
-        elif tag == "sup":
-            self.raised = len(self.parts)
+        elif tag in _SCRIPTS:
+            self.parts.append(_SCRIPTS[tag])
         elif tag == "q":
             self.parts.append("“")
 
     def _close_inline(self, tag: str) -> None:
         if tag in CODE:
             self.code = max(self.code - 1, 0)
-        elif tag == "sup" and self.raised is not None:
-            self._lower(self.raised)
-            self.raised = None
+        elif tag in _SCRIPTS:
+            self.parts.append(LEVEL)
         elif tag == "q":
             self.parts.append("”")
-
-    def _lower(self, start: int) -> None:
-        """Write a power with a caret, lest 10<sup>6</sup> become 106; drop a footnote mark."""
-        raised = "".join(self.parts[start:]).strip()
-        before = "".join(self.parts[max(start - 2, 0) : start])[-1:]
-        if raised.startswith("["):
-            self.omissions.add("footnote_mark", raised)
-            del self.parts[start:]
-        elif before.isalnum() and raised.lstrip("+-−").isdigit():
-            self.parts[start:] = [f"^{raised}"]
 
     def _number(self, tag: str, node: "LexborNode") -> str | None:
         inner = self.lists[-1] if self.lists and tag == "li" else None
@@ -338,22 +363,44 @@ class Reader:
             self.lists.append(_start_list(tag, node))
         elif grid.cell is not None and tag == "li":
             grid.separate(self._number(tag, node))
+        elif grid.cell is not None and tag in _SCRIPTS:
+            grid.cell.append(_SCRIPTS[tag])
         elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag == "br"):
             grid.cell.append(" ")
 
     def _close_in_grid(self, grid: Grid, tag: str) -> None:
         if tag == "table":
-            self.blocks += [Block("table_row", line) for line in counted_lines(grid.rows, self.omissions)]
-            self.grid = grid.outer
+            lines, self.grid = grid.lines(), grid.outer
+            if grid.outer is None:
+                self.blocks += [Block("table_row", line) for line in lines]
+            elif grid.outer.cell is not None:
+                grid.outer.cell += [" ", inside_cell(lines), " "]
         elif tag == "caption":
-            self.blocks.append(Block("paragraph", "".join(grid.cell or [])))
-            grid.cell = None
+            text, grid.cell = settle("".join(grid.cell or []), self.omissions), None
+            if grid.outer is not None and grid.outer.cell is not None:
+                grid.outer.cell += [" ", text]
+            else:
+                self.blocks.append(Block("paragraph", text))
         elif tag in TABLE_PARTS:
             grid.close(tag)
         elif tag in LISTS:
             del self.lists[-1:]
-        elif grid.cell is not None and tag in BREAKING:
-            grid.cell.append(" ")
+        elif grid.cell is not None and (tag in BREAKING or tag in HEADINGS or tag in _SCRIPTS):
+            grid.cell.append(LEVEL if tag in _SCRIPTS else " ")
+
+
+def _is_layout(table: "LexborNode") -> bool:
+    """Return whether a table only lays out a page: it holds blocks and names nothing, or one row of code."""
+    groups = [child for child in table.iter() if child.tag in _ROW_GROUPS]
+    rows = [row for group in (table, *groups) for row in group.iter() if row.tag == "tr"][:_MOST_LOOKED_AT]
+    widths = [sum(cell.tag in ("td", "th") for cell in row.iter()) for row in rows]
+    names = any(child.tag in ("caption", "thead") for child in table.iter()) or any(
+        cell.tag == "th" for row in rows for cell in row.iter()
+    )
+    if table.css_first(_BLOCKS) is not None:
+        return not names or table.css_first("table h1") is not None
+    is_grid = len(rows) > 1 and min(widths) > 1
+    return table.css_first("table pre") is not None and not names and not is_grid
 
 
 def _start_list(tag: str, node: "LexborNode") -> OrderedList | None:

@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from qa_pipeline.documents.assembly import Omissions, check_length, visible
 from qa_pipeline.documents.formats.delimited import SAMPLE_ROWS, names_columns
+from qa_pipeline.documents.formats.formulas import settle
 from qa_pipeline.documents.formats.office.docx_text import (
     TEXT,
     VALUE,
@@ -40,7 +41,7 @@ from qa_pipeline.documents.formats.office.package import (
     text_of,
 )
 from qa_pipeline.documents.formats.row_files import too_many_rows
-from qa_pipeline.documents.formats.rows import Cell, counted_lines
+from qa_pipeline.documents.formats.rows import LONGEST_REPEATED, Cell, counted_lines, inside_cell
 from qa_pipeline.records import Block, BlockKind, ParsedFile, SourceFile
 from qa_pipeline.settings.documents import DocumentSettings
 
@@ -60,9 +61,7 @@ _LOOKS: tuple[tuple[int, str, Literal["firstRow", "firstCol"]], ...] = (
     (0x20, "firstRow", "firstRow"),
     (0x80, "firstColumn", "firstCol"),
 )
-_MOST_REPEATED = 200_000
-"""Characters that merged cells may repeat in one table: a small file must not become a huge text."""
-_BETWEEN: dict[BlockKind, str] = {"list_item": ", ", "table_row": "; "}
+_BETWEEN: dict[BlockKind, str] = {"list_item": ", "}
 
 
 class _RawCell(NamedTuple):
@@ -143,17 +142,15 @@ def _read_cell(cell: "_Element", blocks: list[Block], *, weigh: bool) -> _RawCel
 
 
 def _fill_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
-    """Yield the texts of the cells; one over several rows is in each of them, up to a limit."""
+    """Yield the texts of the cells; one over several rows is in each of them, unless it is long."""
     above: dict[int, str] = {}
-    budget = _MOST_REPEATED
     for row in rows:
         texts = []
         column = 0
         for cell in row:
             text = _write_line(cell.blocks)
-            if cell.goes_on and not text and len(above.get(column, "")) <= budget:
+            if cell.goes_on and not text and len(above.get(column, "")) <= LONGEST_REPEATED:
                 text = above.get(column, "")
-                budget -= len(text)
             elif not cell.goes_on:
                 above[column] = text
             texts.append(text)
@@ -162,13 +159,11 @@ def _fill_down(rows: Sequence[Sequence[_RawCell]]) -> Iterator[list[str]]:
 
 
 def _write_line(blocks: Sequence[Block]) -> str:
-    if not blocks:
-        return ""
-    parts = [" ".join(blocks[0].text.split())]
-    for before, block in pairwise(blocks):
-        alike = before.kind == block.kind
-        parts += [_BETWEEN.get(block.kind, " ") if alike else " ", " ".join(block.text.split())]
-    return "".join(parts)
+    parts: list[str] = []
+    for kind, group in groupby(blocks, key=lambda block: block.kind):
+        texts = [" ".join(block.text.split()) for block in group]
+        parts.append(inside_cell(texts) if kind == "table_row" else _BETWEEN.get(kind, " ").join(texts))
+    return " ".join(parts)
 
 
 _TITLE_LEVEL = 0
@@ -263,7 +258,7 @@ class _BlockReader:
         properties = properties_of(paragraph, _PROPERTIES)
         style = self._style(properties)
         inline = self.inline.read(paragraph)
-        own_text = "".join(inline.parts)
+        own_text = settle("".join(inline.parts), self.omissions)
         self._measure(len(own_text))
         text, self.carried = self.carried + own_text, ""
         notes = inline.notes

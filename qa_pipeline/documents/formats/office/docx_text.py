@@ -6,12 +6,13 @@ while a paragraph is read, since only the order of runs tells them from text.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from qa_pipeline.documents.assembly import Omissions, Style, visible, written_number
-from qa_pipeline.documents.formats.office.drawings import chosen_branch, equation_text, mark_power
+from qa_pipeline.documents.formats.formulas import LEVEL, SCRIPTS, write_formula
+from qa_pipeline.documents.formats.office.drawings import chosen_branch
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,
     CHART,
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 Role = Literal["body", "title", "heading", "code", "quote", "item", "navigation"]
 
 VALUE = f"{WORD}val"
-_HIDDEN = f"{WORD}rPr/{WORD}vanish"
+_LOST = {"vanish": "hidden_text", "strike": "deleted_text", "dstrike": "deleted_text"}
+"""Switches of a run or style whose text is no text of the document, and as what it is counted."""
 _HEADING = re.compile(
     r"(?:heading|rubrik|überschrift|overskrift|otsikko|titre|título|titolo|kop|nagłówek) ?(?P<number>[1-9])",
     re.IGNORECASE,
@@ -74,14 +76,14 @@ class ParagraphStyle:
     """The properties that a style gives its paragraphs.
 
     `level` counts from 1 for headings, from 0 for list items. `numbering` and `list_level` name the list a
-    style puts its paragraphs in. `hidden` text is not shown.
+    style puts its paragraphs in. `lost` says as what text that is hidden or struck out is counted.
     """
 
     role: Role = "body"
     level: int = 0
     numbering: str | None = None
     list_level: int = 0
-    hidden: bool = False
+    lost: str | None = None
 
 
 class Styles:
@@ -91,7 +93,7 @@ class Styles:
         styles = [] if root is None else list(root.iterchildren(f"{WORD}style"))
         self._elements = {element.get(f"{WORD}styleId", ""): element for element in styles}
         self._paragraphs: dict[str | None, ParagraphStyle] = {}
-        self._hiding: dict[str, bool] = {}
+        self._lost: dict[str, str | None] = {}
         paragraphs = (key for key in self._elements if self._elements[key].get(f"{WORD}type") == "paragraph")
         defaults = (key for key in paragraphs if self._elements[key].get(f"{WORD}default", "0") not in _FALSE)
         self._default = next(defaults, None)
@@ -102,11 +104,18 @@ class Styles:
             self._paragraphs[style] = self._resolve(style or self._default)
         return self._paragraphs[style]
 
-    def hides(self, style: str) -> bool:
-        """Return whether a character style hides its text."""
-        if style not in self._hiding:
-            self._hiding[style] = any(is_on(element.find(_HIDDEN)) for element in self._chain(style))
-        return self._hiding[style]
+    def lost_as(self, style: str | None, run: "_Element | None" = None) -> str | None:
+        """Return as what the text of a style, or of a run with these properties, is lost; None for text.
+
+        The nearest switch counts: a run may be shown though its style hides it.
+        """
+        key = style or ""
+        if key not in self._lost:
+            chain = [element.find(f"{WORD}rPr") for element in self._chain(style)]
+            self._lost[key] = _lost_by(chain)
+        if run is None or not any(run.find(WORD + name) is not None for name in _LOST):
+            return self._lost[key]
+        return _lost_by([run, *(element.find(f"{WORD}rPr") for element in self._chain(style))])
 
     def stands_out(self, style: str | None, part: Literal["firstRow", "firstCol"]) -> bool:
         """Return whether a table style sets the first row or column off from the others."""
@@ -126,11 +135,11 @@ class Styles:
             role, level = "heading", outline + 1
         lists = (element.find(f"{WORD}pPr/{WORD}numPr") for element in chain)
         listed = next((number for number in lists if number is not None and value_of(number, "numId")), None)
-        hidden = any(is_on(element.find(_HIDDEN)) for element in chain)
+        lost = self.lost_as(style)
         if listed is None:
-            return ParagraphStyle(role, level, hidden=hidden)
+            return ParagraphStyle(role, level, lost=lost)
         depth = read_number(value_of(listed, "ilvl"), 0)
-        return ParagraphStyle(role, level, value_of(listed, "numId"), depth, hidden)
+        return ParagraphStyle(role, level, value_of(listed, "numId"), depth, lost)
 
     def _chain(self, style: str | None) -> Iterator["_Element"]:
         """Yield a style and those it is based on; they may form a ring."""
@@ -140,6 +149,15 @@ class Styles:
                 return
             yield element
             style = value_of(element, "basedOn")
+
+
+def _lost_by(properties: "Sequence[_Element | None]") -> str | None:
+    """Return as what text is lost, by the properties of its run and its styles, the nearest first."""
+    for name, what in _LOST.items():
+        switches = (None if holder is None else holder.find(WORD + name) for holder in properties)
+        if is_on(next((switch for switch in switches if switch is not None), None)):
+            return what
+    return None
 
 
 def properties_of(element: "_Element", name: str) -> "dict[str, _Element]":
@@ -243,11 +261,11 @@ class InlineReader:
                 self._walk(child)
 
     def _run(self, run: "_Element") -> None:
-        start = len(self._inline.parts)
-        self._walk(run)
         properties = run[0] if len(run) and run[0].tag == f"{WORD}rPr" else None
-        if value_of(properties, "vertAlign") == "superscript":
-            mark_power(self._inline.parts, start)
+        sign = SCRIPTS.get(value_of(properties, "vertAlign"))
+        self._inline.parts += [sign] if sign else []
+        self._walk(run)
+        self._inline.parts += [LEVEL] if sign else []
 
     def _code(self, element: "_Element") -> None:
         self._inline.codes.append(element.text or element.get(f"{WORD}instr") or "")
@@ -256,7 +274,8 @@ class InlineReader:
     def _written(self, element: "_Element") -> None:
         """Write an equation, or text of a drawing made elsewhere without any of Word's own elements."""
         drawn = element.tag == f"{DRAWING}t"
-        self._inline.parts.append(f" {element.text or ''}" if drawn else equation_text(element))
+        text = f" {element.text or ''}" if drawn else write_formula(element, self.omissions)
+        self._inline.parts.append(text)
 
     def _text(self, sign: str | None, text: str) -> None:
         if sign is not None:
@@ -344,12 +363,10 @@ def _lost_as(element: "_Element", styles: Styles) -> str | None:
         first = element[0] if len(element) else None
         if first is None or first.tag != f"{WORD}rPr":
             return None
-        vanish = first.find(f"{WORD}vanish")
-        hidden = styles.hides(value_of(first, "rStyle")) if vanish is None else is_on(vanish)
-        return "hidden_text" if hidden else None
+        return styles.lost_as(value_of(first, "rStyle"), first)
     if tag == f"{WORD}p":
         style = styles.paragraph(value_of(element, f"pPr/{WORD}pStyle") or None)
-        return "navigation" if style.role == "navigation" else "hidden_text" if style.hidden else None
+        return "navigation" if style.role == "navigation" else style.lost
     if tag == f"{WORD}sdt":
         return _control_lost_as(element)
     if tag in (f"{WORD}tr", _CELL):

@@ -1,12 +1,12 @@
 """Text of drawings in Office files: paragraphs of shapes, tables, charts and diagrams."""
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from qa_pipeline.documents.assembly import Omissions
+from qa_pipeline.documents.formats.formulas import LEVEL, LOWERED, RAISED, STRUCK, settle, write_formula
+from qa_pipeline.documents.formats.number_formats import fields_of, show_number
 from qa_pipeline.documents.formats.office.package import (
     ALTERNATIVES,
     CHART,
@@ -17,7 +17,6 @@ from qa_pipeline.documents.formats.office.package import (
     WORD,
     Package,
     read_number,
-    text_of,
 )
 from qa_pipeline.documents.formats.rows import Cell, render_table
 from qa_pipeline.records import Block
@@ -30,49 +29,45 @@ PARAGRAPH = f"{DRAWING}p"
 _RUN, _FIELD, _BREAK = f"{DRAWING}r", f"{DRAWING}fld", f"{DRAWING}br"
 
 
-def paragraph_text(paragraph: "_Element") -> str:
-    """Return the text of a paragraph, its line breaks kept."""
+def paragraph_text(paragraph: "_Element", omissions: Omissions | None = None) -> str:
+    """Return the text of a paragraph, its line breaks kept; what it leaves out is counted, if asked for."""
     parts: list[str] = []
-    _collect(paragraph, parts)
-    return "".join(parts)
+    counted = omissions or Omissions()
+    _collect(paragraph, parts, counted)
+    return settle("".join(parts), counted)
 
 
-def all_text(element: "_Element") -> str:
+def all_text(element: "_Element", omissions: Omissions | None = None) -> str:
     """Return the text of all paragraphs below an element, on one line."""
-    return " ".join(" ".join(map(paragraph_text, element.iter(PARAGRAPH))).split())
+    lines = (paragraph_text(paragraph, omissions) for paragraph in element.iter(PARAGRAPH))
+    return " ".join(" ".join(lines).split())
 
 
-def mark_power(parts: list[str], start: int) -> None:
-    """Write raised digits after a letter or digit with a caret, lest 10 to the 6th become 106."""
-    raised = "".join(parts[start:]).strip()
-    before = "".join(parts[max(start - 3, 0) : start])[-1:]
-    if before.isalnum() and raised.lstrip("+-−").isdigit():
-        parts[start:] = [f"^{raised}"]
-
-
-def _collect(element: "_Element", parts: list[str]) -> None:
+def _collect(element: "_Element", parts: list[str], omissions: Omissions) -> None:
     for child in element:
         if child.tag in (_RUN, _FIELD):
-            _collect_run(child, parts)
+            parts.append(_run_text(child))
         elif child.tag == _BREAK:
             parts.append("\n")
         elif child.tag == TEXT:
             parts.append(child.text or "")
         elif child.tag == f"{MATH}oMath":
-            parts.append(equation_text(child))
+            parts.append(write_formula(child, omissions))
         elif child.tag == f"{ALTERNATIVES}AlternateContent":
-            _collect(chosen_branch(child), parts)
+            _collect(chosen_branch(child), parts, omissions)
         else:
-            _collect(child, parts)
+            _collect(child, parts, omissions)
 
 
-def _collect_run(run: "_Element", parts: list[str]) -> None:
-    start = len(parts)
-    parts += [(text.text or "").replace("\v", "\n") for text in run.iterchildren(TEXT)]
+def _run_text(run: "_Element") -> str:
+    text = "".join(part.text or "" for part in run.iterchildren(TEXT)).replace("\v", "\n")
     properties = run.find(f"{DRAWING}rPr")
-    baseline = "" if properties is None else properties.get("baseline", "")
-    if baseline not in ("", "0") and not baseline.startswith("-"):
-        mark_power(parts, start)
+    if properties is None:
+        return text
+    if properties.get("strike", "noStrike") != "noStrike":
+        return f"{STRUCK}{text}{LEVEL}"
+    baseline = properties.get("baseline", "0")
+    return text if baseline == "0" else f"{LOWERED if baseline[:1] == '-' else RAISED}{text}{LEVEL}"
 
 
 def chosen_branch(alternatives: "_Element") -> "_Element":
@@ -85,7 +80,6 @@ def chosen_branch(alternatives: "_Element") -> "_Element":
 
 _MOST_POINTS = 5_000  # of a series: a chart of more is drawn from a table nobody reads as text
 _MOST_SERIES = 200  # as many columns as a row of text can name and still be read
-_PERCENT = re.compile(r"0(?:\.(?P<decimals>0+))?%")
 _DAY_ZERO = date(1899, 12, 30)
 _LAST_DAY = 2_958_465
 """Number of the last day that sheets can name, in the year 9999."""
@@ -193,65 +187,11 @@ def _read_level(holder: "_Element") -> Iterator[tuple[int, str]]:
 
 
 def _format_value(value: str, form: str) -> str:
-    """Return a value as the chart shows it, at least days and shares."""
+    """Return a value as the chart shows it: a day or a number."""
     try:
         number = float(value)
     except ValueError:
         return value
-    percent = _PERCENT.fullmatch(form)
-    if percent:
-        return f"{number * 100:.{len(percent['decimals'] or '')}f} %"
-    if re.search("[yY]", re.sub(r'"[^"]*"|\[[^\][]*\]', "", form)) and 0 < number <= _LAST_DAY:
+    if "y" in fields_of(form) and 0 < number <= _LAST_DAY:
         return (_DAY_ZERO + timedelta(days=int(number))).isoformat()
-    return f"{number:.15g}"
-
-
-def equation_text(equation: "_Element") -> str:
-    """Return the text of an equation; just its signs where its markup is malformed."""
-    signs = text_of(equation, f"{MATH}t")
-    written = _write(equation)
-    return written if Counter(signs) <= Counter(written) else signs
-
-
-def _write(element: "_Element") -> str:
-    name = element.tag.removeprefix(MATH)
-    if name == "f":
-        return f"{_in_brackets(_write_part(element, 'num'))}/{_in_brackets(_write_part(element, 'den'))}"
-    if name in ("sSup", "sSub", "sSubSup"):
-        return _write_part(element, "e") + _write_limits(element)
-    if name == "rad":
-        degree = _write_part(element, "deg")
-        return f"√{f'[{degree}]' if degree else ''}({_write_part(element, 'e')})"
-    if name == "nary":
-        sign = _sign_of(element, "naryPr/{0}chr", "∫")
-        return f"{sign}{_write_limits(element)} {_write_part(element, 'e')}"
-    if name == "d":
-        parts = map(_write_children, element.iterchildren(f"{MATH}e"))
-        between = _sign_of(element, "dPr/{0}sepChr", "|").join(parts)
-        return f"{_sign_of(element, 'dPr/{0}begChr', '(')}{between}{_sign_of(element, 'dPr/{0}endChr', ')')}"
-    if name == "m":
-        return "; ".join(", ".join(map(_write_children, row)) for row in element.iterchildren(f"{MATH}mr"))
-    return (element.text or "") if name == "t" else _write_children(element)
-
-
-def _write_children(element: "_Element") -> str:
-    return "".join(map(_write, element))
-
-
-def _write_part(element: "_Element", name: str) -> str:
-    part = element.find(MATH + name)
-    return "" if part is None else _write_children(part)
-
-
-def _sign_of(element: "_Element", path: str, otherwise: str) -> str:
-    sign = element.find(MATH + path.format(MATH))
-    return otherwise if sign is None else sign.get(f"{MATH}val", otherwise)
-
-
-def _write_limits(element: "_Element") -> str:
-    below, above = _write_part(element, "sub"), _write_part(element, "sup")
-    return (f"_{_in_brackets(below)}" if below else "") + (f"^{_in_brackets(above)}" if above else "")
-
-
-def _in_brackets(text: str) -> str:
-    return text if len(text.strip()) <= 1 or text.isalnum() else f"({text})"
+    return show_number(number, form) or f"{number:.15g}"

@@ -202,7 +202,7 @@ class _Reader:
         blocks: list[Block] = []
         if title is not None:
             self._see(title)
-            blocks.append(Block("heading", all_text(title), title_level))
+            blocks.append(Block("heading", all_text(title, self.omissions), title_level))
         for shape in shapes:
             if shape is not title:
                 blocks += self._blocks(shape)
@@ -230,7 +230,7 @@ class _Reader:
     def _paragraphs(self, shape: "_Element", role: _Role | None) -> Iterable[Block]:
         bullets: dict[int, bool] = {}
         for paragraph in shape.iterfind(f"{SLIDES}txBody/{PARAGRAPH}"):
-            text = paragraph_text(paragraph)
+            text = paragraph_text(paragraph, self.omissions)
             if not text.strip():
                 continue
             properties = paragraph.find(f"{DRAWING}pPr")
@@ -298,7 +298,7 @@ def _read_table(table: "_Element", omissions: Omissions) -> list[Block]:
 def _read_cells(row: "_Element", omissions: Omissions) -> list[Cell]:
     cells = []
     for cell in row.iterchildren(f"{DRAWING}tc"):
-        text = all_text(cell)
+        text = all_text(cell, omissions)
         if cell.get("hMerge") not in _TRUE and cell.get("vMerge") not in _TRUE:
             columns, rows = (max(read_number(cell.get(name), 1), 1) for name in ("gridSpan", "rowSpan"))
             cells.append(Cell(text, columns=columns, rows=rows))

@@ -136,7 +136,7 @@ def test_a_table_in_a_cell_stays_in_its_row() -> None:
     rows = lines(
         plain("Name", "Werte", bold=True), row(cell(paragraph(run("A"))), cell(inner + paragraph("")))
     )
-    assert rows == ["Name: A | Werte: x | 1; y | 2"]
+    assert rows == ["Name: A | Werte: x 1, y 2"]
 
 
 def test_list_items_of_a_cell_are_distinguished() -> None:

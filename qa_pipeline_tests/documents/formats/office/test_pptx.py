@@ -171,8 +171,8 @@ def test_charts_become_rows_with_days_and_shares_as_they_are_shown() -> None:
     chart.chart_title.text_frame.text = "Share"
     assert [text for _, text in outline(read(made))] == [
         "Share, 2025",
-        "Nord | 2023: 12.5 % | 2024: 25.0 %",
-        "Syd | 2023: 50.0 %",
+        "Nord | 2023: 12.5% | 2024: 25.0%",
+        "Syd | 2023: 50.0%",
     ]
 
 

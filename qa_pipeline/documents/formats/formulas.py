@@ -1,0 +1,357 @@
+"""Formulas, powers, indices and marks of notes on one line, where the place of a sign decides its meaning.
+
+Readers put raised, lowered and struck-out text between the signs `RAISED`, `LOWERED` or `STRUCK` and `LEVEL`;
+`settle` writes it once the text around it is known. No library does this: those for MathML write LaTeX or
+speech, and none reads the formulas of Office files.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from qa_pipeline.documents.assembly import Omissions
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+RAISED, LOWERED, STRUCK, LEVEL = "\x0e", "\x0f", "\x11", "\x10"
+"""Control characters, which canonical text never holds."""
+SCRIPTS = {"superscript": RAISED, "subscript": LOWERED}
+"""The signs by the names of Office files."""
+_SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
+_BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
+_DEEPEST_SCRIPT = 3
+_REACH = 40  # characters before a raised text that tell what it is
+_MARKS = re.compile(
+    r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*[\])]?|\[.*\]"
+)
+_EXPONENT = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")
+_ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
+_TITLES = frozenset({"me", "mes", "lle", "r", "o", "os"})  # as in the French for Mrs, doctor and number
+_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")
+_WORD = re.compile(r"[^\W\d_]+$")
+_OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")
+_OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
+_TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
+_COMPOUND = re.compile(r"[(\[]*\d*(?:[A-Z][a-z]?[\d+−-]*|[()\[\]]){1,20}")
+_ISOTOPE = re.compile(r"[A-Z][a-z]?\b")
+_IDENTIFIER = re.compile(r"[a-z][A-Z]|[^\W\d]_[^\W\d]")
+_UNITS = frozenset(["m", "km", "dm", "cm", "mm", "nm", "µm", "μm", "in", "ft", "yd", "mi", "s", "h", "px"])
+_FUNCTIONS = frozenset(["sin", "cos", "tan", "cot", "log", "ln", "exp", "sinh", "cosh", "tanh"])
+
+
+def settle(text: str, omissions: Omissions | None = None) -> str:
+    """Return a text with powers as `10^6` and indices as `x_1`, without marks of notes and struck-out text.
+
+    What is left out is counted in `omissions`, unless the text is only looked at.
+    """
+    for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
+        if LEVEL not in text:
+            return text
+        text = _BETWEEN_RUNS.sub(r"\1\2", text)
+        parts: list[str] = []
+        before, position = "", 0
+        for script in _SCRIPT.finditer(text):
+            sign, inside = script[1], " ".join(script[2].split())
+            gap = script[0][: script.start(1) - script.start()]
+            before = (before + text[position : script.start()])[-_REACH:]
+            after = text[script.end() : script.end() + _REACH]
+            written = "" if sign == STRUCK else _place(sign, inside, before, after)
+            if not written and inside and omissions is not None:
+                omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
+            at_start = not before.strip()
+            written = gap + written if sign == STRUCK or at_start or written == inside else written
+            parts += [text[position : script.start()], written]
+            before, position = (before + written)[-_REACH:], script.end()
+        text = "".join([*parts, text[position:]])
+    return re.sub("[\x0e\x0f\x10\x11]", "", text)
+
+
+def is_mark(text: str) -> bool:
+    """Return whether a text can be the mark of a note: a number, letter or sign, or anything in brackets."""
+    return _MARKS.fullmatch(text.strip()) is not None
+
+
+def _place(sign: str, inside: str, before: str, after: str) -> str:
+    """Return raised or lowered text as it stands behind `before`; nothing for the mark of a note."""
+    base = before.split()[-1] if before.strip() else ""
+    starts = base[-1:] in ("", ":", "|", "(", "-", "–", "—")
+    if sign == LOWERED:
+        plain = starts or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside))
+        written = f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
+        return inside if plain else f" {inside}" if " " in inside else written
+    if starts and not (inside.isdigit() and _ISOTOPE.match(after)):
+        return "" if is_mark(inside) else inside
+    if inside in ("TM", "SM", "R"):
+        return f"({inside})"
+    if inside in ("*", "+") and (base[-1:] == ")" or _IDENTIFIER.search(base)):
+        return inside  # of a grammar
+    if not starts and (inside in ("®", "™", "©", "℠", "?") or _is_ending(base, inside)):
+        return inside
+    if not starts and is_mark(inside) and not _is_power(inside, base, before, after):
+        return ""
+    if not _EXPONENT.fullmatch(inside) and _WORD.search(base) and not _is_term(base, before, inside):
+        return f" {inside}"
+    return (
+        f"^{_bracketed(inside, alone=_EXPONENT.fullmatch(inside) is not None)}{'' if starts else _gap(after)}"
+    )
+
+
+def _gap(after: str) -> str:
+    return " " if after[:1].isalnum() else ""
+
+
+def _is_ending(base: str, inside: str) -> bool:
+    """Return whether raised letters end a number or title, as in 1st; a lone letter may be a note's mark."""
+    if base[-1].isdigit():
+        return _ORDINAL.fullmatch(inside) is not None and (len(inside) > 1 or len(base) < 3)
+    single = len(base) == 1
+    return (single and inside in ("th", "st", "nd", "rd")) or (
+        base[-1].isupper() and len(base) < 3 and inside in _TITLES
+    )
+
+
+def _is_power(inside: str, base: str, before: str, after: str) -> bool:
+    """Return whether a raised number or letter is an exponent rather than the mark of a note.
+
+    It is behind 10 or 2, a small number, a variable, a unit of length or time, a function or a bracket with a
+    term, or beside an operator. What is raised to 1 stays the same without it.
+    """
+    if inside == "1" or not inside.isalnum():
+        return False
+    if _OPERATOR_AFTER.match(after) or (base[-1].isalnum() and _OPERATOR_BEFORE.search(before)):
+        return inside.isdigit() or _is_term(base, before)
+    if number := _NUMBER.search(base):
+        common = number[0] in ("2", "10")
+        return common or (inside.isdigit() and number[0].isdigit() and len(number[0]) < 3)
+    unit = _WORD.search(base)
+    if unit and (unit[0] in _UNITS or unit[0] in _FUNCTIONS):
+        return inside.isdigit()
+    return _is_term(base, before)
+
+
+def _is_term(base: str, before: str, inside: str = "") -> bool:
+    """Return whether a power may stand behind this: a number, variable, product or bracket around a term."""
+    if inside.isdigit():
+        return True
+    if base[-1] in ")]}":
+        opening = max(before.rfind(sign) for sign in "([{")
+        return _TERM.fullmatch(before[max(opening, 0) :].strip()) is not None
+    word = _WORD.search(base)
+    if word is None:
+        return base[-1].isalnum() or base[-1] == "."
+    return len(word[0]) == 1 or (len(word[0]) < 4 and _OPERATOR_BEFORE.search(base) is not None)
+
+
+_DEEPEST = 60  # levels of a formula: nobody writes more, and each is a call of its own
+_NAMED_ACCENTS = {
+    **dict.fromkeys("¯‾ˉ\u0305\u0304_", "bar"), **dict.fromkeys("^ˆ\u0302", "hat"),
+    **dict.fromkeys("~˜\u0303", "tilde"), **dict.fromkeys("→⃗\u20d7", "vec"),
+    **dict.fromkeys("˙.\u0307", "dot"),
+}  # fmt: skip
+_SIMPLE = re.compile(r"[-−+]?\d+(?:[.,]\d+)*|.")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|\s+|.", re.DOTALL)
+_SKIPPED = frozenset({"annotation", "annotation-xml", "mphantom", "phant", "mprescripts", "none"})
+_UNWRITABLE = frozenset({"mmultiscripts", "mlongdiv", "mstack", "sPre"})
+_PROPERTIES = re.compile(r"(?:\w*Pr|argSz)\Z")
+_INVISIBLE_TIMES = re.compile("(?<=\\d)\u2062(?=\\d)")
+
+
+class _Part(NamedTuple):
+    text: str
+    kind: Literal["number", "name", "sign", "fraction", "script", "row"] = "row"
+
+
+class _UnwritableError(Exception):
+    """No line means the same as this formula."""
+
+
+def write_formula(formula: "_Element", omissions: Omissions) -> str:
+    """Return a formula of MathML or Office (OMML) on one line that means the same: `(a+b)/(2c)`, `x^(n+1)`.
+
+    One that no line can hold is left out and counted.
+    """
+    signs = "".join(map(str, formula.itertext()))
+    try:
+        text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
+    except (_UnwritableError, KeyError, ValueError):  # the latter where a part is missing, or one too many
+        omissions.add("formula", signs)
+        return ""
+    return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
+
+
+def _write(element: "_Element", depth: int) -> _Part:
+    name = _name_of(element)
+    if depth > _DEEPEST or name in _UNWRITABLE or "strike" in element.get("notation", ""):
+        raise _UnwritableError
+    if name in _LEAVES:
+        return _join([_token(text) for text in _TOKEN.findall("".join(map(str, element.itertext())))])
+    if any((text or "").strip() for text in (element.text, *(child.tail for child in element))):
+        raise _UnwritableError
+    children = [child for child in element if _is_read(child)][: 1 if name in _FIRST_ONLY else None]
+    parts = [_write(child, depth + 1) for child in children]
+    named = dict(zip(map(_name_of, children), parts, strict=True))
+    written = _RULES[name](element, parts, named) if name in _RULES else _join(parts)
+    if Counter(filter(str.isalnum, "".join(part.text for part in parts))) - Counter(written.text):
+        raise _UnwritableError  # it has parts that such an element never has
+    return written
+
+
+_Rule = Callable[["_Element", list[_Part], dict[str, _Part]], _Part]
+"""Writes an element by its parts, which MathML tells apart by their order and OMML by their names."""
+
+
+def _rows(sign: str) -> _Rule:
+    return lambda _, parts, __: _Part(sign.join(part.text for part in parts))
+
+
+def _placed(below: str = "", above: str = "", base: str = "e") -> _Rule:
+    """Return the rule of a base with parts below and above it, by their places or names."""
+
+    def write(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
+        places = {str(place): part for place, part in enumerate(parts)} | named
+        return _scripts(
+            places[base], places.get(below), places.get(above), accent=_name_of(element) == "mover"
+        )
+
+    return write
+
+
+def _accent(element: "_Element", _: list[_Part], named: dict[str, _Part]) -> _Part:
+    sign = _property(element, "chr", "\u0302" if _name_of(element) == "acc" else "¯")
+    return _scripts(named["e"], None, _Part(sign, "sign"), accent=True)
+
+
+def _large_operator(element: "_Element", _: list[_Part], named: dict[str, _Part]) -> _Part:
+    sign = _Part(_property(element, "chr", "∫"), "sign")
+    return _join([_scripts(sign, named.get("sub"), named.get("sup")), named["e"]])
+
+
+def _fenced(element: "_Element", parts: list[_Part], _: object) -> _Part:
+    start, end, between = (
+        _property(element, name, element.get(long, otherwise))
+        for name, long, otherwise in (
+            ("begChr", "open", "("), ("endChr", "close", ")"),
+            ("sepChr", "separators", "," if element.tag == "mfenced" else "|"),
+        )
+    )  # fmt: skip
+    return _Part(f"{start}{between[:1].join(part.text for part in parts)}{end}")
+
+
+def _ratio(element: "_Element", parts: list[_Part], named: dict[str, _Part]) -> _Part:
+    above, below = parts if "num" not in named else (named["num"], named["den"])
+    if not above.text or not below.text:
+        raise _UnwritableError
+    if _property(element, "type", "") == "noBar" or element.get("linethickness", "1")[:1] == "0":
+        return _Part(f"binom({above.text}, {below.text})")
+    return _Part(f"{_bracketed(above.text)}/{_bracketed(below.text)}", "fraction")
+
+
+def _nth_root(_: object, parts: list[_Part], named: dict[str, _Part]) -> _Part:
+    inside, degree = (named["e"], named.get("deg", _Part(""))) if "e" in named else parts
+    return _root(inside, degree)
+
+
+_LEAVES = frozenset({"mi", "mn", "mo", "mtext", "ms", "t"})
+_FIRST_ONLY = frozenset({"semantics", "maction"})  # what follows is the same in another form
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(("mtable", "m", "eqArr"), _rows("; ")),
+    **dict.fromkeys(("mtr", "mr"), _rows(", ")),
+    **dict.fromkeys(("mfrac", "f"), _ratio),
+    **dict.fromkeys(("mfenced", "d"), _fenced),
+    **dict.fromkeys(("mroot", "rad"), _nth_root),
+    **dict.fromkeys(("acc", "bar"), _accent),
+    **dict.fromkeys(("msub", "munder"), _placed("1", base="0")),
+    **dict.fromkeys(("msup", "mover"), _placed("", "1", base="0")),
+    **dict.fromkeys(("msubsup", "munderover"), _placed("1", "2", base="0")),
+    **dict.fromkeys(("sSub", "sSup", "sSubSup"), _placed("sub", "sup")),
+    "limLow": _placed("lim"),
+    "limUpp": _placed("", "lim"),
+    "nary": _large_operator,
+    "msqrt": lambda _, parts, __: _root(_join(parts)),
+}
+
+
+def _name_of(element: "_Element") -> str:
+    return str(element.tag).rpartition("}")[2]
+
+
+def _is_read(element: "_Element") -> bool:
+    name = _name_of(element)
+    return isinstance(element.tag, str) and name not in _SKIPPED and not _PROPERTIES.match(name)
+
+
+def _property(element: "_Element", name: str, otherwise: str) -> str:
+    """Return a property of an element of OMML, which is an element in its first child."""
+    signs = (child for child in (element[0] if len(element) else ()) if _name_of(child) == name)
+    values = [str(value) for sign in signs for value in sign.values()]
+    return values[0] if values else otherwise
+
+
+def _token(text: str) -> _Part:
+    if text.isspace():
+        return _Part("")
+    return _Part(text, "number" if text[0].isdigit() else "name" if text[0].isalpha() else "sign")
+
+
+def _join(parts: Sequence[_Part]) -> _Part:
+    """Return parts in a row; a fraction that touches an operand gets brackets, names and numbers a blank."""
+    parts = [part for part in parts if part.text]
+    if len(parts) == 1:
+        return parts[0]
+    written: list[str] = []
+    nothing = _Part("", "sign")
+    for before, part, after in zip([nothing, *parts], parts, [*parts[1:], nothing], strict=False):
+        text, blank = part.text, False
+        if part.kind == "fraction":
+            blank = before.text.isdigit() and text.replace("/", "").isdigit()  # a number such as 1 1/2
+            apart = before.kind == "sign" and before.text not in (")", "]", "}", "!", "/", "÷", ":", "^")
+            ends = after.kind == "sign" and after.text not in ("(", "[", "{", "!", "^", "\u2062")
+            text = text if (apart and ends) or (blank and ends) else f"({text})"
+        elif before.text and before.text[-1].isalnum() and text[0].isalnum():
+            blank = "script" in (before.kind, part.kind) and (before.kind == "script" or len(before.text) > 1)
+            blank = (
+                blank
+                or (before.kind == part.kind == "number")
+                or (len(before.text) > 1 and before.kind == "name")
+                or (part.kind == "name" and len(text) > 1)
+            )
+        written += [" ", text] if blank else [text]
+    return _Part("".join(written))
+
+
+def _root(inside: _Part, degree: _Part | None = None) -> _Part:
+    if degree is None or not degree.text:
+        return _Part(f"sqrt({inside.text})")
+    return _Part(f"{_bracketed(inside.text)}^(1/{_bracketed(degree.text)})", "script")
+
+
+def _scripts(base: _Part, below: _Part | None, above: _Part | None, *, accent: bool = False) -> _Part:
+    if accent and above is not None and (named := _NAMED_ACCENTS.get(above.text)):
+        return _Part(f"{named}({base.text})")
+    simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
+    written = base.text if simple or base.kind == "sign" else _bracketed(base.text)
+    if below is not None and below.text:
+        written += f"_{_bracketed(below.text, alone=below.text.isalnum())}"
+    if above is not None and above.text:
+        is_prime = not above.text.strip("′'″‴°∘")
+        written += above.text if is_prime else f"^{_bracketed(above.text)}"
+    return _Part(written, "script")
+
+
+def _bracketed(text: str, *, alone: bool = False) -> str:
+    """Return a text as one operand: in brackets, unless it is a number, a sign or has them already."""
+    return text if alone or _SIMPLE.fullmatch(text) or _is_enclosed(text) else f"({text})"
+
+
+def _is_enclosed(text: str) -> bool:
+    """Return whether the bracket that begins a text ends with it."""
+    if text[:1] not in ("(", "[", "{"):
+        return False
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth <= 0:
+            return place == len(text) - 1
+    return False
