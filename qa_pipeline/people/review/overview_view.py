@@ -171,7 +171,8 @@ def _steps(rows: Sequence[dict[str, object]]) -> list[Step]:
     steps: list[Step] = []
     for row in rows:
         is_total = not steps or steps[-1].stage != row["stage"]
-        steps.append(Step(is_total=is_total, **row))  # type: ignore[arg-type]
+        reason = in_words(str(row["reason"])) if row["reason"] else None
+        steps.append(Step(is_total=is_total, **row | {"reason": reason}))  # type: ignore[arg-type]
     return steps
 
 
