@@ -85,11 +85,11 @@ class Phrases(NullTranslations):
         return self.gettext(words(name))
 
     def reason(self, text: str | None) -> str | None:
-        """Return a reason in the language; the detail behind its colon stays as it is."""
+        """Return a reason in the language; the detail behind its colon only where it is a phrase."""
         if not text:
             return text
         phrase, colon, detail = text.partition(": ")
-        return self.gettext(phrase) + colon + detail
+        return self.gettext(phrase) + colon + (self.gettext(detail) if " " in detail else detail)
 
 
 def read_phrases(language: str) -> dict[str, Any]:

@@ -161,10 +161,10 @@ def _overview(layout: Layout, batches: Sequence[str]) -> Overview:
 
 
 def _with_total(rates: list[Rate]) -> list[Rate]:
-    """Return rates with that of all together, where there are several."""
+    """Return rates with that of all together, which has no name, where there are several."""
     if len(rates) < 2:
         return rates
-    return [*rates, Rate("all", sum(rate.count for rate in rates), sum(rate.total for rate in rates))]
+    return [*rates, Rate("", sum(rate.count for rate in rates), sum(rate.total for rate in rates))]
 
 
 def _steps(rows: Sequence[dict[str, object]]) -> list[Step]:

@@ -63,7 +63,7 @@ def of_templates() -> dict[str, str | None]:
     phrases: dict[str, str | None] = {}
     for template in FOLDER.glob("templates/*.j2"):
         for _, function, message in english.extract_translations(template.read_text("utf-8")):  # type: ignore[attr-defined]
-            texts = (message,) if isinstance(message, str) else message
+            texts = [message] if isinstance(message, str) else list(message)
             phrases[texts[0]] = texts[1] if function == "ngettext" else None
     return phrases
 
@@ -77,16 +77,16 @@ def of_modules() -> Iterator[str]:
             texts = call.args[:1] if name == "PhrasedError" else call.args[2:4] if name == "message" else []
             for text in texts:
                 if isinstance(text, ast.Constant):
-                    yield text.value
+                    yield str(text.value)
                 elif isinstance(text, ast.Name):
                     yield from assigned_texts(tree, text.id)
 
 
 def assigned_texts(tree: ast.Module, name: str) -> Iterator[str]:
-    for node in ast.walk(tree):
-        is_assigned = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == name
-        if is_assigned and isinstance(node.value, ast.Constant):
-            yield node.value.value
+    assignments = (node for node in ast.walk(tree) if isinstance(node, ast.Assign))
+    for node in assignments:
+        if getattr(node.targets[0], "id", "") == name and isinstance(node.value, ast.Constant):
+            yield str(node.value.value)
 
 
 @pytest.fixture(scope="module")
