@@ -11,7 +11,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.asking import Answer, add_pair, answer_question, checked_question
 from qa_pipeline.people.review.bibliography import EXPORTS, export, sources_of
 from qa_pipeline.people.review.jobs import Job
-from qa_pipeline.people.review.languages import PhrasedError
+from qa_pipeline.people.review.languages import PhrasedError, language_of
 from qa_pipeline.people.review.responses import Upload, page, posted, review_of, session_of, uploaded
 from qa_pipeline.people.review.uploads import (
     Checked,
@@ -142,7 +142,7 @@ def download(request: Request) -> Response:
     params = request.path_params
     value = review_of(request).asking.job(params["job_id"]).value
     if isinstance(value, Answer) and params["suffix"] in EXPORTS:
-        text, media_type = export(value, params["suffix"])
+        text, media_type = export(value, params["suffix"], language_of(request))
         return _file(text.encode(), media_type, f"answer.{params['suffix']}")
     if isinstance(value, Checked) and params["suffix"] == "jsonl":
         return _file(value.lines, "application/jsonl", "rows.jsonl")

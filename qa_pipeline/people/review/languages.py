@@ -58,6 +58,7 @@ class Phrases(NullTranslations):
 
     def __init__(self, language: str) -> None:
         super().__init__()
+        self.language = language
         self.catalog = read_phrases(language)
         self._signs = str.maketrans(_SIGNS[language])
 
