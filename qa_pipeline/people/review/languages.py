@@ -5,6 +5,7 @@ of one and of many. Texts of documents and people, and what other parts of the p
 """
 
 import functools
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from gettext import NullTranslations
@@ -28,6 +29,11 @@ _SIGNS: Mapping[str, dict[str, str]] = {
     "de": {",": ".", ".": ",", "%": "\N{NO-BREAK SPACE}%"},
 }
 """Signs between digits and behind them, where they are not those of English."""
+
+
+_QUOTE = re.compile('"[^"]*"')
+_ANY_QUOTE = '"…"'
+"""The words that a difference quotes, in a phrase."""
 
 
 class PhrasedError(InputError):
@@ -86,11 +92,20 @@ class Phrases(NullTranslations):
         return self.gettext(words(name))
 
     def reason(self, text: str | None) -> str | None:
-        """Return a reason in the language; the detail behind its colon only where it is a phrase."""
+        """Return a reason in the language; the detail behind its colon as `differences` does."""
         if not text:
             return text
         phrase, colon, detail = text.partition(": ")
-        return self.gettext(phrase) + colon + (self.gettext(detail) if " " in detail else detail)
+        return self.gettext(phrase) + colon + (self.differences(detail) if " " in detail else detail)
+
+    def differences(self, text: str) -> str:
+        """Return differences of claim and evidence in the language, the words that they quote as they are."""
+        return "; ".join(map(self._difference, text.split("; ")))
+
+    def _difference(self, text: str) -> str:
+        quotes = iter(_QUOTE.findall(text))
+        phrase = self.catalog.get(_QUOTE.sub(_ANY_QUOTE, text), text)
+        return _QUOTE.sub(lambda _: next(quotes), phrase)
 
 
 def read_phrases(language: str) -> dict[str, Any]:
@@ -121,6 +136,7 @@ def environment(language: str) -> Environment:
         "capital": lambda text: text[:1].upper() + text[1:],
         "words": phrases.vocabulary,
         "reason": phrases.reason,
+        "differences": phrases.differences,
         "thousands": phrases.number,
         "decimal": lambda value, places=2: phrases.number(value, f".{places}f"),
         "short": lambda value: phrases.number(value, ".4g"),
