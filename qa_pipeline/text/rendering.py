@@ -187,6 +187,7 @@ HTML.filters |= {
     "plural": plural,
     "ranked": ranked,
     "share": share,
+    "short": "{:.4g}".format,
     "shorten": shorten,
     "table": markdown_table,
     "words": words,

@@ -11,6 +11,7 @@ from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.asking import Answer, add_pair, answer_question, checked_question
 from qa_pipeline.people.review.bibliography import EXPORTS, export, sources_of
 from qa_pipeline.people.review.jobs import Job
+from qa_pipeline.people.review.languages import PhrasedError, language_of
 from qa_pipeline.people.review.responses import Upload, page, posted, review_of, session_of, uploaded
 from qa_pipeline.people.review.uploads import (
     Checked,
@@ -34,7 +35,7 @@ def show_ask(request: Request) -> Response:
 
 
 def _show_ask(
-    request: Request, problem: str | None, status: int, question: str = "", place: str = ""
+    request: Request, problem: InputError | None, status: int, question: str = "", place: str = ""
 ) -> Response:
     review = review_of(request)
     chosen = place or request.query_params.get("place", "")
@@ -63,7 +64,7 @@ def ask(request: Request, fields: Mapping[str, str]) -> Response:
             question, lambda _: answer_question(review.asking.batches, place, question)
         )
     except InputError as error:
-        return _show_ask(request, str(error), 422, text, key)
+        return _show_ask(request, error, 422, text, key)
     return RedirectResponse(f"/ask/answer/{job.job_id}", status_code=303)
 
 
@@ -78,7 +79,7 @@ def add_document(request: Request, fields: Mapping[str, str], upload: Upload) ->
             lambda job: read_document(review.asking.batches, review.layout, upload.name, upload.content, job),
         )
     except InputError as error:
-        return _show_ask(request, str(error), 422)
+        return _show_ask(request, error, 422)
     return RedirectResponse(f"/ask/document/{job.job_id}", status_code=303)
 
 
@@ -102,13 +103,13 @@ def add_rows(request: Request, fields: Mapping[str, str], upload: Upload) -> Res
                 upload.name, lambda job: answer_questions(asking.batches, place, questions, job)
             )
     except InputError as error:
-        return _show_ask(request, str(error), 422, place=key)
+        return _show_ask(request, error, 422, place=key)
     return RedirectResponse(f"/ask/rows/{job.job_id}", status_code=303)
 
 
 def _check_upload(upload: Upload) -> None:
     if not upload.content:
-        raise InputError("the file is empty, or none was chosen; choose one")
+        raise PhrasedError("the file is empty, or none was chosen; choose one")
 
 
 async def show_job(request: Request) -> Response:
@@ -141,11 +142,11 @@ def download(request: Request) -> Response:
     params = request.path_params
     value = review_of(request).asking.job(params["job_id"]).value
     if isinstance(value, Answer) and params["suffix"] in EXPORTS:
-        text, media_type = export(value, params["suffix"])
+        text, media_type = export(value, params["suffix"], language_of(request))
         return _file(text.encode(), media_type, f"answer.{params['suffix']}")
     if isinstance(value, Checked) and params["suffix"] == "jsonl":
         return _file(value.lines, "application/jsonl", "rows.jsonl")
-    raise InputError("there is nothing to download here yet; load its page again")
+    raise PhrasedError("there is nothing to download here yet; load its page again")
 
 
 def _file(content: bytes, media_type: str, name: str) -> Response:
@@ -161,7 +162,7 @@ def keep_pair(request: Request, fields: Mapping[str, str]) -> Response:
     job_id = request.path_params["job_id"]
     value = review.asking.job(job_id).value
     if not isinstance(value, Answer) or value.pair["answer"] is None:
-        raise InputError("there is no answer yet that could become a pair; load its page again")
+        raise PhrasedError("there is no answer yet that could become a pair; load its page again")
     is_new = add_pair(value, session.who if session else "")
     return RedirectResponse(f"/ask/answer/{job_id}?added={'now' if is_new else 'before'}", status_code=303)
 

@@ -16,12 +16,12 @@ import polars as pl
 
 from qa_pipeline.curation.ledger import build_verdicts
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.answering import Searchable, draft_rows, open_batch
 from qa_pipeline.generation.answer_quality import mark_flawed
 from qa_pipeline.llm.base import LanguageModel
 from qa_pipeline.llm.extractive.passages import Sentence, split_into_sentences
 from qa_pipeline.people.review.jobs import Job, Jobs
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.pair_view import (
     AnswerPiece,
     ClaimView,
@@ -218,11 +218,13 @@ def checked_question(text: str) -> str:
     """
     question = " ".join(text.split())
     if not question:
-        raise InputError("the question is empty; write one")
+        raise PhrasedError("the question is empty; write one")
     if len(question) > MOST_CHARACTERS:
-        raise InputError(
-            f"the question has {len(question):,} characters; at most {MOST_CHARACTERS:,} are read; upload "
-            "a longer text as a document"
+        raise PhrasedError(
+            "the question has %(count)s characters; at most %(most)s are read; upload a longer text as a "
+            "document",
+            count=len(question),
+            most=MOST_CHARACTERS,
         )
     return question
 

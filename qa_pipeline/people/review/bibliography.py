@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from qa_pipeline.people.review.asking import Answer
+from qa_pipeline.people.review.languages import ENGLISH, Phrases, phrases_in
 from qa_pipeline.people.review.pair_view import Place
 from qa_pipeline.text.rendering import render_markdown, render_page, visible
 
@@ -76,16 +77,19 @@ def sources_of(answer: Answer) -> list[Source]:
     ]
 
 
-def _as_markdown(answer: Answer, sources: Sequence[Source]) -> str:
-    return render_markdown("people/review/templates/bibliography.md.j2", answer=answer, sources=sources)
+def _as_markdown(answer: Answer, sources: Sequence[Source], phrases: Phrases) -> str:
+    template = "people/review/templates/bibliography.md.j2"
+    return render_markdown(template, answer=answer, sources=sources, _=phrases.gettext)
 
 
-def _as_html(answer: Answer, sources: Sequence[Source]) -> str:
-    return render_page("people/review/templates/bibliography.html.j2", answer=answer, sources=sources)
+def _as_html(answer: Answer, sources: Sequence[Source], phrases: Phrases) -> str:
+    template = "people/review/templates/bibliography.html.j2"
+    return render_page(template, answer=answer, sources=sources, language=phrases.language, _=phrases.gettext)
 
 
-def _as_bibtex(answer: Answer, sources: Sequence[Source]) -> str:
+def _as_bibtex(answer: Answer, sources: Sequence[Source], phrases: Phrases) -> str:
     """Return an entry `@misc` for each source: BibTeX has no type for documents at large."""
+    del phrases
     entries = []
     for source in sources:
         fields = {
@@ -107,8 +111,9 @@ def _latex(value: object) -> str:
     return " ".join(visible(str(value)).split()).translate(_LATEX)
 
 
-def _as_csl(answer: Answer, sources: Sequence[Source]) -> str:
+def _as_csl(answer: Answer, sources: Sequence[Source], phrases: Phrases) -> str:
     """Return items of CSL-JSON 1.0.2; what its schema has no field for is in `custom`, as it provides."""
+    del phrases
     items = []
     for source in sources:
         fields = {
@@ -136,7 +141,7 @@ class Export:
 
     title: str
     media_type: str
-    write: Callable[[Answer, Sequence[Source]], str]
+    write: Callable[[Answer, Sequence[Source], Phrases], str]
 
 
 EXPORTS: Mapping[str, Export] = {
@@ -148,7 +153,7 @@ EXPORTS: Mapping[str, Export] = {
 """By the suffix of the file."""
 
 
-def export(answer: Answer, suffix: str) -> tuple[str, str]:
-    """Return the text and media type of an answer with its bibliography."""
+def export(answer: Answer, suffix: str, language: str = ENGLISH) -> tuple[str, str]:
+    """Return the text and media type of an answer with its bibliography, in words of a language."""
     chosen = EXPORTS[suffix]
-    return chosen.write(answer, sources_of(answer)), chosen.media_type
+    return chosen.write(answer, sources_of(answer), phrases_in(language)), chosen.media_type

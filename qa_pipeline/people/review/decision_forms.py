@@ -18,6 +18,7 @@ from qa_pipeline.people.decision_files import (
     fitting_decisions,
     take_decisions,
 )
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.storage.hashes import hash_json
 from qa_pipeline.storage.rows import DecisionColumns
@@ -140,7 +141,7 @@ def _evidence(
         texts = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)["text"]
         selected = (texts[0] or "")[int(start) : int(end)].strip() if texts.len() else ""
         if not selected and is_edit:
-            raise InputError("the document has changed: select the words that are evidence again")
+            raise PhrasedError("the document has changed: select the words that are evidence again")
         if not quote or _letters(quote) == _letters(selected):
             return {"evidence_quote": selected, "evidence_document_id": document_id} if is_edit else {}
     return {"evidence_quote": quote} if quote else {}

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from qa_pipeline.errors import InputError, QAPipelineError
+from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.people.review.languages import PhrasedError
 
 _MOST_WAITING = 20
 """Jobs that wait at a time: more would be read by nobody before they are forgotten."""
@@ -42,7 +43,7 @@ class Job(Generic[ValueT]):
     steps: int = 0
     progress: str = ""
     is_done: bool = False
-    problem: str | None = None
+    problem: QAPipelineError | None = None
 
     def report(self, progress: str) -> None:
         """Say what is being done."""
@@ -78,7 +79,7 @@ class Jobs(Generic[ValueT]):
         job: Job[ValueT] = Job(title)
         with self._lock:
             if sum(not other.is_done for other in self._jobs.values()) >= _MOST_WAITING:
-                raise InputError(f"{_MOST_WAITING} others wait already; try again in a while")
+                raise PhrasedError("%(most)s others wait already; try again in a while", most=_MOST_WAITING)
             self._jobs[job.job_id] = job
             while len(self._jobs) > _MOST_KEPT:
                 self._jobs.popitem(last=False)
@@ -102,7 +103,7 @@ class Jobs(Generic[ValueT]):
         """
         job = self.find(job_id)
         if job is None:
-            raise InputError(
+            raise PhrasedError(
                 "This is no longer in memory: the server was started again, or much was asked since. Ask "
                 "again; replies that were stored cost nothing."
             )
@@ -116,10 +117,12 @@ class Jobs(Generic[ValueT]):
             except StopIteration:
                 job.is_done = True
             except QAPipelineError as error:
-                job.problem = str(error)
+                job.problem = error.with_traceback(None)  # which holds the tables of the job
             except Exception:  # noqa: BLE001 - the thread has to go on with the other jobs
                 _log.exception("%s failed", job.title)
-                job.problem = "The program has a fault here. The terminal of the server says more."
+                job.problem = PhrasedError(
+                    "The program has a fault here. The terminal of the server says more."
+                )
             job.is_done |= job.problem is not None
             job.steps += 1
             if not job.is_done:

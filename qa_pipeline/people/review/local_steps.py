@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from qa_pipeline.errors import InputError, QAPipelineError
+from qa_pipeline.errors import QAPipelineError
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.stored import StoredTables, version_of
 from qa_pipeline.pipeline.applying import VerifiedEdit, apply_decisions, recorded_resources, verify_edit
 from qa_pipeline.pipeline.resources import Resources
@@ -59,7 +60,7 @@ class LocalSteps:
             return self._tables.frame(STORED[name], batch)
 
         if not self._models.acquire(timeout=_PATIENCE_SECONDS):
-            raise InputError(
+            raise PhrasedError(
                 "decisions are being put into the tables; verify the edit again when that is done"
             )
         try:
@@ -90,7 +91,9 @@ class LocalSteps:
             applying.problem = str(error)
         except Exception:  # noqa: BLE001 - nobody waits for this thread: the page has to say that it ended
             _log.exception("decisions about %s could not be applied", applying.batch)
-            applying.problem = "the program has a fault here; the terminal of the server says more"
+            applying.problem = str(
+                PhrasedError("the program has a fault here; the terminal of the server says more")
+            )
         applying.is_done = True
 
     def _resources_of(self, batch: str) -> Resources:

@@ -161,17 +161,18 @@ def _overview(layout: Layout, batches: Sequence[str]) -> Overview:
 
 
 def _with_total(rates: list[Rate]) -> list[Rate]:
-    """Return rates with that of all together, where there are several."""
+    """Return rates with that of all together, which has no name, where there are several."""
     if len(rates) < 2:
         return rates
-    return [*rates, Rate("all", sum(rate.count for rate in rates), sum(rate.total for rate in rates))]
+    return [*rates, Rate("", sum(rate.count for rate in rates), sum(rate.total for rate in rates))]
 
 
 def _steps(rows: Sequence[dict[str, object]]) -> list[Step]:
     steps: list[Step] = []
     for row in rows:
         is_total = not steps or steps[-1].stage != row["stage"]
-        steps.append(Step(is_total=is_total, **row))  # type: ignore[arg-type]
+        reason = in_words(str(row["reason"])) if row["reason"] else None
+        steps.append(Step(is_total=is_total, **row | {"reason": reason}))  # type: ignore[arg-type]
     return steps
 
 

@@ -6,6 +6,7 @@ from starlette.routing import Route
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.people.review.decision_view import Attempt, decided_before, decision_panel
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.pair_view import Place, pair_view
 from qa_pipeline.people.review.queue import LISTS, Filters
 from qa_pipeline.people.review.responses import page, review_of
@@ -47,7 +48,9 @@ def pair_response(request: Request, attempt: Attempt | None = None, status: int 
     )
 
 
-def source_beside(request: Request, batch: str, place: Place | None) -> tuple[SourceView | None, str | None]:
+def source_beside(
+    request: Request, batch: str, place: Place | None
+) -> tuple[SourceView | None, InputError | None]:
     """Return the document around the evidence, or why it cannot be shown: a run may have read it anew."""
     if place is None:
         return None, None
@@ -57,9 +60,11 @@ def source_beside(request: Request, batch: str, place: Place | None) -> tuple[So
             review.tables, review.files, batch, place.document_id, span, request.query_params
         )
     except InputError as error:
-        return None, str(error)
+        return None, error
     if (source.document["text"] or "")[place.start : place.end] != place.quote:
-        return None, f"{place.path} has changed since the claim was verified; run its batch again"
+        return None, PhrasedError(
+            "%(path)s has changed since the claim was verified; run its batch again", path=place.path
+        )
     return source, None
 
 

@@ -16,7 +16,7 @@ from qa_pipeline.curation.ledger import (
     recorded_deciding,
 )
 from qa_pipeline.curation.reasons import in_words
-from qa_pipeline.errors import InputError
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.stored import StoredTables
 from qa_pipeline.storage.rows import ChunkRow, ClaimRow, PairRow
 from qa_pipeline.storage.table_schema import typed_rows
@@ -212,7 +212,9 @@ def pair_view(tables: StoredTables, batch: str, pair_id: str) -> PairView:
     of_pair = pl.col("pair_id") == pair_id
     pairs = tables.frame(PAIRS, batch).filter(of_pair)
     if not pairs.height:
-        raise InputError(f"batch {batch!r} has no pair {pair_id!r}; it may have been generated anew")
+        raise PhrasedError(
+            "batch %(batch)r has no pair %(pair)r; it may have been generated anew", batch=batch, pair=pair_id
+        )
     pair = next(typed_rows(pairs, PairRow))
     claims = tables.frame(CLAIMS, batch).filter(of_pair).sort("position")
     verdicts = tables.frame(CLAIM_VERDICTS, batch).filter(of_pair)

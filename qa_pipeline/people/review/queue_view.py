@@ -1,12 +1,13 @@
 """The page of the queue: the lists, what the filters can be set to, and a page of pairs."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from qa_pipeline.curation.reasons import in_words
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.queue import COLUMNS, LISTS, PAGE, QUEUE, Filters, Queue
 from qa_pipeline.pipeline.report import finished_batches
 from qa_pipeline.storage.layout import Layout
@@ -58,13 +59,14 @@ class QueueView:
         return (self.number - 1) * PAGE + 1
 
 
-def queue_view(queue: Queue, filters: Filters, number: int) -> QueueView:
+def queue_view(queue: Queue, filters: Filters, number: int, phrase: Callable[[str], str] = str) -> QueueView:
     """Gather a page of the queue; a number past the last page shows the last.
 
     Args:
         queue: the pairs.
         filters: those of the address.
         number: the page, from 1.
+        phrase: returns a phrase in the language of the page.
     """
     rows = queue.rows()
     places = queue.places(rows, filters)
@@ -73,7 +75,7 @@ def queue_view(queue: Queue, filters: Filters, number: int) -> QueueView:
     page_rows = rows[places.slice((number - 1) * PAGE, PAGE)].with_columns(
         pl.col("question", "answer").str.head(_LONGEST_TEXT)
     )
-    lists, facets = _choices(rows, filters, queue.paths)
+    lists, facets = _choices(rows, filters, queue.paths, phrase)
     return QueueView(
         filters,
         lists,
@@ -95,7 +97,7 @@ def queue_view(queue: Queue, filters: Filters, number: int) -> QueueView:
 
 
 def _choices(
-    rows: pl.DataFrame, filters: Filters, paths: Mapping[str, str]
+    rows: pl.DataFrame, filters: Filters, paths: Mapping[str, str], phrase: Callable[[str], str]
 ) -> tuple[list[Choice], list[Facet]]:
     """Return lists and filters with counts, each as the other conditions leave them."""
     conditions = filters.conditions()
@@ -116,14 +118,14 @@ def _choices(
             values = values.explode(empty_as_null=False)
         counted = values.drop_nulls().value_counts().sort("count", column, descending=[True, False])
         offered = [
-            Choice(value, _label(name, value, paths), count)
+            Choice(value, _label(name, value, paths, phrase), count)
             for value, count in counted.head(MOST_CHOICES).iter_rows()
         ]
         facets.append(
             Facet(
                 name,
                 getattr(filters, name),
-                _label(name, getattr(filters, name), paths),
+                _label(name, getattr(filters, name), paths, phrase),
                 sorted(offered, key=lambda choice: choice.label.casefold()),
                 max(0, counted.height - MOST_CHOICES),
             )
@@ -131,22 +133,23 @@ def _choices(
     return lists, facets
 
 
-def _label(name: str, value: str, paths: Mapping[str, str]) -> str:
+def _label(name: str, value: str, paths: Mapping[str, str], phrase: Callable[[str], str]) -> str:
     if name == "document":
         return paths.get(value, value)
     if name == "reason":
-        return in_words(value)
-    return words(value) if name in ("type", "verdict") else value
+        return phrase(in_words(value))
+    return phrase(words(value)) if name in ("type", "verdict") else value
 
 
-def nothing_to_show(layout: Layout) -> str:
+def nothing_to_show(layout: Layout) -> PhrasedError:
     """Return why an output folder has no pair to show, and what to do."""
     command = f"qa-pipeline run CORPUS --out {layout.out}"
-    if not layout.out.is_dir():
-        return f"{layout.out} is not there; run {command} and load this page again."
-    if not finished_batches(layout):
-        return f"{layout.out} holds no tables yet; run {command} and load this page again."
-    return (
-        f"{layout.out} holds no pairs yet; a run that is at work writes them at its end. "
-        f"If none is, run {command} again and load this page."
+    phrase = (
+        "%(out)s holds no pairs yet; a run that is at work writes them at its end. If none is, run "
+        "%(command)s again and load this page."
     )
+    if not layout.out.is_dir():
+        phrase = "%(out)s is not there; run %(command)s and load this page again."
+    elif not finished_batches(layout):
+        phrase = "%(out)s holds no tables yet; run %(command)s and load this page again."
+    return PhrasedError(phrase, out=layout.out, command=command)

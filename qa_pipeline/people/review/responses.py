@@ -95,8 +95,8 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
     return response
 
 
-def message(request: Request, status: int, title: str, text: str) -> HTMLResponse:
-    """Render a page that says one thing."""
+def message(request: Request, status: int, title: str, text: str | Exception) -> HTMLResponse:
+    """Render a page that says one thing: a phrase, or the words of an error."""
     return page(request, "message.html.j2", status=status, title=title, text=text)
 
 

@@ -32,6 +32,7 @@ from qa_pipeline.people.review import (
     source_page,
 )
 from qa_pipeline.people.review.asking import Asking, impatient
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.local_steps import LocalSteps
 from qa_pipeline.people.review.overview_view import Overviews
 from qa_pipeline.people.review.page_files import PageFiles
@@ -205,9 +206,10 @@ class Guard:
     def _refusal(self, request: Request) -> Response | None:
         host = request.headers.get("host", "")
         if _name_of(host) not in self._hosts:
-            text = (
-                f"This server does not answer to the name {shorten(host)}. Open the address it printed, or "
-                "give this one as the setting review.url."
+            text = PhrasedError(
+                "This server does not answer to the name %(host)s. Open the address it printed, or give this "
+                "one as the setting review.url.",
+                host=shorten(host),
             )
             return message(request, 400, "Another server's name", text)
         if request.method not in ("GET", "HEAD"):
@@ -223,17 +225,21 @@ class Guard:
         origin = request.headers.get("origin")
         site = request.headers.get("sec-fetch-site", "same-origin")
         if site != "same-origin" or origin not in (None, f"http://{host}", self._url):
-            text = "This form was sent from a page of another site. Repeat it on a page of this one."
-            return message(request, 403, "Not taken", text)
+            foreign = "This form was sent from a page of another site. Repeat it on a page of this one."
+            return message(request, 403, "Not taken", foreign)
         size, is_upload = request.headers.get("content-length", ""), _is_upload(request)
         if not size.isdecimal() or "transfer-encoding" in request.headers:
             text = "The request does not say how large it is. Send its Content-Length, as browsers do."
             return message(request, 411, "Not taken", text)
         most = self._most_bytes if is_upload else _LARGEST_FORM
         if int(size) > most:
-            advice = "; the setting review.max_upload_bytes allows more" if is_upload else ""
-            text = f"What was sent has {int(size):,} bytes, and at most {most:,} are read{advice}."
-            return message(request, 413, "Too large", text)
+            text = "What was sent has %(size)s bytes, and at most %(most)s are read."
+            if is_upload:
+                text = (
+                    "What was sent has %(size)s bytes, and at most %(most)s are read; the setting "
+                    "review.max_upload_bytes allows more."
+                )
+            return message(request, 413, "Too large", PhrasedError(text, size=int(size), most=most))
         return None
 
 
@@ -261,13 +267,16 @@ def _signed_out(request: Request, status: int) -> Response:
 def show_error(request: Request, error: Exception) -> Response:
     """Show an error that was raised on purpose, in its own words."""
     status = 404 if isinstance(error, InputError) else 500
-    return message(request, status, "That did not work", str(error))
+    return message(request, status, "That did not work", error)
 
 
 def show_fault(request: Request, error: Exception) -> Response:
     """Say that something unexpected happened, such as a full disk; the server prints the traceback."""
-    reason = error.strerror if isinstance(error, OSError) else "the program has a fault"
-    text = f"The server could not go on: {reason}. Its terminal says more."
+    text = PhrasedError("The server could not go on: the program has a fault. Its terminal says more.")
+    if isinstance(error, OSError):
+        text = PhrasedError(
+            "The server could not go on: %(reason)s. Its terminal says more.", reason=error.strerror
+        )
     reply = message(request, 500, "That did not work", text)
     reply.headers.update(HEADERS)  # it is sent from outside of `Guard`
     return reply
@@ -299,7 +308,7 @@ def _sign_in(request: Request, token: str) -> Response:
     try:
         cookie = sessions.sign_in(token.strip())
     except InputError as error:
-        return message(request, 429, "Not signed in", str(error))
+        return message(request, 429, "Not signed in", error)
     if cookie is None:
         return _signed_out(request, 403)
     response = RedirectResponse("/", status_code=303)

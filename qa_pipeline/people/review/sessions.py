@@ -18,6 +18,7 @@ from threading import Lock
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from qa_pipeline.errors import InputError
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.storage.files import write_bytes
 from qa_pipeline.storage.hashes import hash_text
 
@@ -132,7 +133,7 @@ class Sessions:
         hashed, now = hash_text(token), self._clock()
         with self._lock:
             if len(self._wrong) == _WRONG_TOKENS_A_MINUTE and now - self._wrong[0] < 60:
-                raise InputError("There were too many wrong tokens. Wait a minute, then try again.")
+                raise PhrasedError("There were too many wrong tokens. Wait a minute, then try again.")
             matching = (who for digest, who in self._names.items() if hmac.compare_digest(digest, hashed))
             name = next(matching, None)
             if name is None:

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from qa_pipeline.errors import InputError, QAPipelineError
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.pair_page import source_beside
 from qa_pipeline.people.review.pair_view import Place, pair_view
 from qa_pipeline.people.review.responses import ReviewApp, page, posted, review_of, session_of
@@ -21,7 +22,7 @@ def show_sheets(request: Request) -> Response:
         try:
             sheets.append(review.sheets.read(name))
         except InputError as error:
-            problems[name] = str(error)
+            problems[name] = error
     return page(request, "sheets.html.j2", sheets=sheets, problems=problems)
 
 
@@ -60,7 +61,9 @@ def take_label(request: Request, fields: Mapping[str, str]) -> Response:
     review, session = review_of(request), session_of(request)
     sheet, row = _sheet_and_row(request)
     if fields.get("id") != row.id:
-        raise InputError(f"{sheet.name} has changed since its page was loaded; nothing was written")
+        raise PhrasedError(
+            "%(name)s has changed since its page was loaded; nothing was written", name=sheet.name
+        )
     who, label = session.who if session else "", fields.get("label") or None
     review.sheets.put_label(sheet.name, row.id, label, who)
     number = request.path_params["number"]
@@ -74,7 +77,12 @@ def _sheet_and_row(request: Request) -> tuple[Sheet, SheetRow]:
     sheet = review_of(request).sheets.read(request.path_params["name"])
     number = request.path_params["number"]
     if not 1 <= number <= len(sheet.items):
-        raise InputError(f"{sheet.name} has no row {number}; it has {len(sheet.items)}")
+        raise PhrasedError(
+            "%(name)s has no row %(number)s; it has %(count)s",
+            name=sheet.name,
+            number=number,
+            count=len(sheet.items),
+        )
     return sheet, sheet.items[number - 1]
 
 

@@ -15,6 +15,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from qa_pipeline.errors import InputError
 from qa_pipeline.evaluation.reports.rating_sheet import CATEGORIES
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.publishing.certificate import LABELS
 from qa_pipeline.storage.files import locked, write_bytes
 from qa_pipeline.storage.layout import Layout
@@ -122,7 +123,9 @@ class Sheets:
         """
         path = self.paths().get(name)
         if path is None:
-            raise InputError(f"there is no audit or rating sheet {name!r}; it may have been moved since")
+            raise PhrasedError(
+                "there is no audit or rating sheet %(name)r; it may have been moved since", name=name
+            )
         return _sheet(name, path, list(json_lines(path, LIMITS)))
 
     def put_label(self, name: str, item: str, label: str | None, who: str, why: str | None = None) -> None:
@@ -180,7 +183,9 @@ def _place(sheet: Sheet, item: str, who: str) -> int | None:
     """Return the place of the row for a person's label: of ratings their own, else one without a rating."""
     places = [place for place, row in enumerate(sheet.rows) if row.id == item]
     if not places:
-        raise InputError(f"{sheet.path} has no row {item!r} any more; load its page again")
+        raise PhrasedError(
+            "%(name)s has no row %(item)r any more; load its page again", name=sheet.name, item=item
+        )
     if sheet.kind == AUDIT:
         return places[0]
     rated = [place for place in places if sheet.rows[place].annotator == who]

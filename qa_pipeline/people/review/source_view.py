@@ -12,6 +12,7 @@ import polars as pl
 from qa_pipeline.documents.formats.pdf.glyphs import Box
 from qa_pipeline.documents.formats.pdf.page_images import PageMap, Span
 from qa_pipeline.errors import InputError
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.page_files import PageFiles
 from qa_pipeline.people.review.readable_text import Mark, TextBlock, readable_blocks
 from qa_pipeline.people.review.stored import StoredTables
@@ -109,7 +110,7 @@ class SourceView:
     sheet: Sheet | None
     pages: list[int]
     outline: list[SectionStruct]
-    problem: str | None
+    problem: InputError | None
     query: Mapping[str, str]
 
     def fields(self, *names: str) -> dict[str, str]:
@@ -183,9 +184,11 @@ def source_view(
     document = find_document(tables, batch, document_id)
     text = document["text"] or ""
     if evidence and not 0 <= evidence[0] <= evidence[1] <= len(text):
-        raise InputError(
-            f"{document['path']} has no characters {evidence[0]} to {evidence[1]}; it may have changed since "
-            "the claim"
+        raise PhrasedError(
+            "%(path)s has no characters %(start)s to %(end)s; it may have changed since the claim",
+            path=document["path"],
+            start=evidence[0],
+            end=evidence[1],
         )
     hits = _search(text, query.get("find", ""), _number(query, "hit"), evidence)
     focus = hits.places[hits.current - 1] if hits.current else evidence
@@ -201,7 +204,7 @@ def source_view(
         try:
             sheet = _sheet(document, files.map_page(document, number), number, marks)
         except InputError as error:
-            problem = str(error)
+            problem = error
     cuts = _cuts(document)
     part = _number(query, "part")
     if part is None and (focus is None or len(text) <= _SHORT):
@@ -246,7 +249,11 @@ def find_document(tables: StoredTables, batch: str, document_id: str) -> Documen
     """
     rows = tables.frame(DOCUMENTS, batch).filter(pl.col("document_id") == document_id)
     if not rows.height:
-        raise InputError(f"batch {batch!r} has no document {document_id!r}; it may have been removed since")
+        raise PhrasedError(
+            "batch %(batch)r has no document %(document)r; it may have been removed since",
+            batch=batch,
+            document=document_id,
+        )
     return next(typed_rows(rows, DocumentRow))
 
 

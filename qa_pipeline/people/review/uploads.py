@@ -30,6 +30,7 @@ from qa_pipeline.people.review.asking import (
     pair_line,
 )
 from qa_pipeline.people.review.jobs import Job
+from qa_pipeline.people.review.languages import PhrasedError
 from qa_pipeline.people.review.queue import Queue
 from qa_pipeline.pipeline.resources import Resources
 from qa_pipeline.pipeline.running import validate_pairs
@@ -94,9 +95,10 @@ def place_of(layout: Layout, key: str) -> Place:
         upload = _upload(_uploads(layout) / name)
         if upload is not None:
             return upload
-    raise InputError(
-        f"{shorten(name) or 'nothing'} cannot be searched: run qa-pipeline run CORPUS --out {layout.out} "
-        "first, or upload a document"
+    raise PhrasedError(
+        "%(name)s cannot be searched: run qa-pipeline run CORPUS --out %(out)s first, or upload a document",
+        name=shorten(name) or "–",
+        out=layout.out,
     )
 
 
@@ -134,20 +136,24 @@ def read_document(
     resources = batches.resources
     suffix = PurePosixPath(name.lower()).suffix
     if format_of(f"a{suffix}", readers=resources.settings.documents.readers) is None:
-        raise InputError(
-            f"no format ends in {shorten(suffix) or 'nothing'}; upload one of {' '.join(SUFFIXES)}"
+        raise PhrasedError(
+            "no format ends in %(suffix)s; upload one of %(suffixes)s",
+            suffix=shorten(suffix) or "–",
+            suffixes=" ".join(SUFFIXES),
         )
     content_sha256 = sha256(content).hexdigest()
     if content_sha256 in forgotten_documents(layout):
-        raise InputError("this document was forgotten with qa-pipeline forget, and is not read again")
+        raise PhrasedError("this document was forgotten with qa-pipeline forget, and is not read again")
     folder = _uploads(layout) / f"{content_sha256}{suffix}"
     done = _upload(folder)
     if done is not None:
         yield done
         return
     if _uploads(layout).is_dir() and sum(1 for _ in _uploads(layout).iterdir()) >= _MOST_UPLOADS:
-        raise InputError(
-            f"{_MOST_UPLOADS} documents were uploaded; delete folders in {_uploads(layout)} that nobody needs"
+        raise PhrasedError(
+            "%(most)s documents were uploaded; delete folders in %(folder)s that nobody needs",
+            most=_MOST_UPLOADS,
+            folder=_uploads(layout),
         )
     with locked(layout.out, shared=True):
         write_bytes(folder / "corpus" / DOCUMENT / f"{DOCUMENT}{suffix}", content)
@@ -163,7 +169,7 @@ def read_document(
             if stage.name == DOCUMENTS.name:
                 _check_document(made[stage.name].row(0, named=True))
             if stage.name == CHUNKS.name and not made[stage.name].height:
-                raise InputError("the document holds no text that could be searched; is it a scan?")
+                raise PhrasedError("the document holds no text that could be searched; is it a scan?")
             if stage.is_table:
                 write_table(alone.layout.table(stage.name, DOCUMENT), made[stage.name], STORED[stage.name])
         write_bytes(alone.layout.index(DOCUMENT), dump_shard(made["index"]))
@@ -174,14 +180,15 @@ def read_document(
 
 def _check_document(document: dict[str, Any]) -> None:
     if document["status"] != "parsed":
-        raise InputError(f"the document cannot be read: {in_words(document['reason'], document['detail'])}")
+        reason = in_words(document["reason"], document["detail"])
+        raise PhrasedError("the document cannot be read: %(reason)s", reason=reason)
 
 
 def _progress(job: Job[Any], stage: str) -> ProgressCallback:
     job.report(words(stage))
 
     def notify(done: int, total: int) -> None:
-        job.report(f"{words(stage)}: {done:,} of {total:,}")
+        job.report(f"{words(stage)}: {done} / {total}")
 
     return notify
 
@@ -217,10 +224,12 @@ def read_questions(name: str, content: bytes, limits: Limits) -> list[str] | Non
             return None
         questions = [str(value["question"] or "") for value in values]
     if not questions:
-        raise InputError("the file holds no question; upload one with at least one")
+        raise PhrasedError("the file holds no question; upload one with at least one")
     if len(questions) > _MOST_QUESTIONS:
-        raise InputError(
-            f"the file holds {len(questions):,} questions; at most {_MOST_QUESTIONS:,} are answered"
+        raise PhrasedError(
+            "the file holds %(count)s questions; at most %(most)s are answered",
+            count=len(questions),
+            most=_MOST_QUESTIONS,
         )
     return [checked_question(question) for question in questions]
 
@@ -228,9 +237,11 @@ def read_questions(name: str, content: bytes, limits: Limits) -> list[str] | Non
 def _row_suffix(name: str) -> str:
     suffix = PurePosixPath(name.lower()).suffix
     if suffix not in (*ROW_SUFFIXES, ".txt"):
-        raise InputError(
-            f"no file of questions or pairs ends in {shorten(suffix) or 'nothing'}; "
-            f"upload .txt with a question a line, or one of {' '.join(ROW_SUFFIXES)}"
+        raise PhrasedError(
+            "no file of questions or pairs ends in %(suffix)s; upload .txt with a question a line, or one of "
+            "%(suffixes)s",
+            suffix=shorten(suffix) or "–",
+            suffixes=" ".join(ROW_SUFFIXES),
         )
     return suffix
 
@@ -246,7 +257,7 @@ def answer_questions(
     rows: list[dict[str, Any]] = []
     lines = b""
     for number, question in enumerate(questions, start=1):
-        job.report(f"{number:,} of {len(questions):,}")
+        job.report(f"{number} / {len(questions)}")
         *_, answer = answer_question(batches, place, question)
         ledger = answer.verdict or {}
         level = "refusal" if answer.is_refusal else ledger.get("support_level") or "failed"
@@ -284,8 +295,9 @@ def verify_pairs(
     try:
         corpus = place.layout.origin(place.batch).read_text("utf-8")
     except FileNotFoundError:
-        raise InputError(
-            f"it is not known where the documents of {place.title} are; use qa-pipeline validate"
+        raise PhrasedError(
+            "it is not known where the documents of %(title)s are; use qa-pipeline validate",
+            title=place.title,
         ) from None
     folder = layout.asked / "pairs" / hash_parts(place.key, sha256(content).hexdigest())[:32]
     of_file = _resources(asking.resources, folder, corpus, None)

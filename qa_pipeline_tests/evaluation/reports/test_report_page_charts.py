@@ -19,7 +19,7 @@ def test_a_histogram_has_a_bar_for_each_bin_as_tall_as_its_count(counts: list[in
     most = max(1, *counts)
     assert heights == pytest.approx([84 * count / most for count in counts], abs=0.06)
     said = [text.text for text in picture.iter("text")]
-    assert said == [*(str(count) for count in counts if count), "0", "0.5", "1"]
+    assert said == [*(f"{count:,}" for count in counts if count), "0", "0.5", "1"]
 
 
 FIVE = st.lists(st.floats(-2, 3), min_size=5, max_size=5).map(sorted)

@@ -275,7 +275,7 @@ def test_an_uploaded_document_is_asked_and_leaves_the_corpus_alone(
     ("upload", "words"),
     [
         (("virus.exe", b"MZ"), "no format ends in .exe"),
-        (("noname", b"text"), "no format ends in nothing"),
+        (("noname", b"text"), "no format ends in –"),
         (("broken.pdf", b"%PDF-1.7 broken"), "the document cannot be read"),
         (("blank.txt", b"   \n"), "the document"),
     ],

@@ -93,3 +93,19 @@ def test_pages_show_texts_and_run_nothing(suffix: str) -> None:
 
 def test_an_answer_without_sources_is_exported_in_every_format() -> None:
     assert all(export(answer(), suffix)[0] is not None for suffix in EXPORTS)
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ["Sources", "page 7", "licence CC-BY-4.0"]),
+        ("sv", ["Källor", "sida 7", "licens CC-BY-4.0"]),
+        ("de", ["Quellen", "Seite 7", "Lizenz CC-BY-4.0"]),
+    ],
+)
+def test_words_around_sources_are_in_the_language_of_the_reader(language: str, words: list[str]) -> None:
+    text, _ = export(answer(claim(1, "quoted words")), "md", language)
+    assert all(word in text for word in words)
+    page, _ = export(answer(claim(1, "quoted words")), "html", language)
+    assert f'<html lang="{language}">' in page
+    assert words[0] in page

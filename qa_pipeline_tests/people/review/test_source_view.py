@@ -192,4 +192,4 @@ def test_text_stands_in_for_pages_whose_file_is_gone_or_changed(sources: Sources
 def test_a_page_that_is_none_is_said_to_be_so(sources: Sources) -> None:
     identity = sources.read(two_pages())
     view = sources.show(identity=identity, page="9")
-    assert view.problem == "a.pdf has no page 9 with text"
+    assert str(view.problem) == "a.pdf has no page 9 with text"
