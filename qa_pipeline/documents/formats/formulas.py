@@ -55,8 +55,10 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
         for script in _SCRIPT.finditer(text):
             sign, inside = script[1], " ".join(script[2].split())
             gap = script[0][: script.start(1) - script.start()]
-            before = (before + text[position : script.start()])[-_REACH:]
             after = text[script.end() : script.end() + _REACH]
+            before = (before + text[position : script.start()])[-_REACH:]
+            if gap and inside.isdigit() and _ISOTOPE.match(after):
+                before = ""  # it belongs to what follows
             written = "" if sign == STRUCK else _place(sign, inside, before, after)
             if not written and inside and omissions is not None:
                 omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
@@ -167,16 +169,15 @@ class _UnwritableError(Exception):
     """No line means the same as this formula."""
 
 
-def write_formula(formula: "_Element", omissions: Omissions) -> str:
+def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
     """Return a formula of MathML or Office (OMML) on one line that means the same: `(a+b)/(2c)`, `x^(n+1)`.
 
-    One that no line can hold is left out and counted.
+    One that no line can hold is left out and counted, by its `signs` where these were more before.
     """
-    signs = "".join(map(str, formula.itertext()))
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
     except (_UnwritableError, KeyError, ValueError):  # the latter where a part is missing, or one too many
-        omissions.add("formula", signs)
+        omissions.add("formula", signs or "".join(map(str, formula.itertext())))
         return ""
     return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
 
@@ -331,7 +332,8 @@ def _scripts(base: _Part, below: _Part | None, above: _Part | None, *, accent: b
     if accent and above is not None and (named := _NAMED_ACCENTS.get(above.text)):
         return _Part(f"{named}({base.text})")
     simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
-    written = base.text if simple or base.kind == "sign" else _bracketed(base.text)
+    keeps = simple or base.kind == "sign" or _is_enclosed(base.text)
+    written = base.text if keeps else f"({base.text})"
     if below is not None and below.text:
         written += f"_{_bracketed(below.text, alone=below.text.isalnum())}"
     if above is not None and above.text:

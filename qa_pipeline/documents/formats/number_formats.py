@@ -6,7 +6,7 @@ library for it (ssf, last changed in 2020) has 4,000 lines and seven dependencie
 
 import re
 from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -74,7 +74,7 @@ def show_moment(moment: date | time | timedelta, form: str) -> str:
 
 def show_number(value: float, form: str) -> str | None:
     """Return a number as its format shows it; None where the format says nothing, or what nobody knows."""
-    if not form or len(form) > _LONGEST or abs(value) >= _LARGEST or _CONDITION.search(form):
+    if not form or len(form) > _LONGEST or not abs(value) < _LARGEST or _CONDITION.search(form):
         return None
     sections = _sections(form)
     own_negative = value < 0 and len(sections) > 1
@@ -84,7 +84,10 @@ def show_number(value: float, form: str) -> str | None:
     if section.plain:
         return section.before.strip() or None
     number = abs(Decimal(repr(value))).scaleb(section.power)
-    digits = _fraction(number) if section.fraction else _digits(number, section)
+    try:
+        digits = _fraction(number) if section.fraction else _digits(number, section)
+    except InvalidOperation:  # more digits than any program shows
+        return None
     is_negative = value < 0 and not own_negative and any(digit in digits for digit in "123456789")
     return " ".join(f"{'-' if is_negative else ''}{section.before}{digits}{section.after}".split()) or None
 
