@@ -23,6 +23,8 @@ _SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that tell what it is
+_STARTS = ("", ":", "|", "(", "-", "–", "—")
+"""Ends of what stands before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*[\])]?|\[.*\]"
 )
@@ -30,7 +32,7 @@ _EXPONENT = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
 _TITLES = frozenset({"me", "mes", "lle", "r", "o", "os"})  # as in the French for Mrs, doctor and number
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")
-_WORD = re.compile(r"[^\W\d_]+$")
+_WORD = re.compile(r"[^\W\d_]{1,40}$")
 _OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")
 _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
 _TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
@@ -48,7 +50,7 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
     """
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
         if LEVEL not in text:
-            return text
+            break
         text = _BETWEEN_RUNS.sub(r"\1\2", text)
         parts: list[str] = []
         before, position = "", 0
@@ -62,8 +64,8 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
             written = "" if sign == STRUCK else _place(sign, inside, before, after)
             if not written and inside and omissions is not None:
                 omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-            at_start = not before.strip()
-            written = gap + written if sign == STRUCK or at_start or written == inside else written
+            stands_apart = sign == STRUCK or before.strip()[-1:] in _STARTS or written == inside
+            written = gap + written if stands_apart else written
             parts += [text[position : script.start()], written]
             before, position = (before + written)[-_REACH:], script.end()
         text = "".join([*parts, text[position:]])
@@ -78,7 +80,7 @@ def is_mark(text: str) -> bool:
 def _place(sign: str, inside: str, before: str, after: str) -> str:
     """Return raised or lowered text as it stands behind `before`; nothing for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
-    starts = base[-1:] in ("", ":", "|", "(", "-", "–", "—")
+    starts = base[-1:] in _STARTS
     if sign == LOWERED:
         plain = starts or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside))
         written = f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
@@ -309,15 +311,12 @@ def _join(parts: Sequence[_Part]) -> _Part:
             blank = before.text.isdigit() and text.replace("/", "").isdigit()  # a number such as 1 1/2
             apart = before.kind == "sign" and before.text not in (")", "]", "}", "!", "/", "÷", ":", "^")
             ends = after.kind == "sign" and after.text not in ("(", "[", "{", "!", "^", "\u2062")
-            text = text if (apart and ends) or (blank and ends) else f"({text})"
+            text = text if blank or (apart and ends) else f"({text})"
         elif before.text and before.text[-1].isalnum() and text[0].isalnum():
-            blank = "script" in (before.kind, part.kind) and (before.kind == "script" or len(before.text) > 1)
-            blank = (
-                blank
-                or (before.kind == part.kind == "number")
-                or (len(before.text) > 1 and before.kind == "name")
-                or (part.kind == "name" and len(text) > 1)
-            )
+            long_names = any(near.kind == "name" and len(near.text) > 1 for near in (before, part))
+            after_fraction = before.kind == "fraction" and written[-1][-1].isalnum()
+            numbers = before.kind == part.kind == "number"
+            blank = long_names or numbers or after_fraction or before.kind == "script"
         written += [" ", text] if blank else [text]
     return _Part("".join(written))
 

@@ -18,8 +18,8 @@ BUILT_IN = {
 }  # fmt: skip
 """Formats by the numbers that stand for them; the others are dates, or depend on the reader's country."""
 _TOKEN = re.compile(
-    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_(?P<width>.)|\*(?P<fill>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]'
-    r"|\[[^\]]*\]|(?P<exponent>[eE][+-]0+)|(?P<digits>[0#?][0#?,]*)|(?P<sign>[.%/,])|(?P<literal>.)",
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_(?P<width>.)|\*(?P<fill>.)|\[\$(?P<currency>[^\]-]{0,20})[^\]]{0,20}\]'
+    r"|\[[^\]]{0,40}\]|(?P<exponent>[eE][+-]0+)|(?P<digits>[0#?][0#?,]*)|(?P<sign>[.%/,])|(?P<literal>.)",
     re.DOTALL,
 )
 _PARTS = re.compile(r'((?:"[^"]*"|\\.|\[[^\]]*\]|[^;])*)(?:;|$)')
