@@ -67,9 +67,9 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
             return text
     _refuse_binary(content)
     for label in (charset, _find_declaration(content) if declared else None, "utf-8"):
-        encoding = _encoding_of(label)
-        if encoding is not None and (decoded := _try_decoding(content, encoding)) is not None:
-            is_wide = encoding.startswith(("utf-16", "utf-32"))
+        name = _encoding_of(label)
+        if name is not None and (decoded := _try_decoding(content, name)) is not None:
+            is_wide = name.startswith(("utf-16", "utf-32"))
             is_doubtful = is_wide or (len(decoded) == len(content) and not content.isascii())
             return (_try_decoding(content, "utf-8") if is_doubtful else None) or decoded
     return _guess(content)

@@ -307,7 +307,7 @@ def _join(parts: Sequence[_Part]) -> _Part:
     nothing = _Part("", "sign")
     for before, part, after in zip([nothing, *parts], parts, [*parts[1:], nothing], strict=False):
         text, blank = part.text, False
-        if part.kind == "fraction":
+        if part.kind == "fraction" or (part.kind == "row" and "/" in text and not _is_enclosed(text)):
             blank = before.text.isdigit() and text.replace("/", "").isdigit()  # a number such as 1 1/2
             apart = before.kind == "sign" and before.text not in (")", "]", "}", "!", "/", "÷", ":", "^")
             ends = after.kind == "sign" and after.text not in ("(", "[", "{", "!", "^", "\u2062")
