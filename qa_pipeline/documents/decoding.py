@@ -49,7 +49,7 @@ _SUPERSETS = {"iso8859-1": "cp1252", "ascii": "cp1252", "iso8859-9": "cp1254"}
 def decode(content: bytes, *, declared: bool = False, charset: str | None = None) -> str:
     """Decode a text: byte order mark, then its declaration, then UTF-8, then a guess.
 
-    A declared encoding of one byte a character fits any bytes; what is UTF-8 is not in one of them.
+    Encodings of one byte a character fit any bytes, and UTF-16 most; what is UTF-8 is in none of them.
 
     Args:
         content: the text.
@@ -67,10 +67,11 @@ def decode(content: bytes, *, declared: bool = False, charset: str | None = None
             return text
     _refuse_binary(content)
     for label in (charset, _find_declaration(content) if declared else None, "utf-8"):
-        encoding = _encoding_of(label)
-        if encoding is not None and (text := _try_decoding(content, encoding)) is not None:
-            utf_8 = None if content.isascii() or len(text) < len(content) else _try_decoding(content, "utf-8")
-            return text if utf_8 is None else utf_8
+        name = _encoding_of(label)
+        if name is not None and (decoded := _try_decoding(content, name)) is not None:
+            is_wide = name.startswith(("utf-16", "utf-32"))
+            is_doubtful = is_wide or (len(decoded) == len(content) and not content.isascii())
+            return (_try_decoding(content, "utf-8") if is_doubtful else None) or decoded
     return _guess(content)
 
 

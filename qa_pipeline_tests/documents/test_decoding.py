@@ -108,3 +108,10 @@ def test_a_byte_order_mark_that_lies_is_a_failure() -> None:
     with pytest.raises(DocumentFailure) as refused:
         decode(codecs.BOM_UTF8 + GERMAN.encode("cp1252"))
     assert refused.value.reason == "undecodable"
+
+
+@pytest.mark.parametrize("label", ["iso-8859-1", "windows-1252", "iso-8859-15", "macintosh"])
+def test_what_is_utf_8_is_read_as_such_whatever_encoding_of_one_byte_is_declared(label: str) -> None:
+    page = f'<meta charset="{label}">{GERMAN}'
+    assert decode(page.encode(), declared=True) == page
+    assert decode(GERMAN.encode(), charset=label) == GERMAN

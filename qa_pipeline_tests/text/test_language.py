@@ -45,6 +45,21 @@ def test_a_text_without_a_hint_is_undetermined(text: str) -> None:
     assert languages_of(text) == [LanguageShare("und", 1.0)]
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "language"),
+    [
+        ("Loan: Basic | Nominal rate: 4.10 %\nLoan: Plus | Nominal rate: 3.80 %", "Rates", "en"),
+        ("Tjänst: Pass | Avgift: 400 kr\nTjänst: Körkort | Avgift: 280 kr", None, "sv"),
+        ("Tag: Montag | Von: 9 | Bis: 17\nTag: Dienstag | Von: 10 | Bis: 18", None, "de"),
+        ("A: 9 | B: 17", "Öffnungszeiten der Zimmer", "de"),
+        ("A1: X7 | B2: 4.1", None, "und"),
+        ("1 | 2\n3 | 4", None, "und"),
+    ],
+)
+def test_a_table_is_told_by_its_words_and_title(text: str, title: str | None, language: str) -> None:
+    assert languages_of(text, title=title) == [LanguageShare(language, 1.0)]
+
+
 def test_parts_in_another_language_are_found_and_weighed() -> None:
     shares = languages_of(LONG["sv"] + "\n\n" + LONG["sv"] + "\n\n" + LONG["en"])
     assert [part.language for part in shares] == ["sv", "en"]

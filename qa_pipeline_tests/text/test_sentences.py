@@ -48,6 +48,14 @@ ENGLISH = [
     "The module is loaded. ¦mod_ssl provides it. ¦The end.",
     "It is easy. 🚀 ¦Really.",
     "Acme Inc. Chairman Jones spoke. ¦He was brief.",
+    "The car Reg. No. 44 was sold. ¦It was red.",
+    "See Cat. No. 12 and Ser. No. 5. ¦Keep it.",
+    "It works. ¦No. 5 is red.",
+    "He was born on 23rd. May 1930. ¦She came later.",
+    "They met on 4th. Sept. 1931. ¦Nothing came of it.",
+    "It came 23rd. ¦The others were faster. ¦Nobody was 24th. ¦No one cared.",
+    "Lt. Col. Smith and Maj. Gen. Jones met Hon. Sec. Brown. ¦They left.",
+    "Refer to Sect. 4 and Para. 2. ¦Then stop.",
 ]
 
 SWEDISH = [
@@ -85,6 +93,11 @@ SWEDISH = [
     "Jfr 3 kap. Brottsbalken gäller. ¦Slut.".replace("kap. B", "kap. ¦B"),
     "Se ``a.b`` och ``c.d`` nu. ¦Kungl. Maj:t beslutade.",
     "Hr A kom fr.o.m. Måndag. ¦Slut.",
+    "Omsättningen steg till 3,5 milj. Euro. ¦Det var mycket.",
+    "Det kostade 2 mdr. ¦Det var dyrt.",
+    "Fil.dr. Anna Berg och civ.ing. Per Ek kom. ¦De gick.",
+    "Resan tar 5 tim. ¦Sedan blir det paus.",
+    "Den 23:e. Maj är varm.",
 ]
 
 GERMAN = [
@@ -125,6 +138,12 @@ GERMAN = [
     "Sie können es tun. 😎 ¦Das ist alles.",
     "Der Standardwert ist `None. Es`. ¦Mehr.",
     "Er kam am Di. ¦Sie nicht.",
+    "Der Umsatz stieg auf 3,5 Mio. Euro im Jahr 2030.",
+    "Die Kosten lagen bei 2 Mrd. Euro und 40 Tsd. Euro.",
+    "Ca. 5 Std. Fahrt sind nötig.",
+    "Es waren 3,5 Mio. ¦Das ist viel. ¦Es dauert 5 Std. ¦Danach folgt eine Pause.",
+    "Herr Dr.-Ing. Meier und Dipl.-Ing. Weber kamen. ¦Sie gingen.",
+    "Am 3. Dez. Beginn der Arbeiten. ¦Ab 100 Stk. Rabatt.",
 ]
 
 CASES = [

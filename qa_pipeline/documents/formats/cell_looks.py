@@ -150,7 +150,8 @@ def _rows_of_table(root: "_Element", tables: "list[_Element]", omissions: Omissi
     markup = Markup([root], omissions, lambda _: None)
     number = 0
     for row in (row for table in tables for row in table.iter(f"{TABLE}table-row")):
-        looks, column = {}, 0
+        looks: dict[int, Look] = {}
+        column = 0
         for cell in row:
             repeated = read_number(cell.get(f"{TABLE}number-columns-repeated"), 1)
             text = None

@@ -23,6 +23,8 @@ _SCRIPT = re.compile("\\s?([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10")
 _BETWEEN_RUNS = re.compile("([\x0e\x0f\x11])([^\x0e\x0f\x10\x11]*)\x10\\1")
 _DEEPEST_SCRIPT = 3
 _REACH = 40  # characters before a raised text that tell what it is
+_STARTS = ("", ":", "|", "(", "-", "–", "—")
+"""Ends of what stands before the first word of a text, cell or bracket."""
 _MARKS = re.compile(
     r"[\[(]?(?:\d{1,3}|[a-z]|[*∗†‡§¶#‖]{1,3})(?:\s?[,;]\s?(?:\d{1,3}|[a-z])|[–-]\d{1,3})*[\])]?|\[.*\]"
 )
@@ -30,7 +32,7 @@ _EXPONENT = re.compile(r"[-−–+]\s?\d+(?:[.,/]\d+)?|\d{0,3}[-−–+]")
 _ORDINAL = re.compile(r"st|nd|rd|th|er|re|ère|ème|e|o|:?[ae]|:e|ten?|[ºª]")
 _TITLES = frozenset({"me", "mes", "lle", "r", "o", "os"})  # as in the French for Mrs, doctor and number
 _NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*$")
-_WORD = re.compile(r"[^\W\d_]+$")
+_WORD = re.compile(r"[^\W\d_]{1,40}$")
 _OPERATOR_BEFORE = re.compile(r"[=×·*+/^<>≈−-]\s?\w{1,10}$")
 _OPERATOR_AFTER = re.compile(r"\s?[=×·*+/<>≈]")
 _TERM = re.compile(r".*[+\-−*/·×=].*|\(\w\)")
@@ -48,20 +50,22 @@ def settle(text: str, omissions: Omissions | None = None) -> str:
     """
     for _ in range(_DEEPEST_SCRIPT):  # of raised text in raised text the inner one comes first
         if LEVEL not in text:
-            return text
+            break
         text = _BETWEEN_RUNS.sub(r"\1\2", text)
         parts: list[str] = []
         before, position = "", 0
         for script in _SCRIPT.finditer(text):
             sign, inside = script[1], " ".join(script[2].split())
             gap = script[0][: script.start(1) - script.start()]
-            before = (before + text[position : script.start()])[-_REACH:]
             after = text[script.end() : script.end() + _REACH]
+            before = (before + text[position : script.start()])[-_REACH:]
+            if gap and inside.isdigit() and _ISOTOPE.match(after):
+                before = ""  # it belongs to what follows
             written = "" if sign == STRUCK else _place(sign, inside, before, after)
             if not written and inside and omissions is not None:
                 omissions.add("deleted_text" if sign == STRUCK else "footnote_mark", inside)
-            at_start = not before.strip()
-            written = gap + written if sign == STRUCK or at_start or written == inside else written
+            stands_apart = sign == STRUCK or before.strip()[-1:] in _STARTS or written == inside
+            written = gap + written if stands_apart else written
             parts += [text[position : script.start()], written]
             before, position = (before + written)[-_REACH:], script.end()
         text = "".join([*parts, text[position:]])
@@ -76,7 +80,7 @@ def is_mark(text: str) -> bool:
 def _place(sign: str, inside: str, before: str, after: str) -> str:
     """Return raised or lowered text as it stands behind `before`; nothing for the mark of a note."""
     base = before.split()[-1] if before.strip() else ""
-    starts = base[-1:] in ("", ":", "|", "(", "-", "–", "—")
+    starts = base[-1:] in _STARTS
     if sign == LOWERED:
         plain = starts or (_COMPOUND.fullmatch(base) and re.fullmatch(r"[\dxyn,.+−-]+", inside))
         written = f"_{_bracketed(inside, alone=inside.isalnum())}{_gap(after)}"
@@ -167,16 +171,15 @@ class _UnwritableError(Exception):
     """No line means the same as this formula."""
 
 
-def write_formula(formula: "_Element", omissions: Omissions) -> str:
+def write_formula(formula: "_Element", omissions: Omissions, signs: str = "") -> str:
     """Return a formula of MathML or Office (OMML) on one line that means the same: `(a+b)/(2c)`, `x^(n+1)`.
 
-    One that no line can hold is left out and counted.
+    One that no line can hold is left out and counted, by its `signs` where these were more before.
     """
-    signs = "".join(map(str, formula.itertext()))
     try:
         text = _INVISIBLE_TIMES.sub("·", _write(formula, 0).text)
     except (_UnwritableError, KeyError, ValueError):  # the latter where a part is missing, or one too many
-        omissions.add("formula", signs)
+        omissions.add("formula", signs or "".join(map(str, formula.itertext())))
         return ""
     return text.translate({0x2061: None, 0x2062: None, 0x2063: ",", 0x2064: None})
 
@@ -304,19 +307,16 @@ def _join(parts: Sequence[_Part]) -> _Part:
     nothing = _Part("", "sign")
     for before, part, after in zip([nothing, *parts], parts, [*parts[1:], nothing], strict=False):
         text, blank = part.text, False
-        if part.kind == "fraction":
+        if part.kind == "fraction" or (part.kind == "row" and "/" in text and not _is_enclosed(text)):
             blank = before.text.isdigit() and text.replace("/", "").isdigit()  # a number such as 1 1/2
             apart = before.kind == "sign" and before.text not in (")", "]", "}", "!", "/", "÷", ":", "^")
             ends = after.kind == "sign" and after.text not in ("(", "[", "{", "!", "^", "\u2062")
-            text = text if (apart and ends) or (blank and ends) else f"({text})"
+            text = text if blank or (apart and ends) else f"({text})"
         elif before.text and before.text[-1].isalnum() and text[0].isalnum():
-            blank = "script" in (before.kind, part.kind) and (before.kind == "script" or len(before.text) > 1)
-            blank = (
-                blank
-                or (before.kind == part.kind == "number")
-                or (len(before.text) > 1 and before.kind == "name")
-                or (part.kind == "name" and len(text) > 1)
-            )
+            long_names = any(near.kind == "name" and len(near.text) > 1 for near in (before, part))
+            after_fraction = before.kind == "fraction" and written[-1][-1].isalnum()
+            numbers = before.kind == part.kind == "number"
+            blank = long_names or numbers or after_fraction or before.kind == "script"
         written += [" ", text] if blank else [text]
     return _Part("".join(written))
 
@@ -331,7 +331,8 @@ def _scripts(base: _Part, below: _Part | None, above: _Part | None, *, accent: b
     if accent and above is not None and (named := _NAMED_ACCENTS.get(above.text)):
         return _Part(f"{named}({base.text})")
     simple = base.kind != "script" and re.fullmatch(r"[\w.,]+", base.text) is not None
-    written = base.text if simple or base.kind == "sign" else _bracketed(base.text)
+    keeps = simple or base.kind == "sign" or _is_enclosed(base.text)
+    written = base.text if keeps else f"({base.text})"
     if below is not None and below.text:
         written += f"_{_bracketed(below.text, alone=below.text.isalnum())}"
     if above is not None and above.text:

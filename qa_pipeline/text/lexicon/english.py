@@ -258,7 +258,7 @@ ENGLISH = Lexicon(
             dr mr mrs ms prof rev hon capt col gen lt sgt sen rep gov pres mx messrs maj brig cmdr adm cpl pvt
             st mt ft e.g eg i.e ie viz vs cf ca approx resp esp incl excl a.k.a n.b"""),
         often_final=words("""
-            al inc ltd co corp jr sr bros dept univ assn ave blvd rd ph.d b.sc m.sc a.m p.m est max min"""),
+            al inc ltd co corp jr sr bros dept univ assn ave blvd rd ph.d b.sc m.sc a.m p.m est max min reg tel"""),
         closing=words("etc"),
         before_number=words("""
             no nos nr fig figs eq eqs sec secs sect sects ch chap vol vols art arts p pp par para paras cl app tab ref refs ver v

@@ -38,6 +38,8 @@ PLACES: dict[str, tuple[str, str | None]] = {
     "mark": ('<p>.<sup><a epub:type="noteref" href="#n">{word}</a></sup></p>', "footnote_mark"),
     "form": ("<form><button>{word}</button></form>", "form"),
     "comment": ("<!-- {word} -->", "comment"),
+    "struck": ("<p>.<del>{word}</del></p>", "deleted_text"),
+    "formula": ("<p>.<m:math><m:mmultiscripts><m:mi>{word}</m:mi></m:mmultiscripts></m:math></p>", "formula"),
     "raised": ("<p>.<sup>[{word}]</sup></p>", "footnote_mark"),
     "column": ("<table><tr><th>.</th><th>{word}</th></tr><tr><td>.</td><td/></tr></table>", "empty_column"),
 }  # fmt: skip

@@ -238,3 +238,76 @@ def test_an_inline_part_with_a_file_name_is_text_of_the_message() -> None:
     parsed = parse(body)
     assert parsed.blocks[-1].text == "The tank was drained on Monday."
     assert "attachment" not in left_out(parsed)
+
+
+SWEDISH = "Hej Åsa! Mötet flyttas till måndag i Växjö."
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoding"),
+    [
+        ("iso-8859-1", "utf-8"),
+        ("windows-1252", "utf-8"),
+        ("iso-8859-15", "utf-8"),
+        ("cp037", "utf-8"),
+        ("utf-16", "utf-8"),
+        ("no-such", "utf-8"),
+        ("iso-8859-1", "iso-8859-1"),
+        ("iso-8859-15", "iso-8859-15"),
+        ("utf-8", "iso-8859-1"),
+        ("utf-16", "utf-16"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_what_is_utf_8_is_read_as_such_whatever_a_charset_claims(
+    charset: str, encoding: str, kind: str
+) -> None:
+    head = f"From: a\nContent-Type: text/{kind}; charset={charset}\n\n"
+    assert outline(parse(head.encode() + SWEDISH.encode(encoding)))[-1] == ("paragraph", SWEDISH)
+
+
+def test_text_of_several_bytes_a_character_is_read_as_declared() -> None:
+    text = "日本語です。これは文章です。"
+    for charset in ("shift_jis", "iso-2022-jp", "euc-jp"):
+        head = f"From: a\nContent-Type: text/plain; charset={charset}\n\n".encode()
+        assert outline(parse(head + text.encode(charset)))[-1] == ("paragraph", text)
+
+
+def test_encoded_words_that_are_utf_8_are_read_as_such() -> None:
+    assert parse(b"Subject: =?iso-8859-1?q?M=C3=B6te?=\n\nbody").title == "Möte"
+    assert parse(b"Subject: =?iso-8859-1?q?M=F6te?=\n\nbody").title == "Möte"
+
+
+BODY = base64.encodebytes(b"The meeting is moved to Monday at nine.\r\nPlease bring the drawings.\r\n" * 3)
+
+
+@pytest.mark.parametrize(
+    "footer", ["", "\n____\nStaff list\n", "-- \nStaff\n", "\nStaff\n", "\r\nGeprüft.\r\n"]
+)
+def test_a_base64_body_is_read_up_to_the_text_behind_it(footer: str) -> None:
+    head = b"From: a\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+    parsed = parse(head + BODY + footer.encode())
+    text = " ".join(["The meeting is moved to Monday at nine. Please bring the drawings."] * 3)
+    assert " ".join(outline(parsed)[-1][1].split()) == text
+    counted = {part.what: part.characters for part in parsed.left_out}
+    assert counted.get("beside_parts", 0) == visible(footer)
+
+
+def test_text_that_says_it_is_base64_and_is_not_is_read_as_it_is() -> None:
+    parsed = parse(b"From: a\nContent-Transfer-Encoding: base64\n\nThis is no Base64. It is text.\n")
+    assert outline(parsed)[-1] == ("paragraph", "This is no Base64. It is text.")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "body", "text"),
+    [
+        ("format=flowed; delsp=yes", "The long wo \nrd and more  \ntext.", "The long word and more text."),
+        ("Format=Flowed; DelSp=Yes", "日本語の \n文章です。", "日本語の文章です。"),
+        ("format=flowed; delsp=no", "The long  \nword.", "The long word."),
+        ("format=flowed", "The long \nword.", "The long word."),
+        ("format=flowed; delsp=yes", "> The long wo \n> rd here.", "The long word here."),
+    ],
+)
+def test_delsp_says_whether_the_space_of_a_break_is_text(parameters: str, body: str, text: str) -> None:
+    head = f"From: a\nContent-Type: text/plain; charset=utf-8; {parameters}\n\n"
+    assert outline(parse(f"{head}{body}\n".encode()))[-1][1] == text

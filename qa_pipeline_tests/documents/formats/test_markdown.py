@@ -331,3 +331,21 @@ def test_an_element_left_open_swallows_nothing_below_it(opened: str) -> None:
 
 def test_braces_inside_code_are_no_attributes() -> None:
     assert blocks("Write `{: .note }` below it.") == [("paragraph", "Write {: .note } below it.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Fee ~~30~~ 45 euros, ~~**all** `of` it~~ nothing.", "Fee 45 euros, nothing."),
+        ("Fee <del>30</del> 45, <s>old</s> new, <strike>bad</strike> good.", "Fee 45, new, good."),
+        ("10<sup>6</sup> J, H<sub>2</sub>O, base 1010<sub>2</sub>", "10^6 J, H2O, base 1010_2"),
+        ("The fee is 25[^9] euros, `a[^9]` stays.", "The fee is 25 euros, a[^9] stays."),
+        ("a ~ b ~~ c", "a ~ b ~~ c"),
+    ],
+)
+def test_struck_out_raised_and_noted_text_keeps_its_meaning(text: str, written: str) -> None:
+    assert blocks(text) == [("paragraph", written)]
+
+
+def test_an_open_deletion_ends_with_its_paragraph() -> None:
+    assert blocks("Kept <s>gone.\n\nNext.") == [("paragraph", "Kept"), ("paragraph", "Next.")]

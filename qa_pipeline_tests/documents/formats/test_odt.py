@@ -136,3 +136,45 @@ def test_every_word_is_in_the_text_or_counted_as_left_out(places: list[str]) -> 
 def test_what_is_no_readable_text_is_refused(members: dict[str, str], reason: str) -> None:
     few = DocumentSettings(max_characters=100)
     assert refusal(lambda: odt.parse(source(zip_bytes(members)), few)) == reason
+
+
+LOOKS = "".join(
+    f'<style:style style:name="{name}" style:parent-style-name="{parent}">{inside}</style:style>'
+    for name, parent, inside in (
+        ("Up", "", '<style:text-properties style:text-position="super 58%"/>'),
+        ("High", "", '<style:text-properties style:text-position="33% 58%"/>'),
+        ("Down", "", '<style:text-properties style:text-position="sub 58%"/>'),
+        ("Struck", "", '<style:text-properties style:text-line-through-style="solid"/>'),
+        ("Child", "Struck", ""),
+        ("Plain", "Struck", '<style:text-properties style:text-line-through-type="none"/>'),
+    )
+)
+
+
+def span(style: str, text: str) -> str:
+    return f'<text:span text:style-name="{style}">{text}</text:span>'
+
+
+def looking(body: str, **members: str) -> ParsedFile:
+    styled = content(body).replace("</office:automatic-styles>", f"{LOOKS}</office:automatic-styles>")
+    return odt.parse(source(zip_bytes({"content.xml": styled, **members})), SETTINGS)
+
+
+def test_raised_lowered_and_struck_out_text_is_read_by_its_style() -> None:
+    body = f"<text:p>10{span('Up', '9')} m{span('High', '3')} of CO{span('Down', '2')}{span('Up', '*')}, "
+    body += f"fee {span('Struck', '30')} {span('Plain', '45')}{span('Child', ' net')}.</text:p>"
+    parsed = looking(body)
+    assert assemble(parsed.blocks).text == "10^9 m^3 of CO2, fee 45."
+    assert [(part.what, part.characters) for part in parsed.left_out] == [
+        ("deleted_text", 5),
+        ("footnote_mark", 1),
+    ]
+
+
+def test_formulas_in_and_beside_the_text_are_read() -> None:
+    ratio = "<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mi>c</mi></mfrac>"
+    maths = f'<math xmlns="http://www.w3.org/1998/Math/MathML">{ratio}</math>'
+    link = 'xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="./Object 1"'
+    body = f"<text:p>In <draw:object>{maths}</draw:object>, beside <draw:object {link}/>.</text:p>"
+    members = {"Object 1/content.xml": maths}
+    assert assemble(looking(body, **members).blocks).text == "In (a+b)/c, beside (a+b)/c."

@@ -402,3 +402,9 @@ def test_html_in_the_text_is_text() -> None:
 def test_a_file_nested_too_deep_is_refused_before_it_costs_memory() -> None:
     with pytest.raises(DocumentFailure, match="nested_too_deep"):
         parse("\n".join(" " * (2 * depth) + "- x" for depth in range(3_000)))
+
+
+def test_raised_lowered_and_struck_out_roles_keep_their_meaning() -> None:
+    text = "4 m\\ :sup:`2` of H\\ :sub:`2`\\ O, x\\ :sub:`1`, 30 dB\\ :sup:`a)`, fee :strike:`30` 45."
+    assert blocks(text) == [("paragraph", "4 m^2 of H2O, x_1, 30 dB, fee 45.")]
+    assert left(text) == {"deleted_text": (1, 2), "footnote_mark": (1, 2)}

@@ -91,3 +91,97 @@ def test_entities_and_links_to_other_files_are_not_followed() -> None:
 def test_a_container_that_grows_too_much_is_refused() -> None:
     few = DocumentSettings(max_decompressed_bytes=1000)
     assert refusal(lambda: spreadsheet.parse(source(made(pumps)), few)) == "archive_bomb"
+
+
+def sheet_text(fill: Callable[[Workbook], None]) -> str:
+    return assemble(spreadsheet.parse(source(made(fill)), SETTINGS).blocks).text
+
+
+def test_cells_stand_as_a_person_sees_them() -> None:
+    def fill(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet()
+        sheet.write_row(0, 0, ["Part", "Share", "Price", "Code", "Month", "Time"])
+        sheet.write(1, 0, "Bolt")
+        values = [
+            (0.05, "0.0%"),
+            (1234.5, '#,##0.00 "kr"'),
+            (7, "000"),
+            (47971, "mmm yyyy"),
+            (1.25, "[h]:mm"),
+        ]
+        for column, (value, form) in enumerate(values, 1):
+            sheet.write_number(1, column, value, workbook.add_format({"num_format": form}))
+
+    assert sheet_text(fill) == (
+        "Part: Bolt | Share: 5.0% | Price: 1,234.50 kr | Code: 007 | Month: 2031-05 | Time: 30:00"
+    )
+
+
+def test_raised_and_struck_out_text_in_cells_keeps_its_meaning() -> None:
+    def fill(workbook: Workbook) -> None:
+        sheet = workbook.add_worksheet()
+        raised, struck = workbook.add_format({"font_script": 1}), workbook.add_format({"font_strikeout": 1})
+        sheet.write_row(0, 0, ["Part", "Amount"])
+        sheet.write(1, 0, "Cells")
+        sheet.write_rich_string(1, 1, "10", raised, "6", " per ml")
+        sheet.write(2, 0, "Jacket")
+        sheet.write_rich_string(2, 1, struck, "799 kr", " 499 kr")
+        sheet.write(3, 0, "Cap")
+        sheet.write(3, 1, 99, struck)
+
+    parsed = spreadsheet.parse(source(made(fill)), SETTINGS)
+    assert assemble(parsed.blocks).text == (
+        "Part: Cells | Amount: 10^6 per ml\nPart: Jacket | Amount: 499 kr\nPart: Cap"
+    )
+    assert parsed.left_out == (LeftOut("deleted_text", 2, 7),)
+
+
+def ods(*rows: str) -> bytes:
+    """An OpenDocument spreadsheet with these rows of elements in its only table."""
+    spaces = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
+        for name, long in {"office": "office", "text": "text", "table": "table", "style": "style"}.items()
+    )
+    styles = '<style:style style:name="Up"><style:text-properties style:text-position="super"/></style:style>'
+    lines = "".join(f"<table:table-row>{row}</table:table-row>" for row in rows)
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    content = (
+        f"<office:document-content {spaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f'<office:body><office:spreadsheet><table:table table:name="Data">{lines}</table:table>'
+        "</office:spreadsheet></office:body></office:document-content>"
+    )
+    space = "urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"
+    entry = f'<m:file-entry m:full-path="/" m:media-type="{kind}"/>'
+    manifest = f'<m:manifest xmlns:m="{space}">{entry}</m:manifest>'
+    return zip_bytes({"mimetype": kind, "content.xml": content, "META-INF/manifest.xml": manifest})
+
+
+def ods_cell(shown: str, kind: str = "string", attributes: str = "") -> str:
+    value = f'office:value-type="{kind}" {attributes}'
+    return f"<table:table-cell {value}><text:p>{shown}</text:p></table:table-cell>"
+
+
+def test_cells_of_opendocument_sheets_stand_as_a_person_sees_them() -> None:
+    raised = 'Up to 10<text:span text:style-name="Up">6</text:span>'
+    content = ods(
+        "".join(map(ods_cell, ["Part", "Share", "Price", "Day", "Cells", "Copies"])),
+        ods_cell("Bolt")
+        + ods_cell("5.0 %", "percentage", 'office:value="0.05"')
+        + ods_cell("1 234,50 kr", "currency", 'office:value="1234.5"')
+        + ods_cell("3 maj 2031", "date", 'office:date-value="2031-05-03"')
+        + ods_cell(raised)
+        + ods_cell("2.00", "float", 'office:value="2" table:number-columns-repeated="2"'),
+    )
+    assert assemble(spreadsheet.parse(source(content), SETTINGS).blocks).text == (
+        "## Data\n\nPart: Bolt | Share: 5.0 % | Price: 1 234,50 kr | Day: 3 maj 2031 | Cells: Up to 10^6 | "
+        "Copies: 2.00 | 2.00"
+    )
+
+
+def test_looks_with_entities_or_broken_markup_are_refused_or_not_followed() -> None:
+    members = members_of(made(pumps))
+    evil = b'<!DOCTYPE w [<!ENTITY x SYSTEM "file:///etc/passwd">]><worksheet'
+    sheet = members["xl/worksheets/sheet1.xml"].replace(b"<worksheet", evil, 1)
+    content = zip_bytes({**members, "xl/worksheets/sheet1.xml": sheet.replace(b"<v>3</v>", b"<v>&x;</v>")})
+    if refusal(lambda: spreadsheet.parse(source(content), SETTINGS)) is None:
+        assert "root:" not in assemble(spreadsheet.parse(source(content), SETTINGS).blocks).text

@@ -228,8 +228,8 @@ def _find_struck(tree: "LexborHTMLParser") -> "Iterator[LexborNode]":
     from selectolax.lexbor import SelectolaxError
 
     rules = (rule.rpartition("{") for sheet in tree.css("style") for rule in sheet.text().split("}"))
-    selectors = [selector for selector, _, style in rules if "line-through" in style][:_MOST_RULES]
-    for selector in ",".join(selectors).split(","):
+    selectors = ",".join(selector for selector, _, style in rules if "line-through" in style)
+    for selector in selectors.split(",", _MOST_RULES)[:_MOST_RULES]:
         with suppress(SelectolaxError):  # which browsers ignore, too
             yield from tree.css(selector) if selector.strip() and ":" not in selector else ()
 

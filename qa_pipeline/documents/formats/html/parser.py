@@ -41,7 +41,7 @@ def read_blocks(root: "LexborNode", dropped: Mapping[int, str], omissions: Omiss
             omissions.add(dropped[node.mem_id], node.text())
             return False
         if tag == "math":
-            reader.text(write_formula(fragment_fromstring(node.html or ""), omissions))
+            reader.text(write_formula(fragment_fromstring(node.html or ""), omissions, node.text()))
             return False
         if part in ("block", "inline"):
             reader.open(tag, node)

@@ -195,9 +195,9 @@ _SIGNS = {
     f"{WORD}noBreakHyphen": "-",
 }
 _PROPERTIES = frozenset({f"{WORD}pPr", f"{WORD}rPr", f"{WORD}sdtPr"})
+_NOTES = frozenset({f"{WORD}footnoteReference", f"{WORD}endnoteReference"})
 _ADJACENT = {
-    f"{WORD}footnoteReference": "notes",
-    f"{WORD}endnoteReference": "notes",
+    **dict.fromkeys(_NOTES, "notes"),
     f"{WORD}txbxContent": "boxes",
     f"{CHART}chart": "drawn",
     f"{DIAGRAM}relIds": "drawn",
@@ -263,9 +263,13 @@ class InlineReader:
     def _run(self, run: "_Element") -> None:
         properties = run[0] if len(run) and run[0].tag == f"{WORD}rPr" else None
         sign = SCRIPTS.get(value_of(properties, "vertAlign"))
+        start = len(self._inline.parts)
         self._inline.parts += [sign] if sign else []
         self._walk(run)
         self._inline.parts += [LEVEL] if sign else []
+        if any(child.tag in _NOTES for child in run) and (mark := "".join(self._inline.parts[start:])):
+            self.omissions.add("footnote_mark", mark.strip(f"{sign}{LEVEL}"))  # one that the writer chose
+            del self._inline.parts[start:]
 
     def _code(self, element: "_Element") -> None:
         self._inline.codes.append(element.text or element.get(f"{WORD}instr") or "")

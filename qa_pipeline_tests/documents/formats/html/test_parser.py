@@ -210,6 +210,126 @@ def test_what_is_left_out_is_counted_by_kind() -> None:
     assert ("paragraph", "Name") in blocks(page)
 
 
+@pytest.mark.parametrize(
+    ("markup", "text", "characters"),
+    [
+        ("Jacket: <s>799 kr</s> 499 kr. <strike>Cancelled.</strike>", "Jacket: 499 kr.", 15),
+        ("The fee is <del>30</del> <ins>45</ins> euros.", "The fee is 45 euros.", 2),
+        ("A <i style='TEXT-DECORATION: underline Line-Through'>799</i> 499 kr", "A 499 kr", 3),
+        ("A <i class=was>799</i> <i class=now>499 kr</i>", "A 499 kr", 3),
+        ("A " + "<del>" * 4_000 + "b" + "</del>" * 4_000 + " c", "A c", 1),
+    ],
+)
+def test_struck_out_text_is_left_out_and_counted(markup: str, text: str, characters: int) -> None:
+    sheet = (
+        ".x, .was { color: red; text-decoration: line-through } a:hover, .. { text-decoration: line-through }"
+    )
+    page = f"<body><p>{markup}</p>"
+    assert blocks(f"<style>{sheet}</style>{page}") == [("paragraph", text)]
+    assert left(f"<style>{sheet}</style>{page}")["deleted_text"][1] == characters
+
+
+def test_ten_thousand_nested_deletions_are_refused() -> None:
+    with pytest.raises(DocumentFailure, match="5000 levels"):
+        blocks("<p>a" + "<del>" * 10_000 + "b")
+
+
+def test_struck_out_blocks_and_cells_are_left_out() -> None:
+    page = (
+        "<del><p>All gone.</p></del><table><tr><th>A<th>B</tr><tr><td><s>1</s> 2</td><td>3</td></tr></table>"
+    )
+    assert blocks(page) == [("table_row", "A: 2 | B: 3")]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '<sup><a href="#n">1</a></sup>',
+        '<a href="#n"><sup>1</sup></a>',
+        '<a class="footnote-ref" href="#n" role="doc-noteref">1</a>',
+        '<sup class="reference">[1]</sup>',
+        '<a href="#fn:1" class="footnote">1</a>',
+    ],
+)
+def test_marks_of_notes_never_touch_a_number(mark: str) -> None:
+    assert blocks(f"<p>Paid 10{mark} euros.</p>") == [("paragraph", "Paid 10 euros.")]
+    assert left(f"<p>Paid 10{mark} euros.</p>")["footnote_mark"][0] == 1
+
+
+def test_a_linked_power_is_no_mark_of_a_note() -> None:
+    page = '<p>Up to 2<sup><a href="#x">MANTISSA</a> - 1</sup>.</p>'
+    assert blocks(page) == [("paragraph", "Up to 2^(MANTISSA - 1).")]
+
+
+def table_of(*rows: str) -> str:
+    """A table whose cells are parted by bars; those that begin with ! are head cells."""
+    cells = [
+        [("th", cell[1:]) if cell[:1] == "!" else ("td", cell) for cell in row.split("|")] for row in rows
+    ]
+    lines = ("".join(f"<{tag}>{text}</{tag}>" for tag, text in row) for row in cells)
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "lines"),
+    [
+        (
+            ("!Service|!Fee", "!Passport|!40 euros", "Card|37 euros"),
+            ["Service: Passport | Fee: 40 euros", "Service: Card | Fee: 37 euros"],
+        ),
+        (("!Service|!Fee", "!Passport|!free"), ["Service: Passport | Fee: free"]),
+        (
+            ("!Tjänst|!Avgift", "Pass|400 kr", "!Körkort|!280 kr"),
+            ["Tjänst: Pass | Avgift: 400 kr", "Tjänst: Körkort | Avgift: 280 kr"],
+        ),
+        (("!Name|!Weight", "!|!(kg)", "Bolt|2"), ["Name: Bolt | Weight (kg): 2"]),
+        (
+            ("!Item|!2029", "Bolt|1", "!Item|!2031", "Bolt|3"),
+            ["Item: Bolt | 2029: 1", "Item: Bolt | 2031: 3"],
+        ),
+    ],
+)
+def test_a_row_of_head_cells_below_the_head_is_data(rows: tuple[str, ...], lines: list[str]) -> None:
+    assert blocks(table_of(*rows)) == [("table_row", line) for line in lines]
+
+
+def test_a_head_of_two_rows_is_one_where_it_says_so_or_has_room_for_it() -> None:
+    spans = "<tr><th rowspan=2>Town</th><th colspan=2>People</th></tr><tr><th>Men</th><th>Women</th></tr>"
+    rows = f"{spans}<tr><td>Lund</td><td>4</td><td>5</td></tr>"
+    line = ("table_row", "Town: Lund | People Men: 4 | People Women: 5")
+    assert blocks(f"<table>{rows}</table>") == [line]
+    heads = "<thead><tr><th>A</th><th>B</th></tr><tr><th>C</th><th>D</th></tr></thead>"
+    assert blocks(f"<table>{heads}<tr><td>1</td><td>2</td></tr></table>") == [
+        ("table_row", "A C: 1 | B D: 2")
+    ]
+
+
+INNER = table_of("Projector|2", "Chairs|40")
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        (INNER, "Projector 2, Chairs 40"),
+        (table_of("!Item|!No", "Chair|4", "Lamp|1"), "Item: Chair, No: 4; Item: Lamp, No: 1"),
+        ("<pre>ls -l\nls -a</pre>", "ls -l ls -a"),
+        ("<h3>Big</h3><p>Small.</p>", "Big Small."),
+        ("Open<br>the<p>door.</p>", "Open the door."),
+        ("<section><p>One.</p></section><blockquote>Two.</blockquote>", "One. Two."),
+    ],
+)
+def test_blocks_in_a_cell_keep_the_table(cell: str, written: str) -> None:
+    assert blocks(table_of("!Room|!Has|!Price", f"Alfa|{cell}|900 kr")) == [
+        ("table_row", f"Room: Alfa | Has: {written} | Price: 900 kr")
+    ]
+
+
+def test_a_long_cell_over_several_rows_stands_once() -> None:
+    long = "Each of them is checked by two people. " * 5
+    page = f"<table><tr><th>Part<th>Note</tr><tr><td>a<td rowspan=2>{long}</tr><tr><td>b</tr></table>"
+    assert blocks(page) == [("table_row", f"Part: a | Note: {long.strip()}"), ("table_row", "Part: b")]
+
+
 def test_names_of_empty_columns_are_counted() -> None:
     page = "<table><tr><th>Name<th>Value<th>Note</tr><tr><td>a<td>1<td></tr></table>"
     assert blocks(page) == [("table_row", "Name: a | Value: 1")]
@@ -222,7 +342,8 @@ _TAGS = st.sampled_from(
         "p", "div", "b", "ul", "li", "dl", "dt", "dd", "h1", "h3", "table", "tr", "td", "th", "caption",
         "pre", "code", "nav", "aside", "main", "article", "header", "blockquote", "sup", "q", "section",
         "form", "button", "svg", "a href=x", "a href='#x'", "div hidden", "div class=note", "span", "br",
-        "em", "ol", "thead", "template", "html hidden",
+        "em", "ol", "thead", "template", "html hidden", "sub", "del", "s", "math", "mfrac", "mi", "msup",
+        "span style='text-decoration:line-through'", "a class=footnote-ref", "th rowspan=2",
     ]
 )  # fmt: skip
 _ENDS = _TAGS.map(lambda tag: f"</{tag.split()[0]}>")
@@ -295,7 +416,17 @@ def test_declared_latin_1_gives_umlauts_and_right_to_left_text_its_letters() -> 
 
 @pytest.mark.parametrize(
     ("start", "unit", "count"),
-    [("<dl>", "<dt>a", 20_000), ("<p>", "<!--", 20_000), ("", "<nav>", 4_000), ("<p>", "a ", 50_000)],
+    [
+        ("<dl>", "<dt>a", 20_000),
+        ("<p>", "<!--", 20_000),
+        ("", "<nav>", 4_000),
+        ("<p>", "a ", 50_000),
+        ("<p>", "<sup>", 4_000),
+        ("<p>", "10<sup>6</sup>", 10_000),
+        ("<p>", "<del>a</del>b", 10_000),
+        ("<table><tr>", "<th>a</th>", 10_000),
+        ("<table><tr><th>", "<table><tr><th>", 500),
+    ],
 )
 def test_a_page_twice_as_long_is_at_most_twice_the_work(start: str, unit: str, count: int) -> None:
     def work(units: int) -> int:

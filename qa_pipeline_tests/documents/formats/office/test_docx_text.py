@@ -1,5 +1,7 @@
 from functools import partial
 
+from docx.document import Document
+from docx.enum.style import WD_STYLE_TYPE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +31,9 @@ PLACES: dict[str, tuple[str, str | None]] = {
     "deleted": ('<w:del w:id="2"><w:r><w:delText>{word}</w:delText></w:r></w:del>', "deleted_text"),
     "moved": ('<w:moveFrom w:id="3">' + run("{word}") + "</w:moveFrom>", "moved_text"),
     "hidden": (run("{word}", "<w:vanish/>"), "hidden_text"),
+    "struck": (run("{word}", "<w:strike/>"), "deleted_text"),
+    "struck twice": (run("{word}", "<w:dstrike/>"), "deleted_text"),
+    "not struck": (run("{word}", '<w:strike w:val="0"/>'), None),
     "prompt": (
         "<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>"
         + run("{word}")
@@ -104,6 +109,34 @@ def test_raised_digits_after_a_number_are_a_power() -> None:
     assert outline(read_docx(paragraph(inside))) == [("paragraph", "10^6 on the 1st")]
 
 
+def test_lowered_text_and_marks_of_notes_keep_apart() -> None:
+    raised, lowered = ('<w:vertAlign w:val="superscript"/>', '<w:vertAlign w:val="subscript"/>')
+    inside = run("H") + run("2", lowered) + run("O at 10") + run("−", raised) + run("4", raised)
+    inside += run(" in 2030") + run("3", raised) + run(", base 101") + run("2", lowered)
+    parsed = read_docx(paragraph(inside))
+    assert outline(parsed) == [("paragraph", "H2O at 10^−4 in 2030, base 101_2")]
+    assert left_out(parsed) == {"footnote_mark": (1, 1)}
+
+
+def test_a_mark_that_the_writer_chose_for_a_note_is_left_out() -> None:
+    note = '<w:footnoteReference w:customMarkFollows="1" w:id="1"/><w:t>7</w:t>'
+    mark = f'<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr>{note}</w:r>'
+    parsed = read_docx(paragraph(run("Paid 25") + mark + run(" euros.")))
+    assert outline(parsed) == [("paragraph", "Paid 25 euros.")]
+    assert left_out(parsed)["footnote_mark"] == (1, 1)
+
+
+def test_styles_strike_out_what_they_hold() -> None:
+    def prepare(document: Document) -> None:
+        document.styles.add_style("Old", WD_STYLE_TYPE.CHARACTER).font.strike = True
+        document.styles.add_style("OldBlock", WD_STYLE_TYPE.PARAGRAPH).font.strike = True
+
+    inside = run("30", '<w:rStyle w:val="Old"/>') + run("45", '<w:rStyle w:val="Old"/><w:strike w:val="0"/>')
+    parsed = read_docx(paragraph(inside), paragraph(run("Gone."), "OldBlock"), prepare=prepare)
+    assert outline(parsed) == [("paragraph", "45")]
+    assert left_out(parsed) == {"deleted_text": (2, 7)}
+
+
 def test_equations_are_read_as_a_line() -> None:
     def signs(text: str) -> str:
         return f"<m:r><m:t>{text}</m:t></m:r>"
@@ -114,7 +147,7 @@ def test_equations_are_read_as_a_line() -> None:
         f"<m:rad><m:deg/><m:e>{signs('y')}</m:e></m:rad></m:oMath>"
     )
     assert outline(read_docx(paragraph(run("So ") + equation))) == [
-        ("paragraph", "So E=((a+b)/c) x^2 sqrt(y)")
+        ("paragraph", "So E=((a+b)/c)x^2 sqrt(y)")
     ]
     odd = f"<m:oMath><m:f>{signs('lost')}<m:num>{signs('a')}</m:num></m:f></m:oMath>"
     parsed = read_docx(paragraph(run("So ") + odd))

@@ -317,3 +317,17 @@ def test_a_slide_that_is_missing_in_the_file_is_damage() -> None:
     members = members_of(saved(made))
     del members["ppt/slides/slide1.xml"]
     assert refusal(lambda: pptx.parse(source(zip_bytes(members)), SETTINGS)) == "damaged"
+
+
+def test_raised_and_struck_out_runs_keep_their_meaning() -> None:
+    made = Presentation()
+    slide = add(made, BLANK)
+    write(slide, "x")
+    looks = [("Up to 10", ""), ("6", 'baseline="30000"'), (" for ", ""), ("30", 'strike="sngStrike"')]
+    looks += [("45 euros", 'strike="noStrike"'), ("1", 'baseline="30000"')]
+    runs = "".join(f"<a:r><a:rPr {look}/><a:t>{text}</a:t></a:r>" for text, look in looks)
+    body = slide.shapes[0].text_frame._txBody
+    body.replace(body.p_lst[0], parse_xml(f"<a:p {NAMESPACES}>{runs}</a:p>"))
+    parsed = read(made)
+    assert outline(parsed) == [("paragraph", "Up to 10^6 for 45 euros")]
+    assert left_out(parsed) == {"deleted_text": (1, 2), "footnote_mark": (1, 1)}
