@@ -104,11 +104,9 @@ def by_mouse(page: Page, decision: Decision) -> None:
 
 
 def first_pair_by_keys(page: Page) -> None:
-    """Go to the first pair of the queue with Tab and Enter."""
-    while not page.evaluate("document.activeElement.matches('ol.pairs a')"):
-        page.keyboard.press("Tab")
+    """Go to the first pair of the queue with the key of the next pair."""
     with page.expect_navigation():
-        page.keyboard.press("Enter")
+        page.keyboard.press("n")
 
 
 def first_pair_by_mouse(page: Page) -> None:

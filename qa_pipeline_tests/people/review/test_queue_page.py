@@ -54,6 +54,12 @@ def test_next_and_previous_go_through_the_list_of_the_filters(layout: Layout, si
     assert walked == pairs
 
 
+def test_the_key_of_the_next_pair_opens_the_first_of_a_list(layout: Layout, sign_in: SignIn) -> None:
+    page = sign_in(layout.out).get("/?search=question+p00").text
+    (keyed,) = re.findall(r'<a [^>]*href="([^"]+)"[^>]* data-key="s n j"', page)
+    assert unescape(keyed) == links(page)[0]
+
+
 def test_a_filter_that_is_set_is_chosen_in_its_form_and_in_every_link(
     layout: Layout, sign_in: SignIn
 ) -> None:
